@@ -221,6 +221,21 @@ def test_an_erasure_takes_what_somebody_said_with_and_without_a_mask(keeper, dun
     assert not offload.wait(requests.who_remembers(dunstan))
 
 
+def test_an_erasure_of_a_guise_that_broke_off_is_finished_by_that_of_the_person(
+    keeper, dunstan, monkeypatch
+):
+    dunstan.execute_cmd("mask a hooded figure")
+    dunstan.execute_cmd(SECRET)
+    identity = keeper.get_memory_identity(dunstan)
+    with monkeypatch.context() as patch:
+        patch.setattr(requests, "drop_granted", None)  # killed after the register was written
+        with pytest.raises(TypeError):
+            offload.wait(erase.erase_person(keeper, identity))
+    assert erase.unfinished(keeper) and not requests.guises_of(keeper.memory, identity)
+    offload.wait(erase.erase_person(keeper, identity))
+    assert erase.unfinished(keeper) == [] and heard(keeper) == []
+
+
 def test_a_player_known_only_behind_a_mask_can_have_themselves_forgotten(keeper, dunstan):
     dunstan.execute_cmd("mask a hooded figure")
     dunstan.execute_cmd("say I keep the ferry at Millbrook.")

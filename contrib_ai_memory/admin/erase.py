@@ -273,7 +273,9 @@ def _erase_person(npc: Any, identity: str, names: tuple[str, ...]) -> Generator[
     hearing_queue.catch_up_all()
     hearing_queue.drop(npc, unmasked(identity))  # what could not be taken in
     erased = Erased()
-    for each in (yield _guises(npc.memory, identity)):
+    for each in (yield _guises(npc, identity)):
+        if not npc.pk:
+            break  # it was deleted meanwhile
         plan, here = yield exclusively(npc, _erase_at_npc, each, names)
         elsewhere = yield _erase_heard(npc, plan)
         if npc.pk:
@@ -284,10 +286,10 @@ def _erase_person(npc: Any, identity: str, names: tuple[str, ...]) -> Generator[
 
 
 @defer.inlineCallbacks
-def _guises(memory: Any, identity: str) -> Generator[Any, Any, list[str]]:
+def _guises(npc: Any, identity: str) -> Generator[Any, Any, list[str]]:
     """List the identities of a person in a memory: of each mask, their own last."""
-    body = unmasked(identity)
-    found = {*requests.guises_of(memory, body)}
+    memory, body = npc.memory, unmasked(identity)
+    found = {*requests.guises_of(memory, body), *(each["identity"] for each in unfinished(npc))}
     for page in journal_pages(memory.journal):
         for entry in page:
             found.update((entry.source_entity or "", *entry.entities, *entry.witnesses))
@@ -384,7 +386,7 @@ def preview_person(npc: Any, identity: str) -> Generator[Any, Any, Erased]:
     """
     _refuse_itself(npc, identity)
     erased = Erased()
-    for each in (yield _guises(npc.memory, identity)):
+    for each in (yield _guises(npc, identity)):
         erased += yield _preview(npc, each)
     return erased
 
