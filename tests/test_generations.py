@@ -14,7 +14,7 @@ from contrib_ai_memory import offload
 from contrib_ai_memory.admin import doctor, erase
 from contrib_ai_memory.records import MemoryRecord
 from contrib_ai_memory.store import condition, generations, memory_store, metadata
-from contrib_ai_memory.store.condition import StoreUnpaired, StoreUnusable
+from contrib_ai_memory.store.condition import StoreDamaged, StoreUnpaired
 
 
 @pytest.fixture
@@ -199,7 +199,7 @@ def test_files_put_back_over_those_of_after_an_erasure_are_the_ones_that_count(
 def test_a_damaged_store_json_is_told_in_a_sentence(talked, store_folder):
     memory_store.close_shared(for_good=False)
     (store_folder / "store.json").write_text('{"embedding_mo')
-    with pytest.raises(StoreUnusable, match="evennia ai_memory restore"):
+    with pytest.raises(StoreDamaged, match="evennia ai_memory restore"):
         memory_store.shared()
 
 

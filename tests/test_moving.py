@@ -182,7 +182,7 @@ def test_an_import_that_was_killed_is_done_again_whole(talked, tmp_path, monkeyp
     export(talked, tmp_path / "a.jsonl")
     offload.wait(erase.wipe(talked))
     with monkeypatch.context() as broken:
-        broken.setattr(archive, "_write_stored", killed)
+        broken.setattr(archive, "write_stored", killed)
         with pytest.raises(KeyboardInterrupt):
             import_(talked, tmp_path / "a.jsonl")
     assert attributes.read_json(talked, erase.IMPORT_MARK)
@@ -198,7 +198,7 @@ def test_who_was_paused_is_paused_after_an_import_that_was_begun_twice(
 ):
     export(talked, tmp_path / "a.jsonl")
     pause.pause(talked, True)
-    for broken_off in ("_read_lines", "_write_stored"):
+    for broken_off in ("_read_lines", "write_stored"):
         with monkeypatch.context() as broken:
             broken.setattr(archive, broken_off, killed)
             with pytest.raises(KeyboardInterrupt):

@@ -288,7 +288,7 @@ def import_(
         NotEmpty: Nothing was changed.
         StoreError: The store cannot be used.
     """
-    checked = yield _checked(path, progress)
+    checked = yield check_file(path, progress)
     try:
         imported = yield exclusively(npc, _import, path, checked, replace, progress)
     finally:
@@ -307,7 +307,7 @@ def _import(
             f"{npc.key} already remembers something, which an import would replace. Export it "
             "first if it is wanted, then import with --replace."
         )
-    reader = yield local_job(_reopened, path, checked)
+    reader = yield local_job(reopen, path, checked)
     was_paused = half["paused"] if half else pause.paused(npc) == "npc"
     attributes.write_json(npc, IMPORT_MARK, {"paused": was_paused})
     pause.pause(npc, True)
@@ -323,7 +323,7 @@ def _import(
 
 
 @defer.inlineCallbacks
-def _checked(path: Path, progress: Progress) -> Generator[Any, Any, Checker]:
+def check_file(path: Path, progress: Progress) -> Generator[Any, Any, Checker]:
     """Check a whole file, as a Deferred `Checker` that has read all of it."""
     checker = yield local_job(Checker, path, *(yield batch_job(_embedding)))
     try:
@@ -344,7 +344,7 @@ def _embedding() -> tuple[str, int]:
     return own.name, own.dimensions
 
 
-def _reopened(path: Path, checked: Checker) -> Reader:
+def reopen(path: Path, checked: Checker) -> Reader:
     """Open the file again, and refuse it if it changed since the check (worker thread)."""
     reader = Reader(path)
     if reader.state != checked.reader.state:
@@ -439,10 +439,10 @@ def _write_lines(npc: Any, lines: list[Line]) -> Generator[Any, Any, None]:
         yield offload.breathe()
     yield memory.links.add_gently(links)
     if memories:
-        yield batch_job(_write_stored, memory.id, memories)
+        yield batch_job(write_stored, memory.id, memories)
 
 
-def _write_stored(agent_id: str, lines: list[Line]) -> None:
+def write_stored(agent_id: str, lines: list[Line]) -> None:
     """Write memories and centroids (worker thread)."""
     store = memory_store.shared()
     rows = [(each["id"], each["payload"]) for each in lines if each["kind"] == "memory"]

@@ -19,10 +19,10 @@ from ..handler import shed_copied
 from ..ingest import index, novelty
 from ..records import INSIGHT, Entry
 from ..store import attributes, condition, generations, links, memory_store, metadata, owner
-from ..store.condition import StoreError
+from ..store.condition import StoreDamaged, StoreError
 from ..store.journal import beyond_end, page_name
 from ..store.payload import entry_memory_id
-from . import erase, game_npcs
+from . import erase, game_npcs, salvage
 from .jobs import (
     ENTRIES_AT_ONCE,
     batch_job,
@@ -34,6 +34,11 @@ from .jobs import (
 )
 
 IDS_AT_ONCE = 64
+DAMAGES_AT_MOST = 2  # that one run sets aside: store.json, and the files of the store
+UNFINISHED = (
+    "Its files were set aside as damaged, and it is not rebuilt yet. With the game stopped: "
+    "evennia ai_memory doctor --mend"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +89,39 @@ def check(
         mend: Repair what can be repaired.
         progress: Called with the name of each thing to be checked.
     """
-    whole = npcs is None
+    chosen = None if npcs is None else list(npcs)
+    damaged: list[Finding] = []
+    while True:
+        try:
+            return damaged + (yield _check(chosen, mend, progress))
+        except StoreDamaged as damage:
+            if not mend or chosen is not None or len(damaged) == DAMAGES_AT_MOST:
+                return [*damaged, Finding("the store", str(damage))]
+            done = yield salvage.set_aside(damage)
+            damaged.append(Finding("the store", done, 1, True))
+        except StoreError as problem:
+            return [*damaged, Finding("the store", str(problem))]
+
+
+@defer.inlineCallbacks
+def _check(
+    chosen: list[Any] | None, mend: bool, progress: Callable[[str], None]
+) -> Generator[Any, Any, list[Finding]]:
     progress("the store")
-    try:
-        found = yield _check_store(mend, whole)
-    except StoreError as problem:
-        return [Finding("the store", str(problem))]
-    npcs = game_npcs.npcs() if npcs is None else list(npcs)
-    found += _copies(None if whole else npcs, mend)
-    for npc in npcs:
+    found = []
+    if rebuilding := (yield batch_job(salvage.rebuilding)):
+        if not mend or chosen is not None:
+            return [Finding("the store", UNFINISHED)]
+        found.append(Finding("the store", (yield salvage.rebuild()), 1, True))
+    lost = yield batch_job(_lost_much)
+    found += yield _check_store(mend, chosen is None)
+    found += _copies(chosen, mend)
+    for npc in game_npcs.npcs() if chosen is None else chosen:
         if mend or not owner.has_foreign_id(npc):  # opening its memory would repair that
             progress(npc.key)
-            found += yield check_npc(npc, mend=mend)
+            found += yield check_npc(npc, mend=mend, rebuilt=mend and (rebuilding or lost))
+    if rebuilding:
+        yield batch_job(salvage.settle)
     return found
 
 
@@ -116,20 +142,38 @@ def _copies(npcs: Iterable[Any] | None, mend: bool) -> list[Finding]:
 
 
 @defer.inlineCallbacks
-def check_npc(npc: Any, *, mend: bool = False) -> Generator[Any, Any, list[Finding]]:
-    """Check one NPC, as a Deferred list of `Finding`."""
+def check_npc(
+    npc: Any, *, mend: bool = False, rebuilt: bool = False
+) -> Generator[Any, Any, list[Finding]]:
+    """Check one NPC, as a Deferred list of `Finding`.
+
+    Args:
+        rebuilt: What the store lacks was lost, and not removed on purpose: restore it.
+    """
     if attributes.read_json(npc, erase.IMPORT_MARK):
         what = "An import broke off half way. Import the file again, or @memory/wipe it."
         return [_finding(npc, what, 1, False)]
     found = yield _unfinished(npc, mend)
-    found += yield exclusively(npc, _check_held, mend)
+    found += yield exclusively(npc, _check_held, mend, rebuilt)
     return found
 
 
 @defer.inlineCallbacks
-def _check_held(npc: Any, mend: bool) -> Generator[Any, Any, list[Finding]]:
+def _check_held(npc: Any, mend: bool, rebuilt: bool) -> Generator[Any, Any, list[Finding]]:
     found = _cursors(npc, mend)
     stored = yield _stored(npc.memory.id)
+    if rebuilt:
+        restored, lost = yield salvage.restore_lost(npc, stored.ids)
+        problems = (
+            (restored, "memories were restored from exports"),
+            (
+                lost,
+                "memories that only the store had could not be had; the next night draws facts "
+                "anew from their journal entries",
+            ),
+        )
+        found += [_finding(npc, what, count, True) for count, what in problems if count]
+        stored = yield _stored(npc.memory.id)
     for checked in (_lost_entries, _entries, _evidence, _links):
         found += yield checked(npc, stored, mend)
     npc.memory.flush()
@@ -168,6 +212,12 @@ def _check_store(mend: bool, whole: bool) -> Generator[Any, Any, list[Finding]]:
     if found and mend:
         yield compact_store()
     return found
+
+
+def _lost_much() -> bool:
+    """Return whether the store was opened with far fewer memories than it had."""
+    memory_store.shared()
+    return "lost" in metadata.read(conf.directory())
 
 
 def _settle_loss() -> None:

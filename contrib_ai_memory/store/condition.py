@@ -41,6 +41,25 @@ class StoreUnusable(StoreError):
     """The store of the settings cannot be opened."""
 
 
+class StoreDamaged(StoreError):
+    """Files of the store cannot be read.
+
+    Attributes:
+        path: The file or folder to be set aside (`admin.salvage`).
+        reason: What reads it says.
+    """
+
+    def __init__(self, path: Path, error: BaseException):
+        reason = str(error).strip()
+        super().__init__(
+            f"{path} is damaged ({reason}). Stop the game. A backup brings all back "
+            "(evennia ai_memory restore FILE). Without one, evennia ai_memory doctor --mend sets "
+            "the damaged files aside, deletes nothing, and rebuilds the store from what can be "
+            "read of them, from journals and from exports."
+        )
+        self.path, self.reason = path, redact(reason)
+
+
 class StoreUnreachable(StoreError):
     """The store's server does not answer."""
 

@@ -82,9 +82,9 @@ def close_shared(wait: float = 1.0, *, for_good: bool = True) -> None:
         try:
             _closed = for_good
             condition.forget()
-            if _store is not None:
-                _store.close()
-                _store = None
+            closing, _store = _store, None
+            if closing is not None:
+                closing.close()
         finally:
             _lock.release()
 

@@ -1,7 +1,8 @@
 """store.json: what wrote the store in a folder, how far it is, and what it has lost.
 
 Keys: format; store_id, embedding_model, dimensions; generation, mark, unsettled (`generations`);
-memories, lost; moving: the place of a store that memories are being moved into (`admin.move`).
+memories, lost; moving: the place of a store that memories are being moved into (`admin.move`);
+rebuilding: the folder of the damaged files while the store is rebuilt (`admin.salvage`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 from .. import atomic_file, conf
 from ..records import now_iso
 from . import condition
-from .condition import StoreMismatch, StoreUnusable
+from .condition import StoreDamaged, StoreMismatch, StoreUnusable
 
 FILE = "store.json"
 # Of store.json, payloads and Attributes of a memory. Older formats are read, those without a number
@@ -29,7 +30,7 @@ def read(folder: Path) -> dict[str, Any]:
     """Return the metadata of the store in a folder; empty if there is no store.
 
     Raises:
-        StoreUnusable: The file is there and cannot be read.
+        StoreDamaged: The file is there and cannot be read.
         StoreMismatch: A newer version wrote it.
     """
     file = folder / FILE
@@ -41,10 +42,7 @@ def read(folder: Path) -> dict[str, Any]:
             raise ValueError("it has no store_id or no embedding_model")
         newer = int(known.get("format", FORMAT)) > FORMAT
     except ValueError as broken:
-        raise StoreUnusable(
-            f"{file} is damaged ({broken}): it says which embedding model wrote the memories. Put "
-            "it back from a backup (evennia ai_memory restore FILE)."
-        ) from None
+        raise StoreDamaged(file, broken) from None
     if newer:
         raise StoreMismatch(
             f"The memory store in {folder} has format {known['format']}, and this version reads up "

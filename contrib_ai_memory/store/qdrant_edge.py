@@ -19,7 +19,7 @@ import shutil
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,12 +28,12 @@ import qdrant_edge as edge
 from .. import atomic_file, conf, offload
 from ..log import logger
 from . import condition, metadata
-from .condition import StoreFull, StoreInUse, StoreMismatch
+from .condition import StoreDamaged, StoreFull, StoreInUse, StoreMismatch
 from .filters import Dialect, Filters, to_filter
 from .lane_store import VALUES_AT_MOST, Hit, Hits, LaneStore, LaneVectorStore
 from .lanes import LANES, LINE, WIDE, WINDOW, WORD_LANES, Keys, LaneVectors
-from .payload import INDEXED_FIELDS, KEYWORD, TIME, Candidate, PointId, to_candidate
-from .protocol import Remake
+from .payload import INDEXED_FIELDS, KEYWORD, TIME, Candidate, PointId, Row, to_candidate
+from .protocol import PAGE, Remake
 
 UNNAMED_VECTOR = ""  # of the lane `line`; the others have names
 
@@ -111,12 +111,12 @@ class QdrantEdge(LaneVectorStore):
         deadline = time.monotonic() + lock_wait
         while True:
             try:
-                return self._checked(edge.EdgeShard.load(str(self.path)))
-            except StoreMismatch:
+                return self._checked(_load(self.path))
+            except (StoreMismatch, StoreDamaged):
                 raise
             except Exception as error:
                 if "WouldBlock" not in str(error):
-                    raise
+                    raise StoreDamaged(self.path.parent, error) from error
                 if time.monotonic() >= deadline:
                     raise StoreInUse(
                         f"Another process holds the memory store in {self.path}: most likely the "
@@ -128,6 +128,8 @@ class QdrantEdge(LaneVectorStore):
     def _checked(self, shard: edge.EdgeShard) -> edge.EdgeShard:
         try:
             shard.query(edge.QueryRequest(limit=1, query=self._by_words({1: 1.0}, WIDE)))
+        except StoreDamaged:
+            raise
         except Exception as error:
             shard.close()
             raise StoreMismatch(
@@ -155,13 +157,11 @@ class QdrantEdge(LaneVectorStore):
             # memory, and cosines right to 0.002 (docs/adr/012)
         )
         sparse = edge.EdgeSparseVectorParams()  # rarity is counted per NPC and comes with the query
-        return edge.EdgeShard.create(
-            str(path),
-            edge.EdgeConfig(
-                vectors={UNNAMED_VECTOR: dense, WINDOW: dense},
-                sparse_vectors=dict.fromkeys(WORD_LANES, sparse),
-            ),
+        config = edge.EdgeConfig(
+            vectors={UNNAMED_VECTOR: dense, WINDOW: dense},
+            sparse_vectors=dict.fromkeys(WORD_LANES, sparse),
         )
+        return _guarded(edge.EdgeShard.create(str(path), config), path)
 
     def _change(self, ids: Collection[str], operation: edge.UpdateOperation) -> None:
         """Write into the shard, if there is room: every change of these points comes this way."""
@@ -412,6 +412,80 @@ class QdrantEdge(LaneVectorStore):
         if self._rewriting is not None:
             self._rewriting.abandon()
             self._rewriting = None
+
+
+# --- damage ---------------------------------------------------------------------------------------
+
+
+class _Guard:
+    """A shard that raises the engine's internal errors, which damaged files cause, as StoreDamaged.
+
+    Args:
+        path: Its folder.
+    """
+
+    def __init__(self, shard: edge.EdgeShard, path: Path):
+        self._shard, self._path = shard, path
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._shard, name)
+
+        def call(*args: Any, **options: Any) -> Any:
+            try:
+                return method(*args, **options)
+            except BaseException as error:
+                if _INTERNAL in str(error) or type(error).__name__ == _PANIC:
+                    raise StoreDamaged(self._path.parent, error) from error
+                raise
+
+        return call
+
+
+_INTERNAL, _PANIC = "Service runtime error", "PanicException"
+
+
+def _guarded(shard: edge.EdgeShard, path: Path) -> edge.EdgeShard:
+    return cast("edge.EdgeShard", _Guard(shard, path))
+
+
+def _load(path: Path) -> edge.EdgeShard:
+    try:
+        return _guarded(edge.EdgeShard.load(str(path)), path)
+    except BaseException as error:
+        if type(error).__name__ == _PANIC:
+            raise StoreDamaged(path.parent, error) from error
+        raise
+
+
+def readable_rows(folder: Path, name: str) -> Iterator[tuple[list[Row], int]]:
+    """Yield the points of a damaged store that can be read, and how many cannot, a page at a time.
+
+    Raises:
+        StoreDamaged: The others cannot even be counted.
+    """
+    try:
+        shard, offset = _load(current(folder, name)), None
+    except StoreDamaged:
+        raise
+    except Exception as error:  # whatever the engine makes of its files
+        raise StoreDamaged(folder, error) from error
+    while True:
+        request = edge.ScrollRequest(offset=offset, limit=PAGE, with_payload=False)
+        records, offset = shard.scroll(request)
+        rows = [row for each in records if (row := _row(shard, each.id))]
+        yield rows, len(records) - len(rows)
+        if offset is None:
+            shard.close()
+            return
+
+
+def _row(shard: edge.EdgeShard, point_id: PointId) -> Row | None:
+    try:
+        [record] = shard.retrieve([point_id], with_payload=True, with_vector=False)
+    except (StoreDamaged, ValueError):
+        return None
+    payload = record.payload or {}
+    return (str(point_id), payload) if payload.get("agent_id") else None
 
 
 # --- recent candidates ----------------------------------------------------------------------------
