@@ -8,8 +8,9 @@ before. Reactor thread only.
 
 A line stays here until it is in the journal. While the game's database cannot be used, all wait, in
 order, and are tried again. A line that fails by itself, as in a hook of the game, is logged, lets
-the others by, and is tried again later. Of one NPC `LINES_KEPT` are kept, those in its journal that
-are not written yet included; what it hears beyond them is lost, and the log says how many lines.
+the others by, and is tried again later, and once more when the server stops. Of one NPC
+`LINES_KEPT` are kept, those in its journal that are not written yet included; what it hears beyond
+them is lost, and the log says how many lines.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db import InterfaceError, OperationalError
+from django.db import Error
 from twisted.internet import defer, task
 from twisted.python.failure import Failure
 
@@ -64,15 +65,19 @@ class _Heard:
 
     Attributes:
         held: Lines that failed by themselves.
+        under_way: Whether the turns of the reactor take its lines in.
         at_work: Whether a line is being taken in right now.
-        lost: How many lines found no room since the last one was taken in.
+        lost: How many lines found no room, as far as the log has not told it yet.
+        retry: The scheduled call that tries held lines again, and tells what is lost.
     """
 
     npc: Any
     lines: deque[_Line] = field(default_factory=deque)
     held: deque[_Line] = field(default_factory=deque)
+    under_way: bool = False
     at_work: bool = False
     lost: int = 0
+    retry: Any = None
 
 
 _waiting: dict[int, _Heard] = {}  # by `id`: an NPC that was deleted has no hash
@@ -98,17 +103,17 @@ def take_in(
     heard = _waiting.get(id(npc))
     if heard is None:
         heard = _waiting[id(npc)] = _Heard(npc)
-        _take_in_slowly(heard)
     if unwritten(npc) < LINES_KEPT:
         heard.lines.append(line)
-        return
-    if not heard.lost:
-        logger().error(
-            "%s: %s lines wait to be written, and no more are kept: what it hears now is lost.",
-            npc.dbref,
-            LINES_KEPT,
-        )
-    heard.lost += 1
+    else:
+        if not heard.lost:
+            logger().error(
+                "%s: %s lines wait to be written, and no more are kept: what it hears now is lost.",
+                npc.dbref,
+                LINES_KEPT,
+            )
+        heard.lost += 1
+    _begin(heard)
 
 
 def catch_up(npc: Any) -> None:
@@ -132,6 +137,13 @@ def catch_up_all() -> list[Any]:
     return [*caught_up.values()]
 
 
+def release(npc: Any) -> None:
+    """Put the lines that failed by themselves before the others, to be tried again."""
+    if heard := _waiting.get(id(npc)):
+        heard.lines.extendleft(reversed(heard.held))
+        heard.held.clear()
+
+
 def drop(npc: Any, source: str | None = None) -> None:
     """Forget what an NPC has heard and could not take in: all, or the lines of one speaker."""
     if heard := _waiting.get(id(npc)):
@@ -148,21 +160,40 @@ def unwritten(npc: Any) -> int:
     return waiting + (memory.journal.unwritten if memory else 0)
 
 
+def _begin(heard: _Heard) -> None:
+    if not heard.under_way:
+        heard.under_way = True
+        taken_in = _take_in_slowly(heard)
+        taken_in.addErrback(offload.log_failure, f"taking in what {heard.npc.dbref} heard")
+
+
 @defer.inlineCallbacks
 def _take_in_slowly(heard: _Heard) -> Generator[Any, Any, None]:
     from twisted.internet import reactor
 
-    yield task.deferLater(reactor, LATER, offload.breathe)
-    while heard.lines or heard.held:
-        if not heard.lines:
-            yield task.deferLater(reactor, HELD_SECONDS, offload.breathe)
-            heard.lines.extendleft(reversed(heard.held))
-            heard.held.clear()
-        elif game_database.still_locked() or not _take_in_next(heard):
-            yield task.deferLater(reactor, RETRY_SECONDS, offload.breathe)
-        else:
-            yield offload.breathe()
-    del _waiting[id(heard.npc)]
+    try:
+        yield task.deferLater(reactor, LATER, offload.breathe)
+        while heard.lines:
+            if game_database.still_locked() or not _take_in_next(heard):
+                yield task.deferLater(reactor, RETRY_SECONDS, offload.breathe)
+            else:
+                _tell_lost(heard)
+                yield offload.breathe()
+    finally:
+        heard.under_way = False
+    if not heard.npc.pk or not (heard.held or heard.lost):
+        _waiting.pop(id(heard.npc), None)
+    elif heard.retry is None:
+        seconds = HELD_SECONDS if heard.held else RETRY_SECONDS
+        heard.retry = reactor.callLater(seconds, _try_again, heard)
+
+
+def _try_again(heard: _Heard) -> None:
+    heard.retry = None
+    release(heard.npc)
+    if unwritten(heard.npc) < LINES_KEPT:
+        _tell_lost(heard)
+    _begin(heard)
 
 
 def _take_in_next(heard: _Heard) -> bool:
@@ -175,21 +206,25 @@ def _take_in_next(heard: _Heard) -> bool:
     heard.at_work = True
     try:
         line.take_in()
-    except (OperationalError, InterfaceError) as error:
-        if not game_database.note_unavailable(error):
+    except Exception as error:  # noqa: BLE001  (hooks of a game may fail; the next line is heard)
+        noted = isinstance(error, Error) and game_database.note_unavailable(error)
+        if not noted:
             _tell(heard, line)
-        return False
-    except Exception:  # noqa: BLE001  (hooks of a game may fail; the next line is heard all the same)
-        _tell(heard, line)
+        if noted or (isinstance(error, Error) and not game_database.is_usable()):
+            return False
         if not line.remembered:
             heard.held.append(line)
     finally:
         heard.at_work = False
-    heard.lines.popleft()
+    if heard.lines and heard.lines[0] is line:  # it may have been dropped meanwhile
+        heard.lines.popleft()
+    return True
+
+
+def _tell_lost(heard: _Heard) -> None:
     if heard.lost:
         logger().error("%s: %s lines that it heard are lost.", heard.npc.dbref, heard.lost)
         heard.lost = 0
-    return True
 
 
 def _tell(heard: _Heard, line: _Line) -> None:

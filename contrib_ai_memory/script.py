@@ -140,6 +140,8 @@ class AssistantScript(DefaultScript):
                 self.wants_reply(entry, speaker)
 
     def at_server_reload(self) -> None:
+        self._wait_for_database()
+        hearing_queue.release(self.obj)
         hearing_queue.catch_up(self.obj)
         waiting = [self.ndb.answering_line, *self.answer_queue.lines]
         self.db.unanswered = [line.entry.id for line in waiting if line][:LINES_IN_ALL]
@@ -152,7 +154,8 @@ class AssistantScript(DefaultScript):
 
     def _settle(self) -> None:
         """Write the last lines (departures are heard late), then close the store."""
-        game_database.wait_for_lock(LOCK_SECONDS)
+        self._wait_for_database()
+        hearing_queue.release(self.obj)
         for npc in [self.obj, *hearing_queue.catch_up_all()]:
             if npc is not None and npc.pk:
                 npc.memory.flush()
@@ -160,6 +163,11 @@ class AssistantScript(DefaultScript):
                     logger().error("%s: %s lines that it heard are lost.", npc.dbref, lost)
         offload.drain()
         memory_store.close_shared()
+
+    def _wait_for_database(self) -> None:
+        """Wait for a locked database: the first NPC for all, so that the stop comes to an end."""
+        if not offload.stopping():
+            game_database.wait_for_lock(LOCK_SECONDS)
 
     def rearm(self) -> None:
         """Start the timer if it should be running and is not, or runs at an old rate."""

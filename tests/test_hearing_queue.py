@@ -1,11 +1,15 @@
 """What is said reaches a memory in the next turns of the reactor, as it was when it was said."""
 
+import sqlite3
+from contextlib import closing, contextmanager
+
 import pytest
+from django.db import OperationalError
 from twisted.internet import reactor
 
 from contrib_ai_memory import hearing_queue, offload
 from contrib_ai_memory.admin import erase
-from contrib_ai_memory.store import condition
+from contrib_ai_memory.store import condition, memory_store
 from contrib_ai_memory.store.journal import Journal
 from contrib_ai_memory.store.people import entity_type_of
 from world.game import locked
@@ -126,6 +130,61 @@ def test_a_line_that_fails_by_itself_lets_the_others_by_and_is_tried_again(
     assert written().count("I keep sheep.") == 1
 
 
+@pytest.fixture
+def broken_bram(bram, monkeypatch):
+    """broken_bram(error): whatever Bram says fails by itself, inside the block."""
+    seen_as = entity_type_of
+
+    @contextmanager
+    def breaks(error):
+        def fails(obj):
+            if obj is bram:
+                raise error
+            return seen_as(obj)
+
+        with monkeypatch.context() as broken:
+            broken.setattr("contrib_ai_memory.npc.entity_type_of", fails)
+            yield
+
+    return breaks
+
+
+def test_what_is_said_after_a_line_that_failed_does_not_wait_until_that_is_tried_again(
+    alice, bram, broken_bram, written, turns
+):
+    with broken_bram(ZeroDivisionError()):
+        bram.execute_cmd("say I keep sheep.")
+        turns()
+        turns()
+        alice.execute_cmd(f"say {WOLVES}")
+        turns()
+        turns()
+        assert written()[-1] == WOLVES
+
+
+def test_an_error_of_the_database_that_only_one_line_meets_lets_the_others_by(
+    alice, bram, broken_bram, written, turns
+):
+    with broken_bram(OperationalError("no such table: game_guilds")):
+        bram.execute_cmd("say I keep sheep.")
+        alice.execute_cmd(f"say {WOLVES}")
+        until(turns, lambda: written()[-1] == WOLVES)
+
+
+def test_a_line_that_failed_is_tried_once_more_when_the_server_stops(
+    mara, bram, broken_bram, written, turns, monkeypatch
+):
+    with broken_bram(ZeroDivisionError()):
+        bram.execute_cmd("say I keep sheep.")
+        turns()
+        turns()
+    with monkeypatch.context() as stop:
+        stop.setattr(offload, "drain", lambda: None)
+        stop.setattr(memory_store, "close_shared", lambda: None)
+        mara.assistant.at_server_reload()
+    assert [each.content for each in Journal(mara).read()][-1] == "I keep sheep."
+
+
 def test_what_a_deleted_npc_heard_is_dropped(mara, alice, written, turns):
     alice.execute_cmd(f"say {WOLVES}")
     mara.delete()
@@ -213,3 +272,33 @@ def test_beyond_its_bound_lines_are_lost_and_the_log_says_how_many_of_whom(
     assert "Barrel 5 holds apples." not in written()
     told = [line for line in logged() if mara.dbref in line]
     assert "no more are kept" in told[0] and "3 lines that it heard are lost" in told[1]
+
+
+def test_lines_lost_behind_a_full_journal_are_counted_too(
+    database_file, impatient, mara, alice, turns, written, logged, monkeypatch
+):
+    monkeypatch.setattr(hearing_queue, "LINES_KEPT", 5)
+    with monkeypatch.context() as full:  # as on a full disk
+        full.setattr(Journal, "unwritten", property(lambda self: 5))
+        for number in range(3):
+            alice.execute_cmd(f"say Barrel {number} holds apples.")
+            turns()
+    until(turns, lambda: any("3 lines that it heard are lost" in line for line in logged()))
+    assert sum("no more are kept" in line for line in logged()) == 1
+
+
+def test_a_reader_that_keeps_the_database_from_being_written_is_waited_for_as_a_lock_is(
+    database_file, impatient, mara, alice, turns, written, logged
+):
+    mara.memory.flush()
+    with closing(sqlite3.connect(database_file, isolation_level=None)) as backup:
+        backup.execute("BEGIN")
+        backup.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        alice.execute_cmd(f"say {WOLVES}")
+        until(turns, lambda: written()[-1] == WOLVES)
+        for _ in range(3):
+            mara.memory.flush()
+        assert mara.memory.unwritten and condition.troubles()
+    until(turns, lambda: not mara.memory.unwritten)
+    assert sum("held by another program" in line for line in logged()) == 1
+    assert [each.content for each in Journal(mara).read()][-1] == WOLVES

@@ -17,7 +17,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from django.db import DatabaseError, OperationalError, connection
+from django.db import DatabaseError, Error, OperationalError, connection
 
 from ..log import logger
 from . import condition
@@ -137,7 +137,7 @@ _LOCKED_ELSEWHERE = ("55P03", "40P01", "40001", 1205, 1213)
 LOCK_PROBE_SECONDS = 0.2  # between two looks of `wait_for_lock`
 
 
-def note_unavailable(error: DatabaseError) -> str:
+def note_unavailable(error: Error) -> str:
     """Log once that the database takes no writes for now, if this error says so.
 
     Returns:
@@ -168,6 +168,11 @@ def note_written() -> None:
     condition.end(condition.LOCKED, over)
 
 
+def is_usable() -> bool:
+    """Return whether the connection still works, after an error that says nothing of that."""
+    return connection.connection is None or connection.is_usable()
+
+
 def still_locked() -> bool:
     """Return whether a lock was noted and is still there; does not wait for it."""
     if condition.LOCKED not in condition.known():
@@ -186,7 +191,7 @@ def wait_for_lock(seconds: float) -> None:
 
 
 def _is_locked() -> bool:
-    """Return whether another connection holds SQLite's lock for writing."""
+    """Return whether another connection keeps SQLite from writing: a reader does so as well."""
     if not is_sqlite() or connection.in_atomic_block:
         return False
     with connection.cursor() as cursor:
@@ -194,7 +199,7 @@ def _is_locked() -> bool:
         [patience] = cursor.fetchone()
         cursor.execute("PRAGMA busy_timeout = 0")
         try:
-            cursor.execute("BEGIN IMMEDIATE")
+            cursor.execute("BEGIN EXCLUSIVE")  # as a commit takes it
             cursor.execute("ROLLBACK")
         except OperationalError as error:
             return _is(error, _LOCKED_SQLITE, ())
@@ -203,7 +208,7 @@ def _is_locked() -> bool:
     return False
 
 
-def _is(error: DatabaseError, sqlite: tuple[int, ...], elsewhere: tuple[Any, ...]) -> bool:
+def _is(error: Error, sqlite: tuple[int, ...], elsewhere: tuple[Any, ...]) -> bool:
     cause = error.__cause__
     code = getattr(cause, "sqlite_errorcode", None)
     if code is not None:
