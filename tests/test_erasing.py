@@ -444,6 +444,25 @@ def test_a_wipe_that_broke_off_is_known_and_finished_and_what_was_said_since_sta
     assert offload.wait(doctor.check([talked])) == []
 
 
+def test_what_is_said_after_a_wipe_killed_at_its_very_end_stays(talked, bram, monkeypatch):
+    remove = attributes.remove_json
+
+    def killed_at_the_mark(npc, key, *category):
+        return killed() if key == erase.WIPE_MARK else remove(npc, key, *category)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(attributes, "remove_json", killed_at_the_mark)
+        with pytest.raises(KeyboardInterrupt):
+            offload.wait(erase.wipe(talked))
+    del talked.__dict__["memory"]  # as at the next start
+    attributes.reload_after_rollback(talked)
+    bram.execute_cmd("say I planted barley today.")
+    offload.wait(doctor.check([talked], mend=True))
+    heard = [each.content for each in talked.memory.journal.read() if each.origin != "self"]
+    assert heard == ["I planted barley today."]
+    assert "ferry" not in everything(talked)
+
+
 @pytest.mark.parametrize("number", [1, 5, 20, 30])
 def test_a_night_during_which_its_mind_is_wiped_ends_and_leaves_nothing(
     talked, bram, at_turn, number

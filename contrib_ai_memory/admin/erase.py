@@ -740,8 +740,9 @@ def wipe_held(npc: Any, until: int | None = None) -> Generator[Any, Any, Erased]
         for part in (memory.links, memory.preferences, memory.agenda, memory.profiles):
             part.clear()
         yield _wipe_rows(npc, attributes.CATEGORY, until)
-        _wipe_journal(memory.journal, until)
-        attributes.remove_json(npc, WIPE_MARK)
+        with transaction.atomic():  # cleared, the journal may count from 1 again
+            _wipe_journal(memory.journal, until)
+            attributes.remove_json(npc, WIPE_MARK)
         game_database.truncate_wal()
         return Erased(
             **counted,
