@@ -184,6 +184,16 @@ def test_what_else_a_corrected_line_told_stays(mara, alice, bram, says):
     assert not any("ferry" in each for each in said)
 
 
+def test_another_fact_of_the_same_line_and_person_stays(mara, alice, bram, says):
+    bell = "The bell rings twice when the ferry comes. It was a gift of the abbot."
+    says(alice, f"I keep the ferry at Millbrook. {bell}")
+    wait(mara.assistant.sleep.whole_night())
+    fact = fact_of(mara, "keeps the ferry")
+    wait(edit.edit(mara, alice, fact.id, content="Alice keeps the mill at Millbrook."))
+    [said] = asked_as(says, bram, alice, "whose gift was the bell?")
+    assert "a gift of the abbot" in said
+
+
 def test_a_corrected_debt_is_owed_as_it_was_corrected(mara, alice, bram, says):
     says(alice, "I owe Bram twelve marks for the boots.")
     wait(mara.assistant.sleep.whole_night())

@@ -239,7 +239,7 @@ def _outranked(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any,
     lines = {number for number in behind if memory.journal.get(number)}
     roots = [link_id(old), *map(str, lines)]
     selection = yield forget.select_several(npc, roots, cascade=True)
-    tells = _Telling(old, new)
+    tells = _Telling(old, new, memory.people.name_of(old.about) if old.about else "")
     found = [
         each
         for each in selection.memories
@@ -277,10 +277,15 @@ def _outranked(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any,
 
 
 class _Telling:
-    """Whether a text tells the old words of a memory, or at least one of those that changed."""
+    """Whether a text tells the old words of a memory, or at least one of those that changed.
 
-    def __init__(self, old: MemoryRecord, new: MemoryRecord):
-        self._old = _words(old.content)
+    Args:
+        subject: Name of the person it is about, which all that is drawn from their lines tells.
+    """
+
+    def __init__(self, old: MemoryRecord, new: MemoryRecord, subject: str):
+        words = _words(old.content)
+        self._old = (words - _words(subject)) or words
         self._gone = self._old - _words(new.content)
 
     def __call__(self, text: str) -> bool:
