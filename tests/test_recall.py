@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from contrib_ai_memory import offload
 from contrib_ai_memory.english import questions
 from contrib_ai_memory.privacy import may_hear
-from contrib_ai_memory.recall import budget, rank, reply, reranker, search
+from contrib_ai_memory.recall import budget, rank, reranker, search
 from contrib_ai_memory.recall.search import is_permitted
-from contrib_ai_memory.records import MemoryRecord, Percept, RecallRequest, ScoreParts
+from contrib_ai_memory.records import MemoryRecord, RecallRequest, ScoreParts
 from contrib_ai_memory.store.payload import Candidate
 
 NOW = "2026-03-10T00:00:00+00:00"
@@ -363,25 +363,6 @@ def test_tokens_are_counted_whole_however_long_the_text_is(store_folder):
     assert count("ferry") == 1
     assert count("ferry " * 1000) == 1000
     assert count("") == 0
-
-
-def test_what_was_said_just_before_a_question_is_not_found_by_its_words(mara, alice, bram):
-    for line in ("I keep the ferry at Millbrook.", "The toll is nine crowns.", "My mule is lame."):
-        bram.execute_cmd(f"say {line}")
-    alice.execute_cmd("say Hello, Mara.")
-    greeting = mara.memory.journal.get(len(mara.memory.journal) - 1)
-    said = Percept(
-        "Mara, what must I pay to be rowed over?",
-        "say",
-        "Alice",
-        greeting.source_entity,
-        greeting.witnesses,
-        session_id=greeting.session_id,
-    )
-    question = mara.memory.perceive(said)
-    recalled = offload.wait(reply.recall_for(mara.memory, question)).memories
-    found = [item.memory.content for item in recalled]
-    assert found[0] != "Hello, Mara.", found
 
 
 def test_a_block_that_somebody_lets_slip_is_not_learned_back(mara, alice, bram):

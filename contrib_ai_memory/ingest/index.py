@@ -31,55 +31,40 @@ CURSOR = "indexed"
 
 
 @defer.inlineCallbacks
-def index_pending(
-    memory: Any, priority: int, apart: frozenset[int] = frozenset()
-) -> Generator[Any, Any, bool]:
+def index_pending(memory: Any, priority: int) -> Generator[Any, Any, bool]:
     """Embed and index a batch of new journal entries.
 
     Args:
         memory: The NPC's MemoryHandler.
-        apart: Journal ids of lines that are no part of their neighbours' keys yet.
 
     Returns (as a Deferred):
         Whether nothing is left.
     """
     start = memory.journal.cursors.get(CURSOR, 0)
     end = min(start + BATCH, len(memory.journal))
-    yield _index(memory, start, end, priority, apart, settle=True)
+    yield _index(memory, start, end, priority, settle=True)
     # another call may have got further meanwhile; indexing twice writes the same again
     memory.journal.advance_cursor(CURSOR, end)
     return memory.journal.cursors.get(CURSOR, 0) >= len(memory.journal)
 
 
 @defer.inlineCallbacks
-def index_newest(
-    memory: Any, priority: int, apart: frozenset[int] = frozenset()
-) -> Generator[Any, Any, None]:
+def index_newest(memory: Any, priority: int) -> Generator[Any, Any, None]:
     """Index what a recall must find: new entries, or only the newest of a long backlog.
 
     A backlog (after a full disk, an import, a time without the store) is left to the ticks, which
     index the oldest first; an answer does not wait for it.
-
-    Args:
-        apart: The question itself. Were it part of the keys of the lines before it, a greeting
-            would be found by the words of the question that follows it.
     """
     last = len(memory.journal)
     if last - memory.journal.cursors.get(CURSOR, 0) <= BATCH:
-        yield index_pending(memory, priority, apart)
+        yield index_pending(memory, priority)
     else:
-        yield _index(memory, last - NEWEST, last, priority, apart)
+        yield _index(memory, last - NEWEST, last, priority)
 
 
 @defer.inlineCallbacks
 def _index(
-    memory: Any,
-    start: int,
-    end: int,
-    priority: int,
-    apart: frozenset[int],
-    *,
-    settle: bool = False,
+    memory: Any, start: int, end: int, priority: int, *, settle: bool = False
 ) -> Generator[Any, Any, None]:
     """Index the entries after `start` up to `end`; settle preferences, agenda and endings."""
     entries = list(memory.journal.read(start + 1, end))
@@ -87,7 +72,7 @@ def _index(
         return
     before = list(memory.journal.read(start + 1 - LOOK_BACK, start))
     with memory.evidence.work_on([*before, *entries], priority=priority) as work:
-        yield work.run(index_entries, memory.id, entries, before, apart)
+        yield work.run(index_entries, memory.id, entries, before)
         if settle:
             yield preference_slots.fill_heard(memory, entries, work)
             changed = yield agenda_items.update(memory, entries, work)
@@ -96,12 +81,7 @@ def _index(
                 yield endings.end_closed(memory, entries, work)
 
 
-def index_entries(
-    agent_id: str,
-    entries: Sequence[Entry],
-    before: Sequence[Entry] = (),
-    apart: frozenset[int] = frozenset(),
-) -> int:
+def index_entries(agent_id: str, entries: Sequence[Entry], before: Sequence[Entry] = ()) -> int:
     """Embed entries and write them as memories; idempotent.
 
     They count in the centroid of their speaker, so that the same text taught later is not novel.
@@ -111,8 +91,6 @@ def index_entries(
         agent_id: The NPC's own UUID.
         entries: New journal entries; those that are not recallable are skipped.
         before: The `LOOK_BACK` entries before them.
-        apart: Ids of lines that are no part of their neighbours' keys. They become part of them
-            when the next entry is indexed.
 
     Returns:
         How many were written.
@@ -120,7 +98,7 @@ def index_entries(
     new = [entry for entry in entries if entry.recallable]
     if not new:
         return 0
-    found_by = _keys_of(new, [entry for entry in before if entry.recallable], apart)
+    found_by = _keys_of(new, [entry for entry in before if entry.recallable])
     memories = [to_memory(agent_id, entry) for entry in new]
     vectors = np.stack([found_by[entry.id].line for entry in new])
     store = memory_store.shared()
@@ -169,15 +147,12 @@ def reweigh(agent_id: str, entries: Sequence[Entry]) -> None:
     )
 
 
-def _keys_of(
-    new: list[Entry], before: list[Entry], apart: frozenset[int] = frozenset()
-) -> dict[int, Keys]:
+def _keys_of(new: list[Entry], before: list[Entry]) -> dict[int, Keys]:
     """The keys of new entries and of earlier ones that change with them."""
     ids = {entry.id for entry in new}
     talks: dict[Hashable, list[Entry]] = {}
     for entry in [*before, *new]:
-        together = _is_talk(entry) and entry.id not in apart
-        talks.setdefault(entry.circle if together else entry.id, []).append(entry)
+        talks.setdefault(entry.circle if _is_talk(entry) else entry.id, []).append(entry)
     fresh = [talk for talk in talks.values() if talk[-1].id in ids]
     texts = [entry.words for talk in fresh for entry in talk]
     vectors = embedder.shared().encode(texts, keep=True)

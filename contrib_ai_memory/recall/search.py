@@ -70,7 +70,7 @@ def recall(
     """
     # if new entries were forgotten meanwhile or the store is read-only, recall what is indexed
     with suppress(EvidenceGone, *HELD):
-        yield index.index_newest(memory, priority, request.without_entries)
+        yield index.index_newest(memory, priority)
     request = completed(memory, request)
     begun = yield offload.run(offload.MEMORY, begin, request, priority=priority, reads=True)
     linked = _linked(memory, begun.links)  # Attributes: the reactor thread reads them
