@@ -271,7 +271,38 @@ def test_an_npc_from_before_keeps_its_memory(spoken):
     as_before(spoken)
     assert spoken.memory.id == own
     assert any(SECRET in text for text in told(spoken, "Where is the silver key?"))
-    assert spoken.attributes.get("memory_owner").split() == [own, owner.body_of(spoken)]
+    assert attributes.read(spoken, "memory_owner").split() == [own, owner.body_of(spoken)]
+
+
+def test_an_npc_whose_owner_was_stored_plainly_keeps_its_memory(spoken):
+    own = spoken.memory.id
+    for row in spoken.db_attributes.filter(db_key="memory_owner"):
+        row.value, row.db_strvalue = attributes.read(spoken, "memory_owner"), None
+        row.save()
+    spoken.__dict__.pop("memory")
+    assert owner.id_of(spoken) == own and spoken.memory.id == own
+    assert spoken.attributes.get("memory_owner") is None, "it is text now"
+
+
+@pytest.mark.parametrize(
+    "typeclass", ["typeclasses.npcs.AssistantNPC", "typeclasses.objects.Object"]
+)
+def test_a_builder_cannot_give_an_npc_of_their_own_the_memory_of_another(
+    spoken, tavern, types_as, typeclass
+):
+    """The memory stays closed (`memory_look`), and is not deleted with the other NPC."""
+    spoken.locks.add("memory_look:perm(Developer);memory_edit:perm(Developer)")
+    own, types = spoken.memory.id, types_as("Builder", "Builder")
+    locks = "control:all();edit:all()"
+    odo = create_object(f"typeclasses.{typeclass}", key="Odo", location=tavern, locks=locks)
+    types(f"@set Odo/memory_id = '{own}'")
+    types(f"@set Odo/memory_owner = '{own} {owner.body_of(odo)}'")
+    types("@typeclass/force Odo = typeclasses.npcs.AssistantNPC")
+    odo.__dict__.pop("memory", None)
+    assert "recalls nothing" in types("@memory/search Odo = Where is the silver key?")
+    assert odo.memory.id != own
+    assert odo.delete()
+    assert any(SECRET in text for text in told(spoken, "Where is the silver key?"))
 
 
 @pytest.mark.parametrize("copy_first", [True, False])

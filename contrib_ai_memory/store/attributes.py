@@ -30,7 +30,8 @@ Record = TypeVar("Record")
 CATEGORY = "ai_memory"
 # JSON text (`strattr`): `@set`, `@cpattr` and `@mvattr` ask no lock, and see it as None
 TEXTS = ("journal", "working_memory", "entity_profiles", "memory_links")
-KEYS = ("memory_id", "memory_owner", *TEXTS)  # Attributes of a memory without a category
+OWNER = "memory_owner"  # text too, since a plain value can be set by any builder (`owner`)
+KEYS = ("memory_id", OWNER, *TEXTS)  # Attributes of a memory without a category
 HEARTBEAT = "ai_memory_assistant"  # key of the script
 HEARTBEAT_TEXTS = ("night", "night_records", "conversation_history")  # of the script, likewise
 HEARTBEAT_KEYS = (*HEARTBEAT_TEXTS, "asked_asleep")  # its Attributes with memories
@@ -82,7 +83,7 @@ class NPCAttributes(AttributeHandler):
 def _is_text(key: str, category: str | None) -> bool:
     """Return whether an Attribute of an NPC is JSON text of its memory."""
     if category is None:
-        return str(key).strip().lower() in TEXTS
+        return str(key).strip().lower() in (OWNER, *TEXTS)
     return category.strip().lower() in CATEGORIES
 
 
@@ -126,7 +127,7 @@ def write(obj: Any, key: str, value: Any) -> None:
     Raises:
         DatabaseError: The row of a text is gone.
     """
-    text = as_json(value) if key in (*TEXTS, *HEARTBEAT_TEXTS) else None
+    text = as_json(value) if key in (OWNER, *TEXTS, *HEARTBEAT_TEXTS) else None
     attribute = obj.attributes.get(key, return_obj=True)
     if attribute is None:
         backend = obj.attributes.backend

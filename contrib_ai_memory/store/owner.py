@@ -2,13 +2,16 @@
 
 `copy`, prototypes and game code clone Attributes without calling any hook of ours. So a `memory_id`
 is valid only with a `memory_owner` that names it together with the object's dbref and creation
-time; an object with the id of another one starts with a new, empty memory. NPCs of earlier versions
-have no `memory_owner`: of several objects with one such id, the oldest owns the memory. Reactor
-thread, except `id_of` and `owned`, which any thread with database access may call.
+time; an object with the id of another one starts with a new, empty memory. `memory_owner` is text
+(`strattr`), which no command sets: a builder could give an NPC of their own the memory of another.
+NPCs of earlier versions have a plain `memory_owner` or none: it counts while no other object has a
+text for that memory; of several, the oldest owns it. Reactor thread, except `id_of` and `owned`,
+which any thread with database access may call.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +21,7 @@ from evennia.objects.models import ObjectDB
 from . import attributes
 
 ID = "memory_id"
-OWNER = "memory_owner"
+OWNER = attributes.OWNER
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +33,25 @@ class Carrier:
         body: Its dbref and creation time (`body_of`).
         memory_id: Its `memory_id`, "" without one.
         owner: Its `memory_owner`, "" without one.
+        sealed: Whether that is text.
     """
 
     object_id: int
     body: str
     memory_id: str
     owner: str
+    sealed: bool
 
     @property
     def owned_id(self) -> str:
-        """The memory that its `memory_owner` assigns to this object; "" if it names another."""
+        """The memory that is surely its own; "" if there is none."""
+        return self.claimed_id if self.sealed else ""
+
+    @property
+    def claimed_id(self) -> str:
+        """The memory that is its own unless it is surely another's."""
         memory_id, _, body = self.owner.partition(" ")
-        return memory_id if body and body == self.body else ""
+        return (memory_id if body == self.body else "") if self.owner else self.memory_id
 
 
 def body_of(obj: Any) -> str:
@@ -52,9 +62,9 @@ def body_of(obj: Any) -> str:
 def id_of(obj: Any) -> str:
     """Return the id of the memory this object owns; "" if it owns none."""
     carrier = _carrier(obj)
-    if carrier.owner or not carrier.memory_id:
-        return carrier.owned_id
-    return carrier.memory_id if owned().get(carrier.memory_id) == obj.id else ""
+    claimed = carrier.claimed_id
+    surely = carrier.sealed or not claimed
+    return claimed if surely or owned().get(claimed) == obj.id else ""
 
 
 def has_foreign_id(obj: Any) -> bool:
@@ -76,23 +86,35 @@ def owns(obj: Any, memory_id: str) -> bool:
 
 def claim(obj: Any, memory_id: str) -> None:
     """Make an object the owner of a memory; lock the Attributes of an earlier version's memory."""
-    if not _carrier(obj).owner:
+    carrier = _carrier(obj)
+    if not carrier.owner:
         attributes.lock_all(obj)
-    for key, value in ((OWNER, f"{memory_id} {body_of(obj)}"), (ID, memory_id)):
-        if obj.attributes.get(key) != value:
-            attributes.write(obj, key, value)
+    if carrier.owned_id != memory_id:
+        attributes.write(obj, OWNER, f"{memory_id} {body_of(obj)}")
+    if carrier.memory_id != memory_id:
+        attributes.write(obj, ID, memory_id)
 
 
 def carriers() -> list[Carrier]:
     """Return every object with a memory id or owner, of any typeclass, ordered by dbref."""
     rows = ObjectDB.objects.filter(db_attributes__db_key__in=(ID, OWNER)).order_by("id")
     found: dict[int, dict[str, Any]] = {}
-    for object_id, created, key, value in rows.values_list(
-        "id", "db_date_created", "db_attributes__db_key", "db_attributes__db_value"
+    for object_id, created, key, value, text in rows.values_list(
+        "id",
+        "db_date_created",
+        *(f"db_attributes__{column}" for column in ("db_key", "db_value", "db_strvalue")),
     ):
-        found.setdefault(object_id, {"created": created})[key] = str(value or "")
+        known = found.setdefault(object_id, {"created": created, "sealed": False})
+        known[key] = str((json.loads(text) if text else value) or "")
+        known["sealed"] |= key == OWNER and bool(text)
     return [
-        Carrier(number, _body(number, each["created"]), each.get(ID, ""), each.get(OWNER, ""))
+        Carrier(
+            number,
+            _body(number, each["created"]),
+            each.get(ID, ""),
+            each.get(OWNER, ""),
+            each["sealed"],
+        )
         for number, each in found.items()
     ]
 
@@ -100,13 +122,10 @@ def carriers() -> list[Carrier]:
 def owned() -> dict[str, int]:
     """Return every memory id with the number of the object that owns it."""
     found: dict[str, int] = {}
-    known = carriers()
-    for carrier in known:
-        if carrier.owned_id:
-            found[carrier.owned_id] = carrier.object_id
-    for carrier in known:  # oldest first
-        if carrier.memory_id and not carrier.owner:
-            found.setdefault(carrier.memory_id, carrier.object_id)
+    # the surest first, then the oldest
+    for carrier in sorted(carriers(), key=lambda each: (not each.sealed, not each.owner)):
+        if carrier.claimed_id:
+            found.setdefault(carrier.claimed_id, carrier.object_id)
     return found
 
 
@@ -119,8 +138,9 @@ def copies() -> Iterator[tuple[Carrier, int | None]]:
 
 
 def _carrier(obj: Any) -> Carrier:
-    memory_id, owner = (str(obj.attributes.get(key) or "") for key in (ID, OWNER))
-    return Carrier(obj.id, body_of(obj), memory_id, owner)
+    memory_id, owner = (str(attributes.read(obj, key) or "") for key in (ID, OWNER))
+    sealed = bool(owner and obj.attributes.get(OWNER, return_obj=True).strvalue)
+    return Carrier(obj.id, body_of(obj), memory_id, owner, sealed)
 
 
 def _body(object_id: int, created: Any) -> str:
