@@ -1,11 +1,13 @@
 """Games with rpsystem: sdescs, recogs, emotes with speech in them, its own say and whisper."""
 
+import re
+
 import pytest
 from evennia.contrib.rpg.rpsystem.rpsystem import ContribRPCharacter
 from evennia.utils.create import create_object
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import erase, requests
+from contrib_ai_memory.admin import erase, ids, requests
 from contrib_ai_memory.answer_queue import AnswerQueue, PendingLine, Verdict
 from contrib_ai_memory.npc import MemoryMixin
 from contrib_ai_memory.privacy import masked
@@ -231,7 +233,7 @@ def test_an_erasure_of_a_guise_that_broke_off_is_finished_by_that_of_the_person(
         patch.setattr(requests, "drop_granted", None)  # killed after the register was written
         with pytest.raises(TypeError):
             offload.wait(erase.erase_person(keeper, identity))
-    assert erase.unfinished(keeper) and not requests.guises_of(keeper.memory, identity)
+    assert erase.unfinished(keeper) and not ids.guises_of(keeper.memory, identity)
     offload.wait(erase.erase_person(keeper, identity))
     assert erase.unfinished(keeper) == [] and heard(keeper) == []
 
@@ -245,6 +247,20 @@ def test_a_player_known_only_behind_a_mask_can_have_themselves_forgotten(keeper,
     [request] = offload.wait(requests.waiting())
     offload.wait(erase.erase_person(keeper, request.identity))
     assert heard(keeper) == [] and offload.wait(requests.waiting()) == []
+
+
+def test_staff_grants_the_request_of_a_masked_player_with_the_command_that_they_are_told(
+    keeper, dunstan, admin
+):
+    dunstan.execute_cmd("mask a hooded figure")
+    dunstan.execute_cmd("say I keep the ferry at Millbrook.")
+    dunstan.execute_cmd("unmask")
+    requests.submit(dunstan, offload.wait(requests.who_remembers(dunstan)))
+    [told] = re.findall(r"To grant one: (.*)", admin("@memory/requests"))
+    assert "Erase a hooded figure" in admin(told)
+    assert ids.person(keeper, dunstan.dbref) == heard(keeper)[0].source_entity
+    dunstan.execute_cmd("say I keep it without a mask, too.")
+    assert ids.person(keeper, dunstan.dbref) == keeper.get_memory_identity(dunstan)
 
 
 def test_a_mask_gives_no_second_place_in_the_queue(keeper, dunstan):

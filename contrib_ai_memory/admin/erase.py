@@ -60,7 +60,7 @@ from ..store.journal import HEARD, NO_JOURNAL_ID, Journal, ranges_include
 from ..store.payload import entry_memory_id
 from ..store.preferences import Preference
 from ..text import plural
-from . import game_npcs, reindex, requests, undo_log
+from . import game_npcs, ids, reindex, requests, undo_log
 from .jobs import (
     batch_job,
     compact_store,
@@ -289,7 +289,7 @@ def _erase_person(npc: Any, identity: str, names: tuple[str, ...]) -> Generator[
 def _guises(npc: Any, identity: str) -> Generator[Any, Any, list[str]]:
     """List the identities of a person in a memory: of each mask, their own last."""
     memory, body = npc.memory, unmasked(identity)
-    found = {*requests.guises_of(memory, body), *(each["identity"] for each in unfinished(npc))}
+    found = {*ids.guises_of(memory, body), *(each["identity"] for each in unfinished(npc))}
     for page in journal_pages(memory.journal):
         for entry in page:
             found.update((entry.source_entity or "", *entry.entities, *entry.witnesses))

@@ -12,6 +12,7 @@ from typing import Any
 from twisted.internet import defer
 
 from ..ingest.index import to_memory
+from ..privacy import unmasked
 from ..records import Entry, MemoryRecord
 from ..store import memory_store
 from ..store.links import link_id
@@ -119,8 +120,16 @@ def knows(npc: Any, identity: str) -> bool:
     return bool(memory.people.get(identity) or memory.profiles.get(identity))
 
 
+def guises_of(memory: Any, identity: str) -> list[str]:
+    """Return the identities under which an NPC knows a person: of each mask, their own last."""
+    known = {*(each.identity for each in memory.people), *memory.profiles.identities()}
+    return sorted((each for each in known if unmasked(each) == identity), key=len, reverse=True)
+
+
 def person(npc: Any, text: str) -> str:
     """Find the memory identity of somebody the NPC knows, by name, #dbref or identity.
+
+    Whoever it knows only behind masks is found by #dbref and identity as one of those.
 
     Raises:
         UnknownPerson: The message names some whom the NPC knows.
@@ -130,9 +139,14 @@ def person(npc: Any, text: str) -> str:
     if knows(npc, wanted):
         return wanted
     name, known = wanted.lower(), list(memory.people)
+    bodies = {unmasked(each.identity) for each in known}
     named = (
         {each.identity for each in known if each.name.lower() == name}
-        or {each.identity for each in known if each.identity.split("@")[0] == wanted}
+        or {
+            guises_of(memory, body)[-1]
+            for body in bodies
+            if wanted in (body, body.partition("@")[0])
+        }
         or {each.identity for each in known if name and name in each.name.lower()}
     )
     if len(named) > 1:

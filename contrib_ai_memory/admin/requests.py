@@ -17,10 +17,9 @@ from twisted.internet import defer
 
 from .. import offload
 from ..npc import MemoryMixin
-from ..privacy import unmasked
 from ..records import now_iso
 from ..store.attributes import as_json
-from . import game_npcs, inspect
+from . import game_npcs, ids, inspect
 
 KEY = "ai_memory_erasure_requests"
 KEPT = 500
@@ -66,7 +65,7 @@ def who_remembers(character: Any) -> Generator[Any, Any, list[Remembered]]:
         if npc == character or not npc.pk:
             continue
         identity = npc.get_memory_identity(character)
-        if known_as := guises_of(npc.memory, identity):
+        if known_as := ids.guises_of(npc.memory, identity):
             person = inspect.person(npc, known_as[-1]).person
             there = (npc.id, identity) in asked
             found.append(Remembered(npc, identity, person.state, there))
@@ -77,13 +76,7 @@ def who_remembers(character: Any) -> Generator[Any, Any, list[Remembered]]:
 
 def knows(npc: Any, identity: str) -> bool:
     """Return whether an NPC has met somebody, masked or not, or has a profile of them."""
-    return bool(guises_of(npc.memory, identity))
-
-
-def guises_of(memory: Any, identity: str) -> list[str]:
-    """Return the identities under which an NPC knows a person: of each mask, their own last."""
-    known = {*(each.identity for each in memory.people), *memory.profiles.identities()}
-    return sorted((each for each in known if unmasked(each) == identity), key=len, reverse=True)
+    return bool(ids.guises_of(npc.memory, identity))
 
 
 def submit(character: Any, remembered: list[Remembered]) -> int:
