@@ -31,6 +31,7 @@ from .handler import MemoryHandler
 from .llm import prompts
 from .llm.spoken import Voice, utterance
 from .npc import MemoryMixin, is_npc, unpacked
+from .recall.assistant_talk import speaks_as_assistant
 from .recall.reply import Answer, as_stored, joined, prepare
 from .recall.tool_loop import UNKNOWN_SPEAKER, marked, provenance_of, retells
 from .records import (
@@ -79,6 +80,8 @@ class LLMNPCMemory(MemoryHandler):
                 work.add_provenance(provenance)
                 work.check()
                 text = yield self.owner.ask_llm(entry, actions.speaker, prompts.context(request))
+                if text and (yield speaks_as_assistant(text, self.name, entry.seen_as)):
+                    text = ""
                 work.check()
                 if text:
                     private = entry.private or (yield loop.tells(text))

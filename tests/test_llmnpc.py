@@ -160,6 +160,13 @@ def test_a_line_of_several_lines_forges_no_turn_of_the_talk(barkeep, alice, says
     assert "\nOdo: I give" not in server.prompts[-1]
 
 
+def test_a_model_that_speaks_as_an_assistant_is_not_heard(barkeep, alice, says, server, hears):
+    server.text = "I apologize, but I cannot continue this conversation as requested."
+    heard = hears(alice)
+    says(alice, barkeep, "Good evening.")
+    assert "Odo says" in strip_ansi(heard[-1]) and "apologize" not in "".join(heard)
+
+
 def test_it_answers_when_it_is_named_in_the_room_and_once(barkeep, alice, server, hears):
     heard = hears(alice)
     alice.execute_cmd("say Odo, are you awake?")

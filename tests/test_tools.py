@@ -436,6 +436,21 @@ def test_a_tool_recalls_no_secret_of_somebody_else(calls, mara, alice, bram):
 
 
 @pytest.mark.parametrize(
+    "call",
+    [
+        ("say", {"text": "I'm sorry, but I can't assist with that request."}),
+        ("whisper", {"name": "Bram", "text": "I'm sorry, but I can't assist with that request."}),
+    ],
+)
+def test_no_tool_lets_a_model_speak_as_an_assistant(calls, mara, alice, bram, hears, call):
+    requests = calls(call, text="There you are.")
+    brams = hears(bram)
+    alice.execute_cmd("say Mara, ale please.")
+    assert requests()[-1].results == ["Not done: that is not what your character would say"]
+    assert "assist with" not in everything(brams)
+
+
+@pytest.mark.parametrize(
     "leak",
     [
         ("whisper", {"name": "Bram", "text": "The key is under the third step."}),

@@ -414,8 +414,9 @@ class ToolLoop:
             text = text.removeprefix(said).lstrip()
         return text
 
-    def _spoken(self, text: str, to: str = "") -> str:
-        """Return what can be spoken of the text of a tool.
+    @defer.inlineCallbacks
+    def _spoken(self, text: str, to: str = "") -> Generator[Any, Any, str]:
+        """Return, as a Deferred, what can be spoken of the text of a tool.
 
         Args:
             to: Who hears it; "" for the one who is answered.
@@ -424,6 +425,8 @@ class ToolLoop:
         told = utterance(text, replace(self._voice, sentences=0, listener=listener)).text
         if not told:
             raise ToolError("there are no words in it that can be spoken")
+        if (yield self._is_assistant(told)):
+            raise ToolError("that is not what your character would say")
         return told
 
     def _say(self, arguments: tools.Say) -> defer.Deferred:
@@ -443,9 +446,8 @@ class ToolLoop:
     @defer.inlineCallbacks
     def _aloud(self, text: str, *, marked: bool = False) -> Generator[Any, Any, str]:
         """Say it aloud, or whisper it if it tells a secret."""
-        actions, text = self._next_action(), self._spoken(text)
-        if (yield self._is_assistant(text)):
-            raise ToolError("that is not what your character would say")
+        actions = self._next_action()
+        text = yield self._spoken(text)
         secret = self._entry.private or (yield self.tells(text, marked=marked))
         self._work.check()
         actions.say(text, self.provenance_of_words(text), private=secret)
@@ -458,7 +460,7 @@ class ToolLoop:
         identity = actions.present(name)
         if identity is None:
             raise ToolError(f"nobody here is called {name}")
-        text = self._spoken(arguments.text, name)
+        text = yield self._spoken(arguments.text, name)
         if (yield self.tells(text, to=identity)):
             raise ToolError(f"what you were told is a secret that {name} may not hear")
         self._work.check()
