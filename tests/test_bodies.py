@@ -284,9 +284,7 @@ def test_an_npc_whose_owner_was_stored_plainly_keeps_its_memory(spoken):
     assert spoken.attributes.get("memory_owner") is None, "it is text now"
 
 
-@pytest.mark.parametrize(
-    "typeclass", ["typeclasses.npcs.AssistantNPC", "typeclasses.objects.Object"]
-)
+@pytest.mark.parametrize("typeclass", ["npcs.AssistantNPC", "objects.Object"])
 def test_a_builder_cannot_give_an_npc_of_their_own_the_memory_of_another(
     spoken, tavern, types_as, typeclass
 ):
