@@ -171,13 +171,13 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
                     return None
         return None
 
-    def _hear(self, text: Any, from_obj: Any) -> None:
+    def _hear(self, text: Any, from_obj: Any, emoted: tuple[Any, list[str]]) -> None:
         """Recognise `talk`, which the room hears as a message without a type."""
         line, kind = unpacked(text)
         line = sanitise(line, conf.get().MAX_LINE) if isinstance(line, str) else ""
         talk = _TALK.match(line) if kind in (None, "say") else None
         if not talk or from_obj is self or not hasattr(from_obj, "get_display_name"):
-            super()._hear(text, from_obj)
+            super()._hear(text, from_obj, emoted)
         elif self._memory_on_for(from_obj):
             self._perceive(
                 from_obj,

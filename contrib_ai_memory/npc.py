@@ -13,7 +13,7 @@ import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import asdict, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -81,7 +81,6 @@ class MemoryMixin(_Base):
     memory_settings: dict[str, Any]
     own_memory_keys: tuple[str, ...] = ()  # Attributes of the typeclass that copies do not get
     _own_voice = False  # True while its own words are sent, which are journalled already
-    uttering = ""  # `Entry.utterance` of these words, for other NPCs that hear them
     _emoted: tuple[Any, list[str]] = (None, [])  # speaker and speeches of an emote being sent
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -200,11 +199,14 @@ class MemoryMixin(_Base):
         """Perceive a message. Returns what the base class returns."""
         deliver = super().at_msg_receive(text=text, from_obj=from_obj, **kwargs)
         if deliver and text and from_obj is not None:
+            heard = text, from_obj, self._emoted
+            self._emoted = (None, [])
             try:
-                self._hear(text, from_obj)
+                self._hear(*heard)
             except OperationalError:  # it is locked; who is there then is taken to be there now
                 source = self.get_memory_identity(next(iter(make_iter(from_obj))))
-                hearing_queue.take_in(self, lambda: self._hear(text, from_obj), source=source)
+                sent = copy_context()  # to whom it is whispered, and whose words it brings
+                hearing_queue.take_in(self, lambda: sent.run(self._hear, *heard), source=source)
         return deliver
 
     def process_language(self, text: str, speaker: Any, language: str | None, **kwargs: Any) -> str:
@@ -347,7 +349,8 @@ class MemoryMixin(_Base):
 
     def _voice(self, own: Entry, hook: Callable[..., None], *args: Any, **options: Any) -> None:
         """Call the hook that says or does `own`. If it fails, nothing was said."""
-        self._own_voice, self.uttering = True, f"{self.memory.id}:{own.id}"
+        self._own_voice = True
+        said = _uttered.set((self, f"{self.memory.id}:{own.id}"))
         try:
             hook(*args, **options)
         except Exception:  # hooks of a game may raise anything
@@ -355,13 +358,13 @@ class MemoryMixin(_Base):
             self.memory.conversations.forget_entries([own.id])
             raise
         finally:
-            self._own_voice, self.uttering = False, ""
+            _uttered.reset(said)
+            self._own_voice = False
 
     # --- hearing ------------------------------------------------------------------------------
 
-    def _hear(self, text: Any, from_obj: Any) -> None:
+    def _hear(self, text: Any, from_obj: Any, emoted: tuple[Any, list[str]]) -> None:
         speaker = from_obj[0] if isinstance(from_obj, (list, tuple)) else from_obj
-        emoted, self._emoted = self._emoted, (None, [])
         line, kind = unpacked(text)
         if (
             kind in ("look", THINKING)
@@ -461,7 +464,7 @@ class MemoryMixin(_Base):
         return (
             not self.access(speaker, "memory_talk", default=True)
             or bool(self.sessions.count())  # whoever plays this character answers
-            or bool(getattr(speaker, "uttering", ""))  # no endless talk between NPCs
+            or bool(_utterance_of(speaker))  # no endless talk between NPCs
         )
 
     def _memory_on_for(self, other: Any) -> bool:
@@ -572,7 +575,7 @@ class MemoryMixin(_Base):
             private=private,
             location=f"#{self.location.id}" if self.location else None,
             game_time=_game_time(),
-            utterance=getattr(source, "uttering", ""),
+            utterance=_utterance_of(source),
             **more,
         )
 
@@ -608,6 +611,15 @@ def unpacked(text: Any) -> tuple[Any, str | None]:
 def is_npc(obj: Any) -> bool:
     """Return whether `obj` is an NPC of this contrib that nobody is playing."""
     return isinstance(obj, MemoryMixin) and not obj.sessions.count()
+
+
+# an NPC and the `Entry.utterance` of the words that it speaks, for other NPCs that hear them
+_uttered: ContextVar[tuple[Any, str]] = ContextVar("_uttered", default=(None, ""))
+
+
+def _utterance_of(speaker: Any) -> str:
+    who, utterance = _uttered.get()
+    return utterance if who is speaker else ""
 
 
 def _is_switched_off(obj: Any) -> bool:

@@ -5,9 +5,10 @@ from contextlib import closing, contextmanager
 
 import pytest
 from django.db import OperationalError
+from evennia.utils.create import create_object
 from twisted.internet import reactor
 
-from contrib_ai_memory import hearing_queue, offload
+from contrib_ai_memory import hearing_queue, npc, offload
 from contrib_ai_memory.admin import erase
 from contrib_ai_memory.store import condition, memory_store
 from contrib_ai_memory.store.journal import Journal
@@ -257,6 +258,39 @@ def test_a_question_asked_while_the_database_is_locked_is_answered_once_afterwar
     until(turns, lambda: any("Mara says" in line for line in heard))
     assert sum("Mara says" in line for line in heard) == 1
     assert "ferry" in heard[-1]
+
+
+@pytest.fixture
+def unread(mara, monkeypatch):
+    """The first read of a line that Mara hears fails, as that of a locked database does."""
+    read, left = npc._is_switched_off, [1]
+
+    def fails_once(obj):
+        if obj is mara and left and left.pop():
+            raise OperationalError("database is locked")
+        return read(obj)
+
+    monkeypatch.setattr(npc, "_is_switched_off", fails_once)
+
+
+def test_a_whisper_that_could_not_be_read_at_once_keeps_all_who_heard_it(
+    mara, alice, bram, turns, written, unread
+):
+    hearing_queue.take_in(mara, lambda: None)  # the queue is under way already
+    alice.execute_cmd(f"whisper mara,bram = {WOLVES}")
+    until(turns, lambda: written()[-1] == WOLVES)
+    line = mara.memory.journal.tail(1)[0]
+    assert set(line.witnesses) == {mara.get_memory_identity(each) for each in (alice, bram)}
+
+
+def test_words_of_another_npc_that_could_not_be_read_at_once_can_still_be_followed(
+    mara, alice, tavern, turns, written, unread
+):
+    odo = create_object(type(mara), key="Odo", location=tavern)
+    own = odo.speak(WOLVES, alice, private=False)
+    until(turns, lambda: written()[-1] == WOLVES)
+    [line] = mara.memory.journal.tail(1)
+    assert line.utterance == f"{odo.memory.id}:{own.id}"
 
 
 def test_beyond_its_bound_lines_are_lost_and_the_log_says_how_many_of_whom(
