@@ -70,6 +70,7 @@ from .jobs import (
     pages_heard_from,
     store_pages,
 )
+from .undo_log import NpcDeleted, unless_deleted
 
 WIPE_MARK = "wiping"  # Attribute of a half-wiped NPC: the last entry that goes
 IMPORT_MARK = "importing"  # Attribute of a half-imported NPC; a wipe removes it last
@@ -216,10 +217,12 @@ def erase_from(
     """
     found: dict[str, Erased] = {}
     for npc in npcs:
-        if npc.pk:
-            erased = yield _erase_person(npc, identity, tuple(names))
-            if erased.anything:
-                found[npc.dbref] = erased
+        try:
+            erased = yield unless_deleted(_erase_person, npc, identity, tuple(names))
+        except NpcDeleted:
+            continue
+        if erased.anything and npc.pk:
+            found[npc.dbref] = erased
         progress(npc)
         yield offload.breathe()
     whole = yield _clear_disk(Erased())
@@ -317,7 +320,10 @@ def _erase_at_npc(
     npc.memory.flush()
     plan = yield plan_person(npc.memory, identity, names)
     _save(npc, plan)
-    erased = yield _erase_planned(npc, plan)
+    try:
+        erased = yield unless_deleted(_erase_planned, npc, plan)
+    except NpcDeleted:
+        erased = Erased()  # all of its memory is gone, but others may have heard of this
     return plan, erased
 
 
@@ -335,7 +341,10 @@ def _erase_heard(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, int]:
         _save(npc, plan)
         heard, new = frozenset(new), set()
         for listener in game_npcs.npcs_that_heard(heard):
-            entries, passed_on = yield exclusively(listener, _erase_heard_by, npc, plan)
+            try:
+                entries, passed_on = yield exclusively(listener, _erase_heard_by, npc, plan)
+            except NpcDeleted:
+                continue
             elsewhere += entries
             new |= passed_on
             yield offload.breathe()

@@ -19,6 +19,7 @@ from ..store import memory_store
 from ..store.condition import StoreError
 from ..store.journal import Journal
 from ..store.links import BUCKETS, Links
+from .undo_log import unless_deleted
 
 ENTRIES_AT_ONCE = 32  # one page of the journal
 BUCKETS_AT_ONCE = 64  # of links
@@ -63,11 +64,19 @@ def local_job(job: Callable[..., Any], *args: Any) -> defer.Deferred:
     return offload.run(offload.MEMORY, job, *args, timeout=TIMEOUT, here=True)
 
 
+def exclusively(npc: Any, work: Callable[..., defer.Deferred], *args: Any) -> defer.Deferred:
+    """Call `work(npc, *args)` while nothing else works on this NPC's memory, as a Deferred.
+
+    Raises (in the Deferred):
+        NpcDeleted: The NPC was deleted before, or meanwhile.
+    """
+    return unless_deleted(_exclusively, npc, work, *args)
+
+
 @defer.inlineCallbacks
-def exclusively(
+def _exclusively(
     npc: Any, work: Callable[..., defer.Deferred], *args: Any
 ) -> Generator[Any, Any, Any]:
-    """Call `work(npc, *args)` while nothing else works on this NPC's memory, as a Deferred."""
     script = npc.assistant
     yield script.hold_still()
     try:
