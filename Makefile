@@ -78,9 +78,11 @@ witness: $(READY)
 	$(BIN)/python -m pytest -s tests/test_witness_oracle.py -k "a_model_that_repeats"; model=$$?; \
 	wait $$offline && exit $$model
 
-# half an hour of everything that a live game goes through
+# half an hour of everything that a live game goes through, then thousands of plays in which
+# something is done to a memory at a turn of something else
 soak: $(READY)
 	$(BIN)/python -m world.soak
+	TURN_PLAYS=4000 $(BIN)/python -m pytest tests/test_at_every_turn.py
 
 clean: stop
 	rm -rf .game build dist $(VENV) $(VENV6)

@@ -258,6 +258,26 @@ class Game:
         while _alive(pid):
             time.sleep(0.05)
 
+    @property
+    def database(self) -> Path:
+        """The file of the game's database, unless the settings name another one."""
+        return self.folder / "server" / "evennia.db3"
+
+    def memory_processes(self) -> list[int]:
+        """Return the numbers of this game's memory processes (MEMORY_PROCESS)."""
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                line, at = (
+                    (process / "cmdline").read_bytes(),
+                    (process / "cwd").resolve(strict=True),
+                )
+            except OSError:
+                continue  # it ended meanwhile, or belongs to somebody else
+            if inside and b"contrib_ai_memory.memory_process" in line:
+                found.append(int(process.name))
+        return found
+
     def wait_until_up(self, timeout: float = START_TIMEOUT) -> None:
         """Wait until a telnet connection meets the game itself, not the portal alone.
 

@@ -22,7 +22,7 @@ def test_what_was_said_while_the_database_was_locked_is_in_the_journal_on_disk(l
         story = Story(game)
         with story.enter("Alice") as alice, story.enter("Bram") as bram:
             assert story.talk("Alice", alice, "say Mara, good day.")
-            with locked(game.folder / "server" / "evennia.db3"):
+            with locked(game.database):
                 until = time.monotonic() + HELD_SECONDS
                 for number in range(LINES):
                     (alice, bram)[number % 2].send(f"say Barrel {number} holds apples.")

@@ -11,7 +11,6 @@ import re
 import signal
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -108,9 +107,9 @@ def test_after_a_reload_it_is_met_again_and_after_a_stop_it_is_gone(game):
         story.leave("Bram", bram)
     game.stop()
     deadline = time.monotonic() + GONE_WITHIN
-    while _processes(game) and time.monotonic() < deadline:
+    while game.memory_processes() and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert _processes(game) == []
+    assert game.memory_processes() == []
 
 
 def _rest(story: Story, game: Game) -> None:
@@ -136,24 +135,11 @@ def _pid_file(game: Game) -> int:
     return int((game.folder / "server" / "server.pid").read_text())
 
 
-def _processes(game: Game) -> list[int]:
-    """The memory processes of a game."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            line, at = (process / "cmdline").read_bytes(), (process / "cwd").resolve(strict=True)
-        except OSError:
-            continue  # it ended meanwhile, or belongs to somebody else
-        if b"contrib_ai_memory.memory_process" in line and at.is_relative_to(game.folder):
-            found.append(int(process.name))
-    return found
-
-
 def _living(game: Game, after: int = 0, seconds: float = 60) -> int:
     """Wait for a memory process other than `after`, and return its number."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        if found := [each for each in _processes(game) if each != after]:
+        if found := [each for each in game.memory_processes() if each != after]:
             return found[0]
         time.sleep(0.1)
     raise AssertionError(f"no memory process came.\n{_log(game)}")
