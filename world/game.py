@@ -268,10 +268,8 @@ class Game:
         found = []
         for process in Path("/proc").glob("[0-9]*"):
             try:
-                line, at = (
-                    (process / "cmdline").read_bytes(),
-                    (process / "cwd").resolve(strict=True),
-                )
+                line = (process / "cmdline").read_bytes()
+                inside = (process / "cwd").resolve(strict=True).is_relative_to(self.folder)
             except OSError:
                 continue  # it ended meanwhile, or belongs to somebody else
             if inside and b"contrib_ai_memory.memory_process" in line:
