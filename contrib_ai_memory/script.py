@@ -189,6 +189,7 @@ class AssistantScript(DefaultScript):
         late = random.uniform(0, JITTER * self.interval)
         beat = task.deferLater(reactor, late, self.at_tick)
         beat.addErrback(lambda reason: reason.trap(*HELD))  # logged when it began
+        beat.addErrback(_pass_over_lock)
         beat.addErrback(offload.log_failure, f"the tick of #{self.obj.id if self.obj else None}")
 
     # --- the tick -----------------------------------------------------------------------------
@@ -431,6 +432,8 @@ class AssistantScript(DefaultScript):
                     if not game_database.note_unavailable(problem):
                         offload.log_failure(Failure(), f"answering entry {number}")
                 except Exception:  # noqa: BLE001  (the lines behind it are still answered)
+                    if not (self.obj and self.obj.pk):
+                        break  # it was deleted meanwhile
                     offload.log_failure(Failure(), f"answering entry {number} of #{self.obj.id}")
         finally:
             if self.ndb.answering is turn:
@@ -479,7 +482,8 @@ class AssistantScript(DefaultScript):
             self._fall_asleep(entry)
         if not self.ndb.compacting:  # nobody waits for it
             doing = f"compacting what #{self.obj.id} said"
-            self._compact_history().addErrback(offload.log_failure, doing)
+            compacting = self._compact_history().addErrback(_pass_over_lock)
+            compacting.addErrback(offload.log_failure, doing)
 
     def _say(self, answer: Answer, line: PendingLine) -> Entry | None:
         """Speak an answer. Returns the entry of the words."""
@@ -575,6 +579,13 @@ def give_present_class(script: Any) -> bool:
     if not loaded:
         logger().warning("The heartbeat of #%s had a class that is gone.", script.db_obj_id)
     return True
+
+
+def _pass_over_lock(reason: Failure) -> Failure | None:
+    """Drop the failure of work that is done again, where the database is full or locked."""
+    error = reason.value
+    unavailable = isinstance(error, OperationalError) and game_database.note_unavailable(error)
+    return None if unavailable else reason
 
 
 class ReplyActions:

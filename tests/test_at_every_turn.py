@@ -33,13 +33,13 @@ from contrib_ai_memory.log import logger
 from contrib_ai_memory.sleep.night import SwitchedOff
 from contrib_ai_memory.store import memory_store
 
-WORKS = ("day", "answer", "night", "wipe", "erase", "import", "export")
 THINGS = ("forget", "forget all", "wipe", "erase", "delete", "copy", "rename", "import", "kill")
+RARE = ("import", "export") if "TURN_PLAYS" in os.environ else ()
+WORKS = ("day", "answer", "night", "wipe", "erase", *RARE)
 KINDS = list(itertools.product(THINGS, WORKS))
 FEW = 1  # plays of each kind
 CHOICES = 400
 PLAYS = int(os.environ.get("TURN_PLAYS", "0")) // len(KINDS)
-HELD = ("wipe", "erase", "import", "export")  # works that hold the memory still
 # turns of a work, about: past them the thing is done afterwards
 TURNS = {"day": 20, "answer": 16, "night": 90, "wipe": 30, "erase": 70, "import": 60, "export": 30}
 # what a work or a deed may come to when the other was quicker

@@ -31,6 +31,8 @@ _REPLACED = (
     (threadable, "ioThread"),
 )
 
+_lost: list[Any] = []  # what kills cut off: it is never collected, as then its `finally` would run
+
 
 class Turns:
     """Takes the place of the reactor between `begin` and `end`.
@@ -46,7 +48,6 @@ class Turns:
         self._order = itertools.count()
         self._choices: Iterable[int] = iter(())
         self._before: list[Any] = []
-        self._lost: list[Any] = []  # what a kill cut off is never collected, nor its `finally` run
         self.given = 0
 
     def begin(self, choices: Iterable[int]) -> None:
@@ -66,7 +67,7 @@ class Turns:
 
     def kill(self) -> None:
         """Cut off all that waits, as the end of the process does."""
-        self._lost += [*self._waiting, *self._jobs, self._clock]
+        _lost.extend([*self._waiting, *self._jobs, self._clock])
         self._waiting, self._jobs, self._clock = [], [], Clock()
 
     def step(self) -> bool:

@@ -45,7 +45,9 @@ STORE_MB = 700
 FIRST_PORTS = 60  # block of ports, away from those of the demo and the tests
 SAFE_SECONDS = 1.2  # a perceived line is on disk within one
 LOCKED_SECONDS = 14  # longer than two of Django's waits for a lock
+UNSAID = "An untrapped error occurred"  # Evennia's word for a command that met the lock
 BRIEF_MINUTES = 10
+LOG_SHOWN = 6000  # characters of a traceback
 TALK = (
     "say My cart number {mark} carries barley to Harrow Hill.",
     "say I paid {mark} crowns for a grey mare at the fair.",
@@ -175,12 +177,12 @@ class Soak:
         try:
             line.drain(0.05)
             line.send(template.format(mark=mark, npc=npc))
-            line.expect(mark if "{mark}" in template else "You say", timeout=60)
+            came = line.expect(mark if "{mark}" in template else "You say", UNSAID, timeout=60)
         except (OSError, TimeoutError) as problem:
             self.check(f"{speaker} can speak ({problem})", False)
             self._enter_all()
             return
-        if "{mark}" in template:
+        if UNSAID not in came and "{mark}" in template:
             heard_by = (npc,) if template.startswith("whisper") else tuple(self.npcs)
             self.said.append(Said(mark, speaker, heard_by, time.monotonic()))
 
@@ -272,6 +274,7 @@ class Soak:
             numbers = re.findall(rf"(\d+) \[entry, \w+\][^\[]*{line.mark}", found)
             if not numbers:
                 self.check(f"the line with {line.mark} is found", False)
+                self.tell(found)
                 return
             builder.send(f"@memory/forget {INNKEEPER} = {numbers[0]} all")
             builder.drain(1.5)
@@ -313,8 +316,10 @@ class Soak:
         if "No problems found" not in told:
             self.tell(told[-2000:])
         logs = [path for path in self._files() if path.suffix == ".log"]
-        bad = [path.name for path in logs if _has_traceback(path)]
-        self.check(f"no traceback in {len(logs)} logs {bad or ''}", not bad)
+        bad = {path.name: found for path in logs if (found := _traceback_in(path))}
+        self.check(f"no traceback in {len(logs)} logs {[*bad] or ''}", not bad)
+        for name, traceback in bad.items():
+            self.tell(f"{name}: {traceback[:LOG_SHOWN]}")
 
     def _judge_journal(self, npc: str) -> None:
         exported = self.game.folder / f"{npc}.jsonl"
@@ -361,11 +366,11 @@ def _holds(path: Path, words: set[bytes]) -> bool:
     return any(word in data for word in words)
 
 
-def _has_traceback(log: Path) -> bool:
-    """Whether a log has a traceback; Evennia's own may tell of the lock."""
+def _traceback_in(log: Path) -> str:
+    """Return the first traceback in a log, or ""; Evennia's own may tell of the lock."""
     _, *tracebacks = log.read_text(errors="replace").split("Traceback (most recent call last)")
     ours = log.name.startswith("ai_memory")
-    return any(ours or "database is locked" not in each for each in tracebacks)
+    return next((each for each in tracebacks if ours or "database is locked" not in each), "")
 
 
 @contextmanager
