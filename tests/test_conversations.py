@@ -2,6 +2,7 @@
 
 import pytest
 
+from contrib_ai_memory import offload
 from contrib_ai_memory.records import Message
 from contrib_ai_memory.store import attributes, people
 from contrib_ai_memory.store.conversations import CONVERSATIONS_KEPT, Conversations
@@ -12,6 +13,9 @@ pytestmark = pytest.mark.django_db
 
 def at(minute: int) -> str:
     return f"2026-01-01T{10 + minute // 60:02d}:{minute % 60:02d}:00+00:00"
+
+
+ATTRIBUTES = ("working_memory", "entity_profiles", "memory_links")
 
 
 @pytest.fixture
@@ -71,6 +75,23 @@ def test_what_a_builders_hand_broke_is_passed_over(mara):
     attributes.write(mara, "entity_profiles", {"#a": {"unknown": 1}, "#b": {"name": "Bram"}})
     assert Conversations(mara, lambda: 3600).get("room:#1@x").messages == []
     assert People(mara).name_of("#b") == "Bram"
+
+
+@pytest.mark.parametrize("text", ['{"#a": {"na', "[]", '"x"', "7"])
+def test_an_npc_goes_on_where_a_text_of_its_memory_is_damaged(mara, alice, logged, text):
+    mara.memory.flush()
+    script = mara.assistant
+    for obj, keys in ((mara, ATTRIBUTES), (script, attributes.HEARTBEAT_TEXTS)):
+        for key in keys:
+            attributes.write(obj, key, {})
+            row = obj.attributes.get(key, return_obj=True)
+            row.db_strvalue = text
+            row.save()
+    mara.__dict__.pop("memory")
+    alice.execute_cmd("say Mara, I keep the ferry at Millbrook.")
+    offload.wait(script.sleep.whole_night())
+    assert People(mara).names() == ("Alice",) and script.sleep.records
+    assert any("entity_profiles is damaged" in line for line in logged())
 
 
 def test_the_index_of_people_forgets_whoever_was_seen_longest_ago(mara, monkeypatch):

@@ -156,8 +156,8 @@ def _single_lines(npc: Any) -> Iterable[Line]:
         "last_reflection": journal.last_reflection,
         "cursors": journal.cursors | dict.fromkeys(beyond_end(journal.cursors, end), end),
     }
-    yield {"kind": "people", "value": attributes.read(npc, PEOPLE) or {}}
-    conversations = attributes.read(npc, CONVERSATIONS) or {}
+    yield {"kind": "people", "value": attributes.read(npc, PEOPLE, {})}
+    conversations = attributes.read(npc, CONVERSATIONS, {})
     # in their order: the newest of two in one place goes on
     yield {"kind": "conversations", "value": [list(pair) for pair in conversations.items()]}
     for key in SCRIPT:

@@ -665,7 +665,7 @@ def _erase_from_nights(npc: Any, subject: DataSubject) -> None:
     person from those who wait for an answer."""
     script = npc.assistant
     records = script.sleep.records
-    running = attributes.read(script, "night") or {}
+    running = attributes.read(script, "night", {})
     for record in (*records, running):
         for done in record.get("passes", {}).values():
             done["errors"] = [each.split(":")[0] for each in done.get("errors", ())]

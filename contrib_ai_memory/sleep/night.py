@@ -237,12 +237,12 @@ class Sleep:
 
     @property
     def night(self) -> Night:
-        return Night(**(attributes.read(self._script, "night") or {}))
+        return Night(**attributes.read(self._script, "night", {}))
 
     @property
     def records(self) -> list[dict[str, Any]]:
         """The last nights, newest last: started, ended, whole, and each pass by name."""
-        return attributes.read(self._script, "night_records") or []
+        return attributes.read(self._script, "night_records", [])
 
     @property
     def last_night(self) -> str:

@@ -25,6 +25,8 @@ from evennia.utils.utils import make_iter
 from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError, to_json
 
+from ..log import logger
+
 Record = TypeVar("Record")
 
 CATEGORY = "ai_memory"
@@ -107,16 +109,25 @@ def read(obj: Any, key: str, default: Any = None) -> Any:
     """Return the value of an Attribute without a category as plain data.
 
     A text that an earlier version stored plainly is read too; a damaged one is returned as it is.
+
+    Args:
+        default: Returned if there is none, and instead of a value of another type.
     """
     attribute = obj.attributes.get(key, return_obj=True)
     if attribute is None:
         return default
-    if text := attribute.strvalue:
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
-            return text
-    return default if attribute.value is None else deserialize(attribute.value)
+    value = text = attribute.strvalue
+    if text:
+        with suppress(ValueError, RecursionError):
+            value = json.loads(text)
+    else:
+        value = deserialize(attribute.value)
+    if value is None:
+        return default
+    if default is not None and not isinstance(value, type(default)):
+        logger().error("%s: its Attribute %s is damaged, and left out.", obj.dbref, key)
+        return default
+    return value
 
 
 def write(obj: Any, key: str, value: Any) -> None:

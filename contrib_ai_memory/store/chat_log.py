@@ -164,7 +164,7 @@ class ChatLog:
     def messages(self) -> list[Stored]:
         """All messages, oldest first."""
         if self._read is None:
-            stored = attributes.read(self._npc.assistant, ATTRIBUTE) or []
+            stored = attributes.read(self._npc.assistant, ATTRIBUTE, [])
             self._read = paired([BESIDE | each for each in stored if _is_message(each)])
         return self._read
 

@@ -75,7 +75,7 @@ class Conversations:
         self._npc = npc
         self._stale_after = stale_after
         self._dirty = False
-        stored = attributes.read(npc, ATTRIBUTE) or {}
+        stored = attributes.read(npc, ATTRIBUTE, {})
         self._open = {key: _conversation(key, plain) for key, plain in stored.items()}
 
     def join(self, place: str, when: str, session_id: str | None = None) -> Conversation:

@@ -51,7 +51,7 @@ class Links:
     @property
     def count(self) -> int:
         """The number of links."""
-        index = attributes.read(self._npc, ATTRIBUTE) or {}
+        index = attributes.read(self._npc, ATTRIBUTE, {})
         return index.get("links", 0)
 
     def of(self, memory_id: str | int) -> dict[str, dict[str, Any]]:

@@ -63,7 +63,7 @@ class People:
     def __init__(self, npc: Any):
         self._npc = npc
         self._known: dict[str, Acquaintance] = {}
-        for key, plain in (attributes.read(npc, ATTRIBUTE) or {}).items():
+        for key, plain in attributes.read(npc, ATTRIBUTE, {}).items():
             known = attributes.known_fields(Acquaintance, plain)
             self._known[key] = Acquaintance(**{"name": ""} | known | {"identity": key})
         self._by_word: dict[str, set[str]] = {}  # by the longest word of each form of their names
