@@ -206,6 +206,17 @@ def test_a_corrected_debt_is_owed_as_it_was_corrected(mara, alice, bram, says):
         assert "five marks" in said and "twelve" not in said
 
 
+def test_the_words_of_a_secret_are_corrected_for_its_witnesses_alone(mara, alice, bram, says):
+    says(alice, "I owe Bram twelve marks for the boots.")
+    wait(mara.assistant.sleep.whole_night())
+    fact = fact_of(mara, "twelve")
+    confided = {"private": True, "witnesses": (mara.get_memory_identity(alice),)}
+    memory_store.shared().change(fact.id, **confided)  # it rests on a whisper too
+    wait(edit.edit(mara, alice, fact.id, content="Alice owes Bram five marks for the boots."))
+    for said in asked_as(says, bram, alice, "what does Alice owe me?", "what is due?"):
+        assert "five marks" not in said
+
+
 def test_no_night_draws_the_old_words_again(mara, alice, bram, says, ferry):
     wait(edit.edit(mara, alice, ferry.id, content="Alice keeps the mill at Millbrook."))
     mara.memory.journal.update({1: {"consolidated": False}})  # as after a model's outage

@@ -34,6 +34,7 @@ from ..ingest import agenda_items, index, pipeline, preference_slots
 from ..ingest.index import to_memory
 from ..ingest.preference_slots import Superseded
 from ..local_time import local
+from ..privacy import Witnessed, shared_privacy
 from ..records import ASKS, BUILDER, INSIGHT, LOCKED, PINNED, AgendaItem, Entry, MemoryRecord
 from ..sleep.night import schedule_told
 from ..store import memory_store
@@ -312,15 +313,22 @@ def _outrank(npc: Any, new: MemoryRecord, outranked: _Outranked) -> Generator[An
             held = tuple(each for each in profile.attributes if asdict(each) not in known)
             memory.profiles.put(replace(profile, observations=seen, attributes=held))
     for preference in outranked.preferences:
-        memory.preferences.put(replace(preference, text=new.content))
+        heard = _heard_by(preference, new)
+        memory.preferences.put(replace(preference, text=new.content, **heard))
     if not ids.entry_ids([new]):  # an edited line was read again
         day = due(new.content, local(memory.clock()))
         for item in outranked.agenda:
             text = new.content[: agenda_items.TEXT_KEPT]
-            moved = replace(item, text=text, told=text, due=day.iso if day else item.due)
-            memory.agenda.put(moved)
+            due_on = day.iso if day else item.due
+            heard = _heard_by(item, new)
+            memory.agenda.put(replace(item, text=text, told=text, due=due_on, **heard))
     memory.flush()
     yield change_job(_supersede, [each.id for each in outranked.memories], new.id)
+
+
+def _heard_by(corrected: Witnessed, new: MemoryRecord) -> dict[str, Any]:
+    """The privacy of what takes over the words of a memory: no wider than that of either."""
+    return shared_privacy([corrected, new])._asdict() if new.private else {}
 
 
 def _supersede(outranked: Sequence[str], by: str) -> None:
