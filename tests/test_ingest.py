@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from contrib_ai_memory import conf, offload
@@ -181,6 +181,7 @@ _texts = st.lists(_paragraphs | _code | st.text(max_size=40), max_size=12).map("
 
 
 @settings(max_examples=200, deadline=None)
+@example("word " * 260 + "end\t\n\n```\n" + "y\n" * 200 + "```")
 @given(_texts)
 def test_chunking_loses_nothing_keeps_its_bounds_and_repeats_itself(text):
     text = cleaned(text)

@@ -42,7 +42,7 @@ def chunks_of(text: str, count_tokens: Count) -> list[str]:
     # a heading belongs to what follows it: merge forwards first, backwards only what is left
     pieces = _merge(pieces, count_tokens, backwards=False)
     pieces = _merge(pieces, count_tokens, backwards=True)
-    return [piece.text for piece in pieces]
+    return [piece.text.rstrip() for piece in pieces]
 
 
 # --- paragraphs -----------------------------------------------------------------------------------
