@@ -39,7 +39,7 @@ test-evennia6: $(READY6)
 test-sentence-transformers: $(READY)
 	$(BIN)/pip install -c constraints.txt torch
 	$(BIN)/pip install -c constraints.txt -e '.[sentence-transformers]'
-	$(BIN)/python -m pytest tests/test_sentence_transformers.py
+	$(BIN)/python -m pytest tests/test_sentence_transformers.py tests/test_conf.py
 
 # the same tests with PostgreSQL as the game's database: PGVECTOR_URL's, else the one in pgserver
 test-postgres: $(READY)
