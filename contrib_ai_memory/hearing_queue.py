@@ -207,7 +207,7 @@ def _take_in_next(heard: _Heard) -> bool:
     try:
         line.take_in()
     except Exception as error:  # noqa: BLE001  (hooks of a game may fail; the next line is heard)
-        noted = isinstance(error, Error) and game_database.note_unavailable(error)
+        noted = game_database.note_unavailable(error)
         if not noted:
             _tell(heard, line)
         if noted or (isinstance(error, Error) and not game_database.is_usable()):

@@ -428,13 +428,12 @@ class AssistantScript(DefaultScript):
                     logger().warning(
                         "#%s did not answer entry %s: %s", self.db_obj_id, number, problem
                     )
-                except OperationalError as problem:
-                    if not game_database.note_unavailable(problem):
-                        offload.log_failure(Failure(), f"answering entry {number}")
-                except Exception:  # noqa: BLE001  (the lines behind it are still answered)
+                except Exception as problem:  # noqa: BLE001  (the lines behind it are still answered)
                     if not (self.obj and self.obj.pk):
                         break  # it was deleted meanwhile
-                    offload.log_failure(Failure(), f"answering entry {number} of #{self.obj.id}")
+                    if not game_database.note_unavailable(problem):
+                        doing = f"answering entry {number} of #{self.obj.id}"
+                        offload.log_failure(Failure(), doing)
         finally:
             if self.ndb.answering is turn:
                 self.ndb.answering = None
@@ -583,9 +582,7 @@ def give_present_class(script: Any) -> bool:
 
 def _pass_over_lock(reason: Failure) -> Failure | None:
     """Drop the failure of work that is done again, where the database is full or locked."""
-    error = reason.value
-    unavailable = isinstance(error, OperationalError) and game_database.note_unavailable(error)
-    return None if unavailable else reason
+    return None if game_database.note_unavailable(reason.value) else reason
 
 
 class ReplyActions:

@@ -74,11 +74,6 @@ def who_remembers(character: Any) -> Generator[Any, Any, list[Remembered]]:
     return found
 
 
-def knows(npc: Any, identity: str) -> bool:
-    """Return whether an NPC has met somebody, masked or not, or has a profile of them."""
-    return bool(ids.guises_of(npc.memory, identity))
-
-
 def submit(character: Any, remembered: list[Remembered]) -> int:
     """Ask staff to erase a character from these memories. Returns how many requests are new.
 
@@ -107,7 +102,7 @@ def waiting() -> Generator[Any, Any, list[Request]]:
     known, over = [], set()
     for number, request in enumerate(_read(), start=1):
         npc = npc_of(request)
-        if npc is not None and knows(npc, request.identity):
+        if npc is not None and ids.guises_of(npc.memory, request.identity):
             known.append(request)
         else:
             over.add(request)
@@ -162,7 +157,7 @@ def npc_of(request: Request) -> Any | None:
 def _is_granted(request: Request) -> bool:
     npc = ObjectDB.get_cached_instance(request.npc_id)
     remembering = npc is not None and "memory" in vars(npc)
-    return remembering and not knows(npc, request.identity)
+    return remembering and not ids.guises_of(npc.memory, request.identity)
 
 
 def _read() -> list[Request]:

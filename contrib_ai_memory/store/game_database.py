@@ -137,7 +137,7 @@ _LOCKED_ELSEWHERE = ("55P03", "40P01", "40001", 1205, 1213)
 LOCK_PROBE_SECONDS = 0.2  # between two looks of `wait_for_lock`
 
 
-def note_unavailable(error: Error) -> str:
+def note_unavailable(error: BaseException) -> str:
     """Log once that the database takes no writes for now, if this error says so.
 
     Returns:
@@ -208,7 +208,9 @@ def _is_locked() -> bool:
     return False
 
 
-def _is(error: Error, sqlite: tuple[int, ...], elsewhere: tuple[Any, ...]) -> bool:
+def _is(error: BaseException, sqlite: tuple[int, ...], elsewhere: tuple[Any, ...]) -> bool:
+    if not isinstance(error, Error):
+        return False
     cause = error.__cause__
     code = getattr(cause, "sqlite_errorcode", None)
     if code is not None:
