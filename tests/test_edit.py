@@ -226,6 +226,16 @@ def test_no_night_draws_the_old_words_again(mara, alice, bram, says, ferry):
         assert "mill at Millbrook" in said and "ferry" not in said
 
 
+def test_an_edit_that_leaves_the_words_leaves_what_was_said_of_them(mara, alice, says, ferry):
+    assert "ferry" in says(alice, "what do I keep?")
+    before = list(mara.memory.chat_log.messages)
+    told = {link for message in before for link in message["told"]}
+    for each in told:
+        wait(edit.edit(mara, alice, each, importance=9))
+    assert told
+    assert list(mara.memory.chat_log.messages) == before
+
+
 # --- undo -----------------------------------------------------------------------------------------
 
 

@@ -139,9 +139,10 @@ def edit(
     new = replace(old, **_changes(old, content, importance, emotions, lesson))
     if new == old:
         raise CannotEdit(f"Nothing to change: {ids.short(old)} says just that already.")
-    if new.content != old.content:
+    reworded, outranked = new.content != old.content, _Outranked()
+    if reworded:
         new = _worded_by_builder(npc, new)
-    outranked = yield _outranked(npc, old, new)
+        outranked = yield _outranked(npc, old, new)
     before = yield _state_before(npc, old, _changed_fields(old, new), outranked)
     short = ids.short(old)
     if not undo_log.add(npc, who, "edit", [short], before):
@@ -149,7 +150,8 @@ def edit(
     audit.record(who, "edit", npc, short)
     with npc.memory.evidence.withdraw(map(link_id, (old, *outranked.memories))):
         new = yield _write(npc, old, new)
-        yield _outrank(npc, new, outranked)
+        if reworded:
+            yield _outrank(npc, new, outranked)
     return new
 
 
@@ -234,8 +236,6 @@ def _outranked(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any,
     These are the lines behind it, what was drawn from them, and what the NPC said from any of it.
     """
     memory = npc.memory
-    if new.content == old.content:
-        return _Outranked()
     behind = [] if old.record in ("summary", INSIGHT) else list(old.journal_ids)
     lines = {number for number in behind if memory.journal.get(number)}
     roots = [link_id(old), *map(str, lines)]
@@ -299,8 +299,7 @@ def _words(text: str) -> set[str]:
     return content_words(text) | numbers_in(text)
 
 
-@defer.inlineCallbacks
-def _outrank(npc: Any, new: MemoryRecord, outranked: _Outranked) -> Generator[Any, Any, None]:
+def _outrank(npc: Any, new: MemoryRecord, outranked: _Outranked) -> defer.Deferred:
     """Supersede and correct what an edit outranks."""
     memory = npc.memory
     memory.conversations.forget_entries(outranked.entries)
@@ -323,7 +322,7 @@ def _outrank(npc: Any, new: MemoryRecord, outranked: _Outranked) -> Generator[An
             heard = _heard_by(item, new)
             memory.agenda.put(replace(item, text=text, told=text, due=due_on, **heard))
     memory.flush()
-    yield change_job(_supersede, [each.id for each in outranked.memories], new.id)
+    return change_job(_supersede, [each.id for each in outranked.memories], new.id)
 
 
 def _heard_by(corrected: Witnessed, new: MemoryRecord) -> dict[str, Any]:
