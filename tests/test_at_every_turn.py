@@ -28,7 +28,7 @@ from turns import Turns
 from twisted.internet import defer
 
 from contrib_ai_memory import deletion, offload
-from contrib_ai_memory.admin import archive, doctor, erase, forget, ids, undo_log
+from contrib_ai_memory.admin import archive, doctor, erase, forget, ids, jobs, undo_log
 from contrib_ai_memory.log import logger
 from contrib_ai_memory.sleep.night import SwitchedOff
 from contrib_ai_memory.store import memory_store
@@ -43,7 +43,7 @@ PLAYS = int(os.environ.get("TURN_PLAYS", "0")) // len(KINDS)
 # turns of a work, about: past them the thing is done afterwards
 TURNS = {"day": 20, "answer": 16, "night": 90, "wipe": 30, "erase": 70, "import": 60, "export": 30}
 # what a work or a deed may come to when the other was quicker
-EXPECTED = (ids.UnknownMemory, undo_log.NpcDeleted, SwitchedOff)
+EXPECTED = (ids.UnknownMemory, jobs.NpcDeleted, SwitchedOff)
 
 _words = map("".join, itertools.product(VOCABULARY, VOCABULARY))
 

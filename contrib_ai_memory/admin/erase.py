@@ -62,6 +62,7 @@ from ..store.preferences import Preference
 from ..text import plural
 from . import game_npcs, ids, reindex, requests, undo_log
 from .jobs import (
+    NpcDeleted,
     batch_job,
     compact_store,
     exclusively,
@@ -69,8 +70,8 @@ from .jobs import (
     link_pages,
     pages_heard_from,
     store_pages,
+    unless_deleted,
 )
-from .undo_log import NpcDeleted, unless_deleted
 
 WIPE_MARK = "wiping"  # Attribute of a half-wiped NPC: the last entry that goes
 IMPORT_MARK = "importing"  # Attribute of a half-imported NPC; a wipe removes it last

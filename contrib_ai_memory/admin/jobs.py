@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Generator, Iterator
 from typing import Any
 
 from twisted.internet import defer
+from twisted.python import failure
 
 from .. import offload
 from ..embedding.model import ModelError
@@ -19,13 +20,19 @@ from ..store import memory_store
 from ..store.condition import StoreError
 from ..store.journal import Journal
 from ..store.links import BUCKETS, Links
-from .undo_log import unless_deleted
 
 ENTRIES_AT_ONCE = 32  # one page of the journal
 BUCKETS_AT_ONCE = 64  # of links
 TIMEOUT = 300.0  # seconds, for one small job behind others
 
 Progress = Callable[[str, int, int], None]  # what is done, how much of it, of how much
+
+
+class NpcDeleted(ValueError):
+    """The NPC was deleted while something was done to its memory, or before."""
+
+    def __init__(self) -> None:
+        super().__init__("The NPC was deleted meanwhile.")
 
 
 _EXPECTED = (StoreError, ModelError, SwitchedOff, offload.TimedOut, offload.Busy, OSError)
@@ -62,6 +69,25 @@ def local_job(job: Callable[..., Any], *args: Any) -> defer.Deferred:
     """Run a batch job that works with open files or stores of this process, on the worker thread
     of this process."""
     return offload.run(offload.MEMORY, job, *args, timeout=TIMEOUT, here=True)
+
+
+def unless_deleted(
+    function: Callable[..., Any], npc: Any, *args: Any, **options: Any
+) -> defer.Deferred:
+    """Call `function(npc, ...)`, as a Deferred of its result.
+
+    Raises (in the Deferred):
+        NpcDeleted: It failed, whatever with, and the NPC is deleted.
+    """
+
+    def explain(reason: failure.Failure) -> failure.Failure:
+        if not npc.pk:
+            raise NpcDeleted from reason.value
+        return reason
+
+    if not npc.pk:
+        return defer.fail(NpcDeleted())
+    return defer.maybeDeferred(function, npc, *args, **options).addErrback(explain)
 
 
 def exclusively(npc: Any, work: Callable[..., defer.Deferred], *args: Any) -> defer.Deferred:

@@ -12,21 +12,14 @@ from functools import wraps
 from typing import Any
 
 from twisted.internet import defer
-from twisted.python import failure
 
 from ..records import now_iso
 from ..store import attributes
+from .jobs import unless_deleted
 
 KEY = "undo"
 ACTS_KEPT = 10
 LARGEST = 64_000  # bytes of the whole log
-
-
-class NpcDeleted(ValueError):
-    """The NPC was deleted while something was done to its memory, or before."""
-
-    def __init__(self) -> None:
-        super().__init__("The NPC was deleted meanwhile.")
 
 
 class NothingToUndo(ValueError):
@@ -84,25 +77,6 @@ class Act:
     def from_dict(cls, plain: dict[str, Any]) -> Act:
         before = Before(**plain["before"])
         return cls(plain["deed"], plain["who"], plain["when"], tuple(plain["ids"]), before)
-
-
-def unless_deleted(
-    function: Callable[..., Any], npc: Any, *args: Any, **options: Any
-) -> defer.Deferred:
-    """Call `function(npc, ...)`, as a Deferred of its result.
-
-    Raises (in the Deferred):
-        NpcDeleted: It failed, whatever with, and the NPC is deleted.
-    """
-
-    def explain(reason: failure.Failure) -> failure.Failure:
-        if not npc.pk:
-            raise NpcDeleted from reason.value
-        return reason
-
-    if not npc.pk:
-        return defer.fail(NpcDeleted())
-    return defer.maybeDeferred(function, npc, *args, **options).addErrback(explain)
 
 
 def one_at_a_time(action: Callable[..., defer.Deferred]) -> Callable[..., defer.Deferred]:

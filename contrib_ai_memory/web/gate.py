@@ -21,7 +21,7 @@ from twisted.internet import defer
 from twisted.python import threadable
 
 from .. import offload
-from ..admin import access, ids, requests, undo_log
+from ..admin import access, ids, jobs, requests
 from ..embedding.model import ModelError
 from ..npc import MemoryMixin
 from ..store.condition import StoreError
@@ -63,7 +63,7 @@ class UnknownTask(LookupError):
 FORBIDDEN = (NotStaff, NotPermitted)
 NOT_FOUND = (
     UnknownNPC,
-    undo_log.NpcDeleted,
+    jobs.NpcDeleted,
     UnknownTask,
     ids.UnknownMemory,
     ids.UnknownPerson,
@@ -112,7 +112,7 @@ def ask_npc(
     def checked() -> Any:
         account = staff_account(account_id)
         npc = npc_for(account, npc_id, access_type)
-        return undo_log.unless_deleted(function, npc, account, *args)
+        return jobs.unless_deleted(function, npc, account, *args)
 
     return on_reactor(checked, timeout=timeout)
 
