@@ -48,12 +48,17 @@ def halve(file):
     file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
 
 
-def flip(file, first=0, count=2048):
-    with file.open("r+b") as page:
-        page.seek(first)
-        flipped = bytes(each ^ 0xFF for each in page.read(count))
-        page.seek(first)
-        page.write(flipped)
+def damage_a_page(files):
+    """Flip the bits of a part of the payloads."""
+    for log in files("open-*"):  # what it holds would be written once more
+        log.unlink()
+    for file in files("page_0.dat"):
+        if file.parent.name == "payload_storage":
+            with file.open("r+b") as page:
+                page.seek(2048)
+                flipped = bytes(each ^ 0xFF for each in page.read(2048))
+                page.seek(2048)
+                page.write(flipped)
 
 
 def everything(npc):
@@ -134,11 +139,7 @@ def test_what_was_forgotten_since_an_export_does_not_come_back(night, alice, fil
 
 def test_a_page_of_payloads_that_cannot_be_read_costs_only_what_is_on_it(night, files, ai_memory):
     before = everything(night)
-    for log in files("open-*"):  # what it holds would be written once more
-        log.unlink()
-    for page in files("page_0.dat"):
-        if page.parent.name == "payload_storage":
-            flip(page, 2048)
+    damage_a_page(files)
     assert "is damaged" in ai_memory("doctor")
     printed = ai_memory("doctor", "--mend")
     told = re.search(r"(\d+) of its memories could be read, (\d+) could not", printed)
@@ -150,11 +151,7 @@ def test_a_page_of_payloads_that_cannot_be_read_costs_only_what_is_on_it(night, 
 
 def test_a_rebuilding_that_was_killed_is_begun_anew(night, files, ai_memory, monkeypatch):
     before = everything(night)
-    for log in files("open-*"):
-        log.unlink()
-    for page in files("page_0.dat"):
-        if page.parent.name == "payload_storage":
-            flip(page, 2048)
+    damage_a_page(files)
 
     def killed(*_arguments):
         raise KeyboardInterrupt

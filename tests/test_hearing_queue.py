@@ -110,30 +110,9 @@ def test_the_last_words_of_somebody_who_is_deleted_are_kept(mara, bram, written,
     assert written()[-1] == WOLVES
 
 
-def test_a_line_that_fails_by_itself_lets_the_others_by_and_is_tried_again(
-    mara, alice, bram, written, turns, monkeypatch, logged
-):
-    seen_as = entity_type_of
-    monkeypatch.setattr(hearing_queue, "HELD_SECONDS", 0.1)
-    with monkeypatch.context() as broken:  # a typeclass of the game that has a fault
-
-        def fails(obj):
-            return 1 / 0 if obj is bram else seen_as(obj)
-
-        broken.setattr("contrib_ai_memory.npc.entity_type_of", fails)
-        bram.execute_cmd("say I keep sheep.")
-        alice.execute_cmd(f"say {WOLVES}")
-        for _ in range(3):
-            turns()
-        assert written()[-1] == WOLVES
-        assert sum("taking in what" in line for line in logged()) == 1
-    until(turns, lambda: written()[-1] == "I keep sheep.")
-    assert written().count("I keep sheep.") == 1
-
-
 @pytest.fixture
 def broken_bram(bram, monkeypatch):
-    """broken_bram(error): whatever Bram says fails by itself, inside the block."""
+    """broken_bram(error): whatever Bram says fails by itself, as by a faulty typeclass."""
     seen_as = entity_type_of
 
     @contextmanager
@@ -148,6 +127,21 @@ def broken_bram(bram, monkeypatch):
             yield
 
     return breaks
+
+
+def test_a_line_that_fails_by_itself_lets_the_others_by_and_is_tried_again(
+    alice, bram, broken_bram, written, turns, monkeypatch, logged
+):
+    monkeypatch.setattr(hearing_queue, "HELD_SECONDS", 0.1)
+    with broken_bram(ZeroDivisionError()):
+        bram.execute_cmd("say I keep sheep.")
+        alice.execute_cmd(f"say {WOLVES}")
+        for _ in range(3):
+            turns()
+        assert written()[-1] == WOLVES
+        assert sum("taking in what" in line for line in logged()) == 1
+    until(turns, lambda: written()[-1] == "I keep sheep.")
+    assert written().count("I keep sheep.") == 1
 
 
 def test_what_is_said_after_a_line_that_failed_does_not_wait_until_that_is_tried_again(

@@ -317,15 +317,8 @@ def test_requests_to_be_forgotten_are_listed(builder_api, admin_api, mara, alice
     assert admin_api("GET", "/requests/")[1] == []
 
 
-def test_an_npc_that_is_deleted_while_it_forgets_is_not_found(admin_api, mara, alice, monkeypatch):
+def test_an_npc_that_is_deleted_while_it_forgets_is_not_found(admin_api, mara, alice, at_turn):
     says(mara, alice, "Mara, I keep the ferry at Millbrook.")
-    run = offload.run
-
-    def deleting(*args, **options):
-        if mara.pk:
-            mara.delete()
-        return run(*args, **options)
-
-    monkeypatch.setattr(offload, "run", deleting)
+    at_turn(1, mara.delete)
     status, problem = admin_api("DELETE", f"/npcs/{mara.id}/memories/1/")
     assert (status, problem["detail"]) == (404, "The NPC was deleted meanwhile.")
