@@ -101,6 +101,11 @@ class VectorStoreSettings(_Section):
     def _keeps_secrets(cls, config: dict[str, Any]) -> dict[str, Any]:
         return redaction.sealed(config)
 
+    @property
+    def collection(self) -> str:
+        """The name of the collection or table of the memories."""
+        return self.config.get("collection_name") or "memories"
+
     def revealed(self) -> dict[str, Any]:
         """Return `config` with its secrets in plain text, for the store's client only."""
         return redaction.plain(self.config)

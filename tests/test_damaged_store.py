@@ -94,7 +94,7 @@ def test_a_store_that_cannot_be_opened_is_rebuilt_from_the_journal(
     assert "is damaged" in ai_memory("reindex") and "doctor --mend" in ai_memory("reindex")
     assert "is damaged" in ai_memory("doctor")
     printed = ai_memory("doctor", "--mend")
-    assert "set aside" in printed and "could not be had" in printed
+    assert "set aside" in printed and "could not be recovered" in printed
     assert files(name)[0] and (store_folder / "qdrant_edge.damaged_1").is_dir()
     assert "No problems found." in ai_memory("doctor")
     assert [each for each in everything(night) if each[0] == "entry"] == lines
@@ -110,7 +110,7 @@ def test_what_the_journal_does_not_hold_comes_back_from_an_export(night, files, 
     halve(files("segment.json")[0])
     printed = ai_memory("doctor", "--mend")
     assert re.search(r"[1-9]\d* memories were restored from exports", printed)
-    assert "could not be had" not in printed
+    assert "could not be recovered" not in printed
     assert set(before) <= set(everything(night))
 
 

@@ -384,7 +384,7 @@ def _alive(pid: int) -> bool:
 
 
 _HOLD = """
-import sqlite3, sys, time
+import sqlite3, sys
 database = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=60)
 database.execute("BEGIN EXCLUSIVE")
 print("held", flush=True)

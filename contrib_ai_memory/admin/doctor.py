@@ -168,8 +168,8 @@ def _check_held(npc: Any, mend: bool, rebuilt: bool) -> Generator[Any, Any, list
             (restored, "memories were restored from exports"),
             (
                 lost,
-                "memories that only the store had could not be had; the next night draws facts "
-                "anew from their journal entries",
+                "memories that only the store held could not be recovered; the next night draws "
+                "facts anew from their journal entries",
             ),
         )
         found += [_finding(npc, what, count, True) for count, what in problems if count]

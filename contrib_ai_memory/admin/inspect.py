@@ -941,14 +941,16 @@ class PassDone:
     @property
     def told(self) -> tuple[str, ...]:
         """Who did it, why another did it instead, and what was not kept, as phrases."""
-        made = " and ".join(f"the {_PROVIDERS.get(name, name)}" for name in self.made_by)
-        calls = f"{plural(self.calls, 'call')} of the language model, " if self.calls else ""
-        calls = calls and f"{calls}{plural(self.tokens, 'token')}"
-        return (
-            *filter(None, (made and f"by {made}", calls)),
-            *(f"no answer: {_times(*each)}" for each in self.unanswered.items()),
-            *(f"not kept: {_times(*each)}" for each in self.refused.items()),
-        )
+        told = []
+        if self.made_by:
+            who = (f"the {_PROVIDERS.get(name, name)}" for name in self.made_by)
+            told.append(f"by {' and '.join(who)}")
+        if self.calls:
+            calls, tokens = plural(self.calls, "call"), plural(self.tokens, "token")
+            told.append(f"{calls} of the language model, {tokens}")
+        told += [f"no answer: {_times(*each)}" for each in self.unanswered.items()]
+        told += [f"not kept: {_times(*each)}" for each in self.refused.items()]
+        return tuple(told)
 
 
 _PROVIDERS = {router.ModelServer.name: "language model", router.OFFLINE.name: "offline provider"}

@@ -2,7 +2,7 @@
 
 What cannot be read of them comes from exports, where it is still known by links of the game's
 database and rests on lines that have not changed; entries come from the journals. Lines whose facts
-could not be had are consolidated again by the next night.
+could not be recovered are consolidated again by the next night.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def restore_lost(npc: Any, stored: Collection[str]) -> Generator[Any, Any, tuple
         stored: Ids of the memories in the store.
 
     Returns (as a Deferred):
-        How many came from exports, and how many could not be had.
+        How many came from exports, and how many could not be recovered.
     """
     lost: dict[str, set[int]] = {}  # journal ids that are its evidence, by memory id
     for page in link_pages(npc.memory.links):
@@ -165,10 +165,10 @@ def _copy_readable() -> str:
     from ..store import qdrant_edge
 
     aside, store = Path(metadata.read(conf.directory())["rebuilding"]), memory_store.shared()
-    name = conf.get().VECTOR_STORE.config.get("collection_name") or "memories"
+    collection = conf.get().VECTOR_STORE.collection
     read = unreadable = 0
     try:
-        for rows, damaged in qdrant_edge.readable_rows(aside, name):
+        for rows, damaged in qdrant_edge.readable_rows(aside, collection):
             if rows:
                 store.upsert_rows(rows, reindex.vectors_of(rows))
             read, unreadable = read + len(rows), unreadable + damaged

@@ -155,9 +155,8 @@ def write_as_text(obj: Any, keys: Iterable[str]) -> None:
     """Rewrite the texts among `keys` that an earlier version stored plainly."""
     plain = obj.db_attributes.filter(db_category=None, db_key__in=keys, db_strvalue=None)
     for key in plain.values_list("db_key", flat=True):
-        with suppress(
-            PydanticSerializationError
-        ):  # somebody set an object: whoever reads it says what is wrong
+        # it may hold an object that somebody set: whoever reads it says what is wrong
+        with suppress(PydanticSerializationError):
             write(obj, key, read(obj, key))
 
 

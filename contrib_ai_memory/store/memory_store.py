@@ -229,8 +229,7 @@ def open_store(other: VectorStoreSettings | None = None, *, any_model: bool = Fa
 
 def place(settings: VectorStoreSettings) -> str:
     """Return where a store is, without secrets: two settings of one store have the same place."""
-    provider, config = settings.provider, settings.revealed()
-    name = config.get("collection_name") or "memories"
+    provider, config, name = settings.provider, settings.revealed(), settings.collection
     path = config.get("path") or (conf.directory() / EDGE if provider == EDGE else None)
     if path:
         return f"{provider} {Path(path).absolute() / name}"

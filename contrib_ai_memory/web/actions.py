@@ -19,6 +19,7 @@ from twisted.internet import defer
 
 from .. import offload
 from ..admin import access, audit, edit, forget, ids, inspect, undo_log
+from ..records import MemoryRecord
 from ..script import AssistantScript
 from ..sleep.night import SwitchedOff
 from ..store.pause import paused
@@ -437,14 +438,14 @@ class EditView(FormView):
         changes = form.changes()
         if not changes:
             return "No changes made."
-        changed = edit.edit(npc, who, *where, **changes)
-        return changed.addCallback(
-            lambda memory: (
-                "Memory changed. You can undo this."
-                + " The lines behind it can be corrected, too: see Evidence."
-                * (memory.record == "fact" and "content" in changes)
-            )
-        )
+
+        def told(memory: MemoryRecord) -> str:
+            done = "Memory changed. You can undo this."
+            if memory.record == "fact" and "content" in changes:
+                done += " The lines behind it can be corrected, too: see Evidence."
+            return done
+
+        return edit.edit(npc, who, *where, **changes).addCallback(told)
 
     def back(self, npc_id: int, *where: str) -> str:
         return reverse("ai_memory:memory", args=[npc_id, *where])

@@ -171,8 +171,8 @@ class MemoryAPI(ViewSetMixin, Resource):
     def edit_memory(self, changes: dict[str, Any], npc_id: int, memory_id: str) -> Any:
         """Change a memory's text, importance, emotions or lesson. This can be undone.
 
-        A new text supersedes the lines behind the memory (`journal_ids`), which are changed in the
-        same way, and what else tells the old text."""
+        A new text supersedes the lines behind the memory (`journal_ids`) and whatever else tells
+        the old text. To correct these lines too, edit them by their ids."""
         return self.ask(npc_id, lambda npc, who: edit.edit(npc, who, memory_id, **changes))
 
     @operation(ForgottenSerializer, input=ForgetQuery)

@@ -661,8 +661,7 @@ def _store_named(text: str) -> conf.VectorStoreSettings:
 
 def _way_to_delete(store: conf.VectorStoreSettings) -> str:
     """Return how to delete a store that is not used any more."""
-    config = store.revealed()
-    name = config.get("collection_name") or "memories"
+    config, name = store.revealed(), store.collection
     if store.provider == "pgvector":
         return f'DROP TABLE "{name}"; (unless another game uses it)'
     if store.provider == "qdrant" and not config.get("path"):
