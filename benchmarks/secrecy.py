@@ -50,10 +50,7 @@ def cases(evening: Evening, played: Any) -> Iterator[Case]:
         yield Case(
             question.text,
             question.answer,
-            tuple(
-                Secret(each.quote or each.content, each.witnesses, own=OWN in each.tags)
-                for each in private
-            ),
+            tuple(Secret(each.said, each.witnesses, own=OWN in each.tags) for each in private),
             (
                 *(each.content for each in memories if not each.private),
                 *(request.persona, request.npc_name, request.speaker),

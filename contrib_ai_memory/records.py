@@ -299,9 +299,14 @@ class MemoryRecord(_Plain):
     context: str = ""
 
     @property
+    def said(self) -> str:
+        """The words as they were said, if `content` rewrote them."""
+        return self.quote or self.content
+
+    @property
     def held_until(self) -> str:
         """When it ceased to hold, ISO 8601; "" if it holds, or tells what happened once."""
-        if not self.invalid_at or self.is_deed or of_the_past(self.quote or self.content):
+        if not self.invalid_at or self.is_deed or of_the_past(self.said):
             return ""
         return self.invalid_at
 

@@ -106,7 +106,7 @@ def play(folder: Path, settings: dict[str, Any], server: ModelServer | None) -> 
     found = offload.wait(mara.memory.recall("Who took the sheep?", top_k=1))
     memory_store.close_shared()
     after |= holding(game.folder)
-    recalled = [item.memory.quote or item.memory.content for item in found.memories]
+    recalled = [item.memory.said for item in found.memories]
     told = {"before": before, "after": after, "recalled": recalled}
     sys.stdout.write(json.dumps(told) + "\n")
 

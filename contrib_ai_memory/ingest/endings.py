@@ -86,7 +86,7 @@ class EndedMemory:
     @property
     def invalid_at(self) -> str | None:
         """Since when it holds no longer; None if the line says that it never held."""
-        never = self.meant or denies(self.by.words, _words(self.past))
+        never = self.meant or denies(self.by.words, self.past.said)
         return None if never else self.by.timestamp
 
 
@@ -211,7 +211,7 @@ def end_closed_in_store(agent_id: str, closed: Sequence[tuple[AgendaItem, Entry]
 
 
 def _shares_most(fact: MemoryRecord, text: str) -> bool:
-    words = content_words(_words(fact))
+    words = content_words(fact.said)
     return len(words & content_words(text)) > len(words) / 2
 
 
@@ -219,7 +219,7 @@ def _committing(facts: Sequence[MemoryRecord]) -> list[bool]:
     """Whether each fact promises, owes, asks or plans something; else its line told it besides."""
     if not facts:
         return []
-    vectors = embedder.shared().encode([_words(each) for each in facts], known=True)
+    vectors = embedder.shared().encode([each.said for each in facts], known=True)
     statements = [_statement(each, ()) for each in facts]
     return [_commits(look) for look in _looks(statements, vectors, [_kind(e) for e in facts])]
 
@@ -251,7 +251,7 @@ def _ended_by(
         ]
     if not known:
         return []
-    old = embedder.shared().encode([_words(each) for each in known], known=True)
+    old = embedder.shared().encode([each.said for each in known], known=True)
     looks = _looks([_statement(each, names) for each in known], old, [_kind(e) for e in known])
     [new] = _looks([_new_statement(entry, names)], vectors[-1:], [entry.kind])
     likely = supersession.ended_by(new, vectors[-1], vectors[:-1], looks, old)
@@ -332,7 +332,7 @@ def _is_changed(memory: MemoryRecord, entry: Entry, called: tuple[str, ...], *, 
         and _is_said(memory)
         and changes(
             without_address(entry.words, called),
-            without_address(_words(memory), called),
+            without_address(memory.said, called),
             near=near,
         )
     )
@@ -340,9 +340,9 @@ def _is_changed(memory: MemoryRecord, entry: Entry, called: tuple[str, ...], *, 
 
 def _is_said_again(memory: MemoryRecord, entry: Entry) -> bool:
     """Whether a sentence of a line says a memory in nearly the same words."""
-    known = content_words(_words(memory))
+    known = content_words(memory.said)
     return any(
-        says_the_same(sentence, _words(memory))
+        says_the_same(sentence, memory.said)
         and len(known & said) >= SAME_CONTENT * max(len(known | said), 1)
         for sentence in (*sentences_of(entry.content), entry.content)
         if (said := content_words(sentence))
@@ -353,9 +353,7 @@ def _is_corrected(memory: MemoryRecord, line: NewLine) -> bool:
     """Whether a memory rests on the line that is corrected, and tells what was wrong in it."""
     if not line.corrects or memory.journal_ids != (line.corrects,):
         return False
-    return memory.record == "entry" or not content_words(_words(memory)) <= content_words(
-        line.meant
-    )
+    return memory.record == "entry" or not content_words(memory.said) <= content_words(line.meant)
 
 
 def _commits(look: Look) -> bool:
@@ -391,11 +389,6 @@ def _says_more(memory: MemoryRecord) -> bool:
     return sum(map(tells, sentences_of(memory.content))) > 1
 
 
-def _words(memory: MemoryRecord) -> str:
-    """The words as they were said, if a fact rewrote them."""
-    return memory.quote or memory.content
-
-
 def _kind(memory: MemoryRecord) -> str:
     """The kind of line that a memory is of, as far as it can be told."""
     if _is_said(memory):
@@ -408,7 +401,7 @@ def _is_said(memory: MemoryRecord) -> bool:
 
 
 def _statement(memory: MemoryRecord, names: Collection[str]) -> DatedStatement:
-    text, said = _words(memory), _is_said(memory)
+    text, said = memory.said, _is_said(memory)
     return DatedStatement(
         text,
         memory.speaker,
@@ -460,7 +453,7 @@ def _tells(memory: Any, known: ProfileAttribute, past: MemoryRecord) -> bool:
     entries = map(memory.journal.get, known.evidence)
     if any(LOCKED in entry.tags for entry in entries if entry):
         return False
-    words = content_words(_words(past))
+    words = content_words(past.said)
     return len(words & content_words(known.value)) >= SAME_CONTENT * len(words)
 
 

@@ -60,7 +60,7 @@ def _completed(
 
     What it corrected may be a correction too.
     """
-    said = without_address(_words(line), called)
+    said = without_address(line.said, called)
     if not (deep and corrections.may_correct(said)):
         return None
     for old in store.list(agent_id, limit=CORRECTED, superseded_by=line.id):
@@ -68,7 +68,7 @@ def _completed(
             continue
         done = _completed(store, agent_id, old, called, deep - 1)
         old = done[1] if done else old
-        known = without_address(_words(old), called)
+        known = without_address(old.said, called)
         if meant := corrections.completed(said, [known], names_wrong=True):
             ids = (*old.journal_ids, *line.journal_ids)
             return known, replace(line, quote=meant[1], journal_ids=ids)
@@ -78,8 +78,4 @@ def _completed(
 def meaning(store: MemoryStore, agent_id: str, line: MemoryRecord, called: tuple[str, ...]) -> str:
     """Return what a line says, or what it means if it corrected another."""
     done = _completed(store, agent_id, line, called) if line.record == "entry" else None
-    return without_address(_words(done[1] if done else line), called)
-
-
-def _words(memory: MemoryRecord) -> str:
-    return memory.quote or memory.content
+    return without_address((done[1] if done else line).said, called)

@@ -138,18 +138,18 @@ def _tells_what_is_sought(question: _Question, memory: MemoryRecord) -> bool:
     if question.types.trade:
         return _tells_own_trade(question, memory)
     own = question.types.taste and memory.speaker in question.whose
-    return own and states_preference(_words(memory))
+    return own and states_preference(memory.said)
 
 
 def _tells_own_trade(question: _Question, memory: MemoryRecord) -> bool:
     """Whether somebody who is asked about says what they live by."""
-    return memory.speaker in question.whose and answer_types.holds(_words(memory))["trade"]
+    return memory.speaker in question.whose and answer_types.holds(memory.said)["trade"]
 
 
 def _tells_of_another(question: _Question, memory: MemoryRecord) -> bool:
     """Whether one who is named in a question says something of another who is."""
     others = [names(each) for each in question.named if each != memory.speaker]
-    said = set(words_of(_words(memory)))
+    said = set(words_of(memory.said))
     return memory.speaker in question.named and any(each & said for each in others)
 
 
@@ -188,7 +188,7 @@ def told_of(
         known = any(evidence & set(other.memory.journal_ids) for other in chosen)
         if chosen and (len(chosen) == most or answer.score < least):
             break
-        said = _stems(_words(answer.memory))
+        said = _stems(answer.memory.said)
         idle = whole and not (question.subject & said) and not types.portrait
         if chosen and _tells_what_is_sought(question, chosen[0].memory):
             idle = not _tells_what_is_sought(question, answer.memory)
@@ -235,7 +235,7 @@ def is_beside_the_point(
     whether = bool(_WHETHER.match(question.text))
     if question.types.name and sure < SURE_FROM and _tells_of_no_such_kin(question, told):
         return True
-    said = set().union(*(_stems(_words(each.memory)) for each in told))
+    said = set().union(*(_stems(each.memory.said) for each in told))
     if question.types.thing:
         return not question.subject & said and certainty(request, told)["cosine"] < ALIKE
     if (question.named and not whether) or question.types.portrait:
@@ -248,7 +248,7 @@ def is_beside_the_point(
 def _tells_of_no_such_kin(question: _Question, told: Sequence[AnswerCandidate]) -> bool:
     """Whether the name of a relative is asked for, and nothing that would be told has such one."""
     kin = {_KIN[word] for word in words_of(question.text) if word in _KIN}
-    said = {word for each in told for word in words_of(_words(each.memory))}
+    said = {word for each in told for word in words_of(each.memory.said)}
     return bool(kin) and not kin & {_KIN[word] for word in said & _KIN.keys()}
 
 
@@ -260,16 +260,16 @@ def _lacks_the_answer(request: ReplyRequest, told: Sequence[AnswerCandidate]) ->
     """
     question = _Question.of(request)
     if question.types.taste and question.subject:
-        shared = question.subject & _stems(_words(told[0].memory))
+        shared = question.subject & _stems(told[0].memory.said)
         return not shared and certainty(request, told[:1])["cosine"] < OF_ONE_TASTE
     if question.types.year:
-        return not any(answer_types.holds(_words(each.memory))["year"] for each in told)
+        return not any(answer_types.holds(each.memory.said)["year"] for each in told)
     if not question.types.person or question.types.portrait:
         return False
     best, asked = told[0].memory, set(words_of(question.text))
     people = {each.memory.speaker for each in request.recalled} - {""}
-    known = {best.speaker, *mentioned(_words(best), people)}
-    named = answer_types.names_in(_words(best)).union(*map(names, known))
+    known = {best.speaker, *mentioned(best.said, people)}
+    named = answer_types.names_in(best.said).union(*map(names, known))
     return not named - asked
 
 
@@ -281,7 +281,7 @@ def _holds_the_subject(request: ReplyRequest, memory: MemoryRecord) -> bool:
     """
     question = _Question.of(request)
     own = question.types.of_oneself and memory.speaker == question.asker
-    return own and bool(question.subject) and question.subject <= _stems(_words(memory))
+    return own and bool(question.subject) and question.subject <= _stems(memory.said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +321,7 @@ def _replacements(
     question = _Question.of(request)
     past_asked = of_the_past(question.text)
     people = {each.memory.speaker for each in answers} - {""}
-    vectors = embedder.shared().encode([_words(each.memory) for each in compared], known=True)
+    vectors = embedder.shared().encode([each.memory.said for each in compared], known=True)
     model = embedder.shared()
     statements = supersession.classified(
         [_statement(each.memory, people, request.npc_name) for each in compared],
@@ -385,7 +385,7 @@ def _line_kind(memory: MemoryRecord) -> str:
 def _statement(
     memory: MemoryRecord, people: Collection[str], npc_name: str
 ) -> supersession.DatedStatement:
-    text = _words(memory)
+    text = memory.said
     deed = memory.is_deed
     return supersession.DatedStatement(
         text,
@@ -408,7 +408,7 @@ def features(request: ReplyRequest) -> dict[str, np.ndarray]:
     """Return the features of each recalled memory, arrays of shape (memories,)."""
     memories = [each.memory for each in request.recalled]
     question = _Question.of(request)
-    texts = [_words(memory) for memory in memories]
+    texts = [memory.said for memory in memories]
     vectors = embedder.shared().encode([question.text, *texts], known=True)
     cosine = vectors[1:] @ vectors[0]
     bags = [_stems(text) for text in texts]
@@ -445,7 +445,7 @@ def features(request: ReplyRequest) -> dict[str, np.ndarray]:
 def certainty(request: ReplyRequest, told: Sequence[AnswerCandidate]) -> dict[str, float]:
     """Return the features of the confidence in what is told, best first."""
     question = _Question.of(request)
-    texts = [_words(each.memory) for each in told]
+    texts = [each.memory.said for each in told]
     bags = [_stems(text) for text in texts]
     vectors = embedder.shared().encode([question.text, *texts], known=True)
     holding = [answer_types.holds(text) for text in texts]
@@ -589,11 +589,6 @@ _ASKED = {
     "newest_x_change": ("change", "newest"),
     "newest_x_told_later": ("told_later", "newest"),
 }
-
-
-def _words(memory: MemoryRecord) -> str:
-    """Return the words that may answer: as they were said, if a fact rewrote them."""
-    return memory.quote or memory.content
 
 
 def _stems(text: str) -> set[str]:

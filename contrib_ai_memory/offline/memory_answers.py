@@ -59,7 +59,7 @@ def worth_telling(request: ReplyRequest) -> list[Recalled]:
     own = forms((request.npc_name, *request.npc_names))
     known = known_words(request)
     lines = [
-        (each, without_address(each.memory.quote or each.memory.content, own))
+        (each, without_address(each.memory.said, own))
         for each in request.recalled
         if each.memory.record != "experience" and not each.memory.question
     ]
@@ -104,7 +104,7 @@ def tellable(request: ReplyRequest) -> ReplyRequest:
     recalled = tuple(
         each
         for each in worth_telling(request)
-        if not are_apart(request.utterance, each.memory.quote or each.memory.content)
+        if not are_apart(request.utterance, each.memory.said)
         and (each.tokens or each.memory.id not in beside)
         and _may_answer(each.memory, request)
     )
@@ -119,7 +119,7 @@ def _may_answer(memory: MemoryRecord, request: ReplyRequest) -> bool:
     if MOVE_KINDS.intersection(memory.tags):
         return bool(_ASKS_OF_MOVES.search(request.utterance))
     own = forms((request.npc_name, *request.npc_names))
-    said = without_address(memory.quote or memory.content, own)
+    said = without_address(memory.said, own)
     return not _TO_ITS_FACE.match(said) or not memory.is_talk or asks_of_you(request.utterance)
 
 

@@ -631,7 +631,7 @@ def _as_in(memories: Sequence[MemoryRecord], theme: str) -> str:
     said = [
         text
         for memory in memories
-        for text in map(claim, sentences_of(memory.quote or memory.content))
+        for text in map(claim, sentences_of(memory.said))
         if _mentions(text, theme) and stands_alone(text) and len(text) <= QUOTED
     ]
     if not said:

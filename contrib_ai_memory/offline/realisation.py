@@ -44,7 +44,7 @@ def tell_all(
 
 def day_named(memory: MemoryRecord) -> date | None:
     """Return the day that the words of a memory name, None if that is the day they are from."""
-    text, then = memory.quote or memory.content, local(memory.created_at)
+    text, then = memory.said, local(memory.created_at)
     found = then and (due(text, then) or due(text, then, past=True))
     if found and not due(text, then) and is_weekday(found.said) and not _is_of_the_past(text):
         return None  # "I'll bring it monday", said on a Monday
@@ -78,9 +78,7 @@ def _head_and_words(
     when = day_told(memory.created_at, request.now, by_date=by_date)
     if memory.record not in ("entry", "taught") and not memory.quote:
         return "", ended(oneline(memory.content))
-    said = without_address(
-        memory.quote or memory.content, forms((request.npc_name, *request.npc_names))
-    )
+    said = without_address(memory.said, forms((request.npc_name, *request.npc_names)))
     if corrections.may_correct(said):
         said = corrections.without_admission(said)
     said = _without_hushing(_without_echo(said, request.utterance))

@@ -224,7 +224,7 @@ class ToolLoop:
             *([Secret(entry.content, entry.witnesses)] if entry.private else []),
             *self._transcript.secrets,
             *(
-                Secret(each.quote or each.content, each.witnesses, own=OWN in each.tags)
+                Secret(each.said, each.witnesses, own=OWN in each.tags)
                 for each in memories
                 if each.private
             ),

@@ -315,8 +315,8 @@ def _sources(
 ) -> Iterable[Source]:
     for line in store.get(entry_memory_id(agent_id, entry_id) for entry_id in past.journal_ids):
         # what was done or has happened is true for ever, unless it is denied
-        happened = line.is_deed or of_the_past(_said(line))
-        if happened and not denies(_said(by), _said(line)):
+        happened = line.is_deed or of_the_past(line.said)
+        if happened and not denies(by.said, line.said):
             continue
         if line.superseded_by in (None, by.id) and not KEPT_TAGS & set(line.tags):
             yield Source(line, tuple(_experiences(store, agent_id, line)))
@@ -402,11 +402,7 @@ def _store(
 
 def _never_held(past: MemoryRecord, by: MemoryRecord) -> bool:
     """Whether what ends a fact denies that it ever held, or has held since before it (a lock)."""
-    return by.valid_from < past.valid_from or denies(_said(by), _said(past))
-
-
-def _said(memory: MemoryRecord) -> str:
-    return memory.quote or memory.content
+    return by.valid_from < past.valid_from or denies(by.said, past.said)
 
 
 def _retire(
