@@ -69,12 +69,12 @@ def batches(lengths: Sequence[int], size: int) -> list[list[int]]:
     return made
 
 
-def padded(rows: Sequence[Sequence[int]], filler: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def padded(rows: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
     """Return rows of token ids as one array and its mask, both int64, shape (rows, longest)."""
     import numpy as np
 
     width = max(map(len, rows))
-    ids = np.full((len(rows), width), filler, dtype=np.int64)
+    ids = np.zeros((len(rows), width), dtype=np.int64)
     mask = np.zeros((len(rows), width), dtype=np.int64)
     for place, row in enumerate(rows):
         ids[place, : len(row)] = row

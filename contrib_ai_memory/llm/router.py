@@ -52,7 +52,6 @@ def ask(
     Returns (as a Deferred):
         The name of the provider that answered, and its answer.
     """
-    tally = tally or Tally()
     answered, answer = yield ask_model(
         operation, *args, priority=priority, npc=npc, settings=settings, tally=tally
     )

@@ -111,7 +111,7 @@ class Night:
         """Whether a wake is honoured now; while compacting it is deferred."""
         return self.whole or self.phase == DREAMING
 
-    def after(self, report: PassReport, seconds: float = 0.0, tally: Tally | None = None) -> Night:
+    def after(self, report: PassReport, seconds: float, tally: Tally) -> Night:
         """The night after one step of the current pass."""
         done = self._done(tally)
         done["read"] += report.read
@@ -120,7 +120,7 @@ class Night:
         done["seconds"] = round(done["seconds"] + seconds, 3)
         return self._next(done, advance=report.done, failures=0)
 
-    def failed(self, error: Exception, tally: Tally | None = None) -> Night:
+    def failed(self, error: Exception, tally: Tally) -> Night:
         """The night after a step that raised: the step is tried again, `ATTEMPTS` times in all."""
         done = self._done(tally)
         message = redact(f"{type(error).__name__}: {error}")[:300]
@@ -128,11 +128,11 @@ class Night:
         leave_out = self.failures + 1 >= ATTEMPTS
         return self._next(done, advance=leave_out, failures=0 if leave_out else self.failures + 1)
 
-    def _done(self, tally: Tally | None) -> dict[str, Any]:
+    def _done(self, tally: Tally) -> dict[str, Any]:
         """What the current pass did so far, with who did the step that is over."""
         empty = {"read": 0, "changed": 0, "steps": 0, "seconds": 0.0, "errors": []}
         done = empty | self.passes.get(self.pass_name, {})
-        return done | (tally or Tally()).added_to(done)
+        return done | tally.added_to(done)
 
     def _next(self, done: dict[str, Any], *, advance: bool, failures: int) -> Night:
         passes = {**self.passes, self.pass_name: done}
@@ -169,26 +169,18 @@ def run_sleep_tick(
             break  # the next tick reads what is there then
         except HELD:
             raise  # not the pass's fault: it is run when the store takes writes again
-        except OperationalError as error:
-            if game_database.note_unavailable(error):
-                raise  # nor is this: the next beat tries it again
-            night = _after_failure(memory, night, error, tally)
-            break
         except Exception as error:  # noqa: BLE001 - kept in the record; the night goes on
-            night = _after_failure(memory, night, error, tally)
+            if isinstance(error, OperationalError) and game_database.note_unavailable(error):
+                raise  # nor is this: the next beat tries it again
+            if memory.owner.pk:  # else it was deleted meanwhile
+                logger().exception("#%s: %s failed.", memory.owner.id, night.pass_name)
+                night = night.failed(error, tally)
             break
         night = night.after(report, time.monotonic() - begun, tally)
         if time.monotonic() - started > SECONDS_A_TICK:
             break
     memory.flush()
     return night
-
-
-def _after_failure(memory: Any, night: Night, error: Exception, tally: Tally) -> Night:
-    if not memory.owner.pk:
-        return night  # it was deleted meanwhile
-    logger().exception("#%s: %s failed.", memory.owner.id, night.pass_name)
-    return night.failed(error, tally)
 
 
 # --- when an NPC sleeps ---------------------------------------------------------------------------
