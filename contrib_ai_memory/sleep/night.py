@@ -169,7 +169,7 @@ def run_sleep_tick(
             break  # the next tick reads what is there then
         except HELD:
             raise  # not the pass's fault: it is run when the store takes writes again
-        except Exception as error:  # noqa: BLE001 - kept in the record; the night goes on
+        except Exception as error:  # kept in the record; the night goes on
             if isinstance(error, OperationalError) and game_database.note_unavailable(error):
                 raise  # nor is this: the next beat tries it again
             if memory.owner.pk:  # else it was deleted meanwhile
