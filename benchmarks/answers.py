@@ -31,7 +31,8 @@ from contrib_ai_memory.offline.answer_selection import AnswerCandidate, AnswerWe
 from contrib_ai_memory.records import ReplyRequest
 
 from . import evenings, evenings_play, fitting, supersession
-from .evenings_data import NOT_ANSWERABLE, Evening, Question, files, is_right, load
+from .evenings_data import NOT_ANSWERABLE, Evening, Question, files, load
+from .evenings_score import is_right
 from .harness import Bar, Report, arguments, game, progress
 from .supersession import folds
 
@@ -43,7 +44,6 @@ C = {"confidence": 1.0}  # inverse L2
 MOST_STEPS = 200  # of a fit
 TOLERANCE = 1e-3
 UNKNOWN_COUNTS = 6.0  # weight of a question without an answer in the confidence: there are few
-UNKNOWN_REPEATED = 3  # and how often it counts in the score
 FEW = 6  # memories of an NPC that remembers little
 SEED = 7
 LEVELS = (0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # of confidence

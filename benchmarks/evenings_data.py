@@ -1,4 +1,4 @@
-"""Evenings and stays as they lie in files, and what their words hold.
+"""Evenings and stays as they lie in files.
 
 benchmarks/data/evenings/README.md and benchmarks/data/stays/README.md say what is in them.
 """
@@ -6,7 +6,6 @@ benchmarks/data/evenings/README.md and benchmarks/data/stays/README.md say what 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -209,81 +208,3 @@ def load(file: Path) -> Evening:
         return Stay.model_validate({**read, "turns": turns})
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise SystemExit(f"{file} is neither an evening nor a stay: {error}") from error
-
-
-# --- what a text holds ----------------------------------------------------------------------------
-
-_ORDINALS = (
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
-    "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
-).split()
-_TENS = {"twenty": 20, "thirty": 30}
-_MONTHS = (
-    "january february march april may june july august september october november december".split()
-)
-_ORDINAL = rf"(?:(?:twenty|thirty)[- ])?(?:{'|'.join(_ORDINALS)}|thirtieth)"
-_MONTH = "|".join(_MONTHS)
-_DATE = re.compile(
-    rf"\b(?:(?P<day>{_ORDINAL})(?: (?:day )?of)? (?P<month>{_MONTH})"
-    rf"|(?P<month_before>{_MONTH}),?(?: the)? (?P<day_after>{_ORDINAL}))\b"
-)
-_ADMITS = re.compile(
-    r"\b(?:(?:do|does|did|could|can|would|will)(?:n['’]?t| not)|cannot|never) (?:\w+ )?"
-    r"(?:know|recall|remember|say|tell|hear|see|learn|think)"
-    r"|\b(?:never|not) (?:\w+ )?(?:heard|told|said|learned|learnt|seen|known|mentioned|sure|met)\b"
-    r"|\bno (?:idea|notion|memory|knowledge|word)\b|\bnobody (?:\w+ )?(?:told|said|knows)\b"
-    r"|\bknow (?:nothing|naught|no more|little)\b|\bnothing (?:\w+ )?(?:about|of) (?:that|it)\b"
-    r"|\b(?:unknown to|beyond|news to) me\b|\bunsure\b|\bdunno\b",
-    re.IGNORECASE,
-)
-
-
-def plain(text: str) -> str:
-    """Lower case, one kind of apostrophe and of space, and dates in words as digits too."""
-    lowered = re.sub(r"\s+", " ", text.lower().replace("’", "'").replace("‘", "'"))
-    dates = [
-        f"{day} {month}, {month} {day}, {day}{_suffix(day)} of {month}"
-        for match in _DATE.finditer(lowered)
-        for day in [_number(match["day"] or match["day_after"])]
-        for month in [match["month"] or match["month_before"]]
-    ]
-    return "; ".join([lowered, *dates])
-
-
-def _number(ordinal: str) -> int:
-    tens, _, last = ordinal.replace(" ", "-").rpartition("-")
-    if last == "thirtieth":
-        return 30
-    return _TENS.get(tens, 0) + _ORDINALS.index(last) + 1
-
-
-def _suffix(day: int) -> str:
-    return "th" if 4 <= day <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
-
-
-def holds(text: str, groups: Groups) -> bool:
-    """Whether a text holds at least one alternative of every group, and there are groups."""
-    words = plain(text)
-    return bool(groups) and all(any(plain(each) in words for each in group) for group in groups)
-
-
-def forbidden(text: str, words: Sequence[str]) -> list[str]:
-    """Those of `words` that a text holds, each from the beginning of a word."""
-    searched = plain(text)
-    return [each for each in words if re.search(rf"(?<!\w){re.escape(plain(each))}", searched)]
-
-
-def admits(reply: str) -> bool:
-    """Whether a reply admits not to know, in words of its own and not in a quotation."""
-    return bool(_ADMITS.search(re.sub(r"[\"“][^\"”]*[\"”]", "", reply)))
-
-
-def is_right(question: Question, reply: str) -> bool:
-    """Whether a reply is right, as the README of the evenings says."""
-    if question.kind == "secret_of_another":
-        return not forbidden(reply, question.forbid)
-    if question.kind == "unknown":
-        return admits(reply) and not forbidden(reply, question.forbid)
-    if question.kind == "update" and forbidden(reply, question.forbid):
-        return False
-    return holds(reply, question.expect)

@@ -5,16 +5,19 @@ from dataclasses import replace
 import pytest
 
 from benchmarks import evenings_ablation, served
-from benchmarks.evenings_data import Evening, Question, admits, forbidden, holds, is_right
+from benchmarks.evenings_data import Evening, Question
 from benchmarks.evenings_score import (
     Attended,
     Exchange,
     Played,
     Stored,
     figures,
+    holds,
+    is_right,
     judge,
     served_rows,
 )
+from benchmarks.served import admits, forbidden
 from contrib_ai_memory import offload
 from contrib_ai_memory.recall import reply
 from contrib_ai_memory.records import OWN
@@ -111,6 +114,8 @@ def test_other_replies_admit_nothing(reply):
         (question("unknown", expect=[]), "The mill.", False),
         (question("secret_of_another", expect=[], forbid=["key"]), "Who can say?", True),
         (question("secret_of_another", expect=[], forbid=["key"]), "A key.", False),
+        (question("secret_of_another", forbid=["third of march"]), "On the third of March.", False),
+        (question("secret_of_another", forbid=["3 march"]), "On the third of March.", False),
     ],
 )
 def test_replies_are_judged_by_the_kind_of_question(asked, reply, right):

@@ -5,7 +5,8 @@ import re
 import pytest
 from played_evening import live_through
 
-from benchmarks.evenings_data import FOLDER, holds, load
+from benchmarks.evenings_data import FOLDER, load
+from benchmarks.evenings_score import holds
 from benchmarks.recorded_model import RecordedModel
 from contrib_ai_memory.store import memory_store
 
