@@ -14,11 +14,13 @@ import os
 import subprocess
 import sys
 import tempfile
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .evenings_data import files, load, stay_files
 from .harness import Bar, Report, Row, arguments, progress
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -58,12 +60,9 @@ print(json.dumps({
 
 def texts() -> list[str]:
     """Every line and question of the evenings and stays."""
-    found: dict[str, None] = {}
-    for file in sorted((ROOT / "benchmarks" / "data").glob("[es][vt]*/*-*.json")):
-        read = json.loads(file.read_text(encoding="utf-8"))
-        for each in [*read["lines"], *read["questions"], *read.get("builder", ())]:
-            found[each["text"]] = None
-    return list(found)
+    played = map(load, [*files(), *stay_files()])
+    every = [(*one.texts.values(), *(each.text for each in one.questions)) for one in played]
+    return list(dict.fromkeys(chain.from_iterable(every)))
 
 
 class Checkout:

@@ -10,7 +10,7 @@ import httpx
 from .. import conf
 
 PEEK_SECONDS = 3.0  # for one look
-MOST_TOKENS = 10_000_000  # a context window above this is wrong
+MOST_TOKENS = 10_000_000  # a context window or a usage above this is wrong
 
 
 def context_length(settings: conf.LLMSettings) -> int | None:

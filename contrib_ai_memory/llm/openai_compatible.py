@@ -45,7 +45,7 @@ from .provider import (
     Unreachable,
 )
 from .schemas import Unfit
-from .spoken import NO_VOICE, Voice, closes_unopened, utterance
+from .spoken import NO_VOICE, Voice, closes_unopened, utterance, voice_of
 from .streaming import Stream
 from .tools import Tool, Turn, parameters_of, turn_in, without_tools
 from .usage import estimated
@@ -138,13 +138,7 @@ class OpenAIProvider:
 
     def reply(self, request: ReplyRequest) -> Reply:
         messages = prompts.reply(request)
-        voice = Voice(
-            (request.npc_name, *request.npc_names),
-            (request.speaker,),
-            listener=request.speaker,
-            heard=request.utterance,
-            described=messages[0]["content"],
-        )
+        voice = voice_of(request, messages[0]["content"])
         return Reply(self.converse(messages, (), voice).text)
 
     def converse(self, messages: Messages, tools: Sequence[Tool], voice: Voice = NO_VOICE) -> Turn:

@@ -28,6 +28,7 @@ from ..log import logger
 from ..records import ExperienceDraft, FactDraft
 from ..text.sanitising import oneline, sanitise
 from . import tally
+from .model_server_info import MOST_TOKENS
 from .provider import (
     FACT_KINDS,
     AttributeDraft,
@@ -46,7 +47,6 @@ LINES = 200
 FIRST_KNOWN = 101  # number of the first known fact: none is mistaken for a line
 NOTABLE = 4  # 1-10, of lines that an experience rests on
 QUESTIONS = 3  # Park et al. 2023
-MOST_TOKENS = 10_000_000  # a reported usage above this is wrong
 
 
 class Unfit(ProviderError):

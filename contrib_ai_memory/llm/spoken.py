@@ -22,6 +22,7 @@ from typing import Any
 
 from ..english.addressing import Named, folded, forms, named, without_address
 from ..english.tokens import THIRD, WORD, sentence_ends
+from ..records import ReplyRequest
 
 LONGEST = 12_000  # characters that are looked at, without the reasoning
 REPLY_LENGTH = 2000  # characters that an NPC says at once
@@ -57,6 +58,23 @@ class Voice:
 
 
 NO_VOICE = Voice()
+
+
+def voice_of(request: ReplyRequest, described: str) -> Voice:
+    """Return who speaks in an answer, to whom, and who else takes part in the talk."""
+    others = (
+        request.speaker,
+        *(turn.name for turn in request.conversation if turn.role == "user"),
+        *request.situation.present,
+    )
+    return Voice(
+        (request.npc_name, *request.npc_names),
+        tuple(dict.fromkeys(others)),
+        request.sentences,
+        request.speaker,
+        request.utterance,
+        described,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -513,8 +531,8 @@ def _own_lines(text: str, voice: Voice) -> tuple[str, bool, bool]:
     own = _label(_alternatives(voice.names, _OWN_LABELS))
     mine = {name.lower() for name in voice.names}
     others = [name for name in voice.others if name.lower() not in mine]
-    named = _alternatives(others, _OTHER_LABELS)
-    other = _label(rf"(?:{named})(?: and (?:{named}))?")
+    names = _alternatives(others, _OTHER_LABELS)
+    other = _label(rf"(?:{names})(?: and (?:{names}))?")
     inline = _INLINE.search(text)
     taken: list[str] = []
     whispers = False

@@ -21,7 +21,7 @@ from ..embedding import emotions
 from ..english.tokens import content_words
 from ..ingest.experiences import remember_or_reinforce
 from ..llm import prompts, router, tools
-from ..llm.spoken import Voice, is_silence, utterance
+from ..llm.spoken import is_silence, utterance, voice_of
 from ..log import logger
 from ..privacy import Privacy, Witnessed, may_hear, shared_privacy
 from ..records import (
@@ -132,7 +132,7 @@ class ToolLoop:
         self._entry = entry
         self._listener = entry.source_entity or UNKNOWN_SPEAKER
         self._request = request
-        self._voice = replace(voice_of(request), described=self.opening[0]["content"])
+        self._voice = voice_of(request, self.opening[0]["content"])
         self._transcript = transcript
         self._actions = actions
         self._whispers: list[Privacy] = []  # by tools of the present round
@@ -505,22 +505,6 @@ def offered_now(settings: conf.Settings, *, acting: bool = True) -> list[tools.T
     if not settings.REPLY_TOOLS:
         return []
     return tools.offered(tools.REMEMBERING + (tools.ACTING if acting else ()))
-
-
-def voice_of(request: ReplyRequest) -> Voice:
-    """Return who speaks in an answer, and who else takes part in the talk."""
-    others = (
-        request.speaker,
-        *(turn.name for turn in request.conversation if turn.role == "user"),
-        *request.situation.present,
-    )
-    return Voice(
-        (request.npc_name, *request.npc_names),
-        tuple(dict.fromkeys(others)),
-        request.sentences,
-        listener=request.speaker,
-        heard=request.utterance,
-    )
 
 
 def provenance_of(
