@@ -71,6 +71,7 @@ def everything(npc):
 
 
 def test_a_damaged_store_json_is_set_aside_and_written_anew(night, files, ai_memory, store_folder):
+    offload.wait(generations.mark_anew())  # as each start does: the database knows the store
     before = everything(night)
     known = metadata.read(store_folder)
     memory_store.close_shared(for_good=False)
