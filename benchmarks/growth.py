@@ -284,8 +284,8 @@ def _contenders(npc: Any, queries: int) -> tuple[list[Contender], Iterator[str],
             raise SystemExit(f"Ours found {len(found.memories)} memories for {question!r}.")
 
     def cold(question: str, turn: int) -> None:
-        edge = memory_store.shared().mem0.vector_store
-        kept, edge._recent = edge._recent, RecentCandidates(edge._payloads)
+        edge = memory_store.shared()
+        kept, edge._recent = edge._recent, RecentCandidates(edge._read)
         try:
             ours(question, turn)
         finally:

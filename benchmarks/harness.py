@@ -133,11 +133,11 @@ def tavern() -> tuple[Any, Any, Any, Any]:
 
 def stock_mem0(place: Path, collection: str) -> Any:
     """Mem0 as installed, the baseline: its own local Qdrant in a new folder, and our embedder."""
-    from mem0.utils.factory import VectorStoreFactory
+    from mem0 import Memory
     from mem0.vector_stores.configs import VectorStoreConfig
 
     from contrib_ai_memory.embedding import embedder
-    from contrib_ai_memory.store import memory_store
+    from contrib_ai_memory.store import mem0_adapter
 
     (place / "mem0").mkdir(parents=True)
     config = {
@@ -146,14 +146,8 @@ def stock_mem0(place: Path, collection: str) -> Any:
         "on_disk": True,
         "collection_name": collection,
     }
-    classes = VectorStoreFactory.provider_to_class
-    ours = classes["qdrant"]  # if the game's own store is a Qdrant server
-    classes["qdrant"] = "mem0.vector_stores.qdrant.Qdrant"
-    try:
-        stock = VectorStoreConfig(provider="qdrant", config=config)
-        return memory_store.make_mem0(place, stock)
-    finally:
-        classes["qdrant"] = ours
+    stock = VectorStoreConfig(provider="qdrant", config=config)
+    return Memory(mem0_adapter.config_over(stock, place))
 
 
 # --- measuring ----------------------------------------------------------------------------------

@@ -136,15 +136,13 @@ def _row(name: str, lived: Ours, moved: float | None) -> dict[str, Any]:
 def _write_ms(agent_id: str) -> float:
     """Write every memory once more as it is; ms for one, the median of the pages."""
     from contrib_ai_memory.store import memory_store
-    from contrib_ai_memory.store.payload import from_payload
 
     store, offset, times = memory_store.shared(), None, []
     while True:
         rows, offset = store.rows(agent_id, offset)
         keys = store.lane_vectors([each for each, _ in rows])
-        vectors = store.vectors_of([from_payload(*row) for row in rows])
         begun = time.perf_counter()
-        store.upsert_rows(rows, vectors, [keys[each] for each, _ in rows] if keys else None)
+        store.upsert_rows(rows, [keys[each] for each, _ in rows])
         times.append((time.perf_counter() - begun) / len(rows))
         if offset is None:
             return Timing.of(times).median

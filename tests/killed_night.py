@@ -196,13 +196,13 @@ class Boundaries:
 
         from contrib_ai_memory.sqlite_file import SqliteFile
         from contrib_ai_memory.store import attributes, mem0_history
-        from contrib_ai_memory.store.qdrant_edge import QdrantEdge
+        from contrib_ai_memory.store.qdrant_edge import EdgeStore
 
         self.passed = 0
         self._deadly = deadly
         for owner, names in (
             (attributes, ("write", "write_some_json", "remove_json")),
-            (QdrantEdge, ("_change",)),
+            (EdgeStore, ("_change",)),
             (mem0_history.MemoryHistory, ("note", "delete")),
             (SqliteFile, ("use",)),
             (AttributeHandler, ("add", "remove")),

@@ -35,7 +35,7 @@ def files(night, alice, store_folder):
         alice.execute_cmd(f"say {line}")
     offload.wait(night.memory.index_pending())
     night.memory.flush()
-    memory_store.shared()._vectors._shard.flush()
+    memory_store.shared()._shard.flush()
 
     def named(name):
         memory_store.close_shared(for_good=False)  # which writes

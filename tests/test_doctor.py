@@ -177,7 +177,7 @@ def shared_server(settings, tmp_path, store_folder):
 
 
 def _vector_of(memory_id):
-    client = memory_store.shared().mem0.vector_store.client
+    client = memory_store.shared().client
     [point] = client.retrieve("m", [memory_id], with_vectors=True)
     return point.vector["line"]
 
@@ -251,9 +251,9 @@ def test_a_store_of_another_time_is_told_of_and_nothing_is_thrown_away(talked, s
     [(_count, what, done)] = found()[:1]
     assert "restored without" in what
     assert not done
-    before = memory_store.shared().mem0.vector_store.count()
+    before = memory_store.shared().total()
     found(mend=True)
-    assert memory_store.shared().mem0.vector_store.count() >= before, "whose they are was not known"
+    assert memory_store.shared().total() >= before, "whose they are was not known"
     assert not any("restored without" in what for _count, what, _done in found())
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from contrib_ai_memory import offload
@@ -22,7 +23,8 @@ from contrib_ai_memory.records import MemoryRecord, Percept
 from contrib_ai_memory.sleep.night import Sleep
 from contrib_ai_memory.store import attributes, memory_store
 from contrib_ai_memory.store.journal import Journal
-from contrib_ai_memory.store.payload import entry_memory_id
+from contrib_ai_memory.store.lanes import keys_of_one
+from contrib_ai_memory.store.payload import completed, entry_memory_id
 from contrib_ai_memory.store.preferences import Preference
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -295,7 +297,7 @@ def test_a_history_is_replaced_whole_or_not_at_all(talked):
 def test_a_deletion_that_was_killed_leaves_no_history_behind(talked, monkeypatch):
     store, agent_id = memory_store.shared(), talked.memory.id
     ids_ = [memory.id for memory in store.list(agent_id, limit=None)]
-    monkeypatch.setattr(store.mem0.vector_store, "delete_many", killed)
+    monkeypatch.setattr(store, "delete_points", killed)
     for delete in (lambda: store.delete(ids_[:1]), lambda: store.delete_all(agent_id)):
         with pytest.raises(KeyboardInterrupt):
             delete()
@@ -536,9 +538,9 @@ def test_names_are_whole_words_in_any_case(text, named):
 def shard(store_folder):
     """A store of the engine alone, and a look for a word in its files."""
     memory_store.prepare_environment(_made(store_folder))
-    from contrib_ai_memory.store.qdrant_edge import QdrantEdge
+    from contrib_ai_memory.store.qdrant_edge import EdgeStore
 
-    return QdrantEdge(path=str(store_folder), embedding_model_dims=4), store_folder
+    return EdgeStore(path=str(store_folder), embedding_model_dims=4), store_folder
 
 
 def _made(folder):
@@ -549,8 +551,14 @@ def _made(folder):
 def written(store, *texts):
     ids = [str(uuid.uuid5(uuid.NAMESPACE_OID, text)) for text in texts]
     payloads = [{"data": text, "agent_id": "a", "user_id": f"by {text}"} for text in texts]
-    store.insert([[1.0, 0.0, 0.0, float(n)] for n in range(len(texts))], payloads, ids)
+    rows = zip(ids, map(dict, map(completed, payloads)), strict=True)
+    vectors = np.array([[1, 0, 0, n] for n in range(len(texts))], dtype=np.float32)
+    store.upsert_rows(list(rows), list(map(keys_of_one, vectors, texts)))
     return ids
+
+
+def texts_in(store):
+    return {each: payload["data"] for each, payload in store.every_row(None)}
 
 
 def holding(folder, word):
@@ -566,12 +574,12 @@ def rewritten(store, points=64):
 def test_what_is_deleted_stays_on_the_disk_until_the_shard_is_written_anew(shard):
     store, folder = shard
     hers, _his = written(store, "zanzibar", "porridge")
-    store.delete(hers)
+    store.delete_points([hers])
     assert holding(folder, "zanzibar"), "deleting is enough by now: rewriting can go"
     rewritten(store)
     assert holding(folder, "zanzibar") == []
     assert holding(folder, "porridge")
-    assert [hit.payload["data"] for [hit] in store.list()] == ["porridge"]
+    assert [*texts_in(store).values()] == ["porridge"]
     store.close()
 
 
@@ -580,41 +588,45 @@ def test_what_changes_while_it_is_written_anew_is_not_lost(shard):
     first, second, third = written(store, "one", "two", "three")
     store.begin_rewriting()
     assert not store.rewrite_some(2)
-    store.update(first, None, {"data": "changed"})
-    store.delete(second)
+    store.change(first, data="changed")
+    store.delete_points([second])
     [fourth] = written(store, "four")
     while not store.rewrite_some(1):
         pass
-    kept = {hit.id: hit.payload["data"] for [*hits] in store.list() for hit in hits}
-    assert kept == {first: "changed", third: "three", fourth: "four"}
+    assert texts_in(store) == {first: "changed", third: "three", fourth: "four"}
     store.close()
 
 
 def test_a_rewriting_that_broke_off_is_done_at_the_next_opening(shard):
     store, folder = shard
     hers, *_others = written(store, "zanzibar", *map(str, range(20)))
-    store.delete(hers)
+    store.delete_points([hers])
     store.begin_rewriting()
     store.rewrite_some(3)
     store.close()
     assert holding(folder, "zanzibar")
     again = type(store)(path=str(folder), embedding_model_dims=4)
     assert holding(folder, "zanzibar") == []
-    assert again.count() == 20
+    assert again.total() == 20
     again.close()
 
 
 KILLED = """
-import os, signal, sys
-from contrib_ai_memory.store.qdrant_edge import QdrantEdge
-store = QdrantEdge(path=sys.argv[1], embedding_model_dims=4)
-ours = {"agent_id": "a", "audience": ["*"], "record": "fact"}
-texts = [ours | {"data": str(n)} for n in range(50)]
-store.insert([[1, 0, 0, n] for n in range(50)], texts)
+import os, signal, sys, uuid
+import numpy as np
+from contrib_ai_memory.store.lanes import keys_of_one
+from contrib_ai_memory.store.qdrant_edge import EdgeStore
+store = EdgeStore(path=sys.argv[1], embedding_model_dims=4)
+def write(texts):
+    ours = {"agent_id": "a", "audience": ["*"], "record": "fact"}
+    rows = [(str(uuid.uuid4()), ours | {"data": text}) for text in texts]
+    vectors = np.array([[1, 0, 0, n] for n in range(len(texts))], dtype=np.float32)
+    store.upsert_rows(rows, list(map(keys_of_one, vectors, texts)))
+write([str(n) for n in range(50)])
 store.begin_rewriting()
 while not store.rewrite_some(10):
     pass
-store.insert([[1, 0, 0, 1]], [ours | {"data": "after"}])
+write(["after"])
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -624,13 +636,12 @@ def test_what_was_written_anew_survives_a_kill(shard):
     store.close()
     subprocess.run(
         [sys.executable, "-c", KILLED, str(folder / "other")],
-        env=os.environ | {"MEM0_DIR": str(folder / "mem0"), "MEM0_TELEMETRY": "False"},
         check=False,
         cwd=ROOT,
     )
     again = type(store)(path=str(folder / "other"), embedding_model_dims=4)
     assert again.path.name == "memories.1"
-    assert again.count() == 51
+    assert again.total() == 51
     again.close()
 
 

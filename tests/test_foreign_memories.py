@@ -26,7 +26,7 @@ def plain_point(npc, text, **payload):
     store, memory_id = memory_store.shared(), str(uuid.uuid4())
     payload = {"data": text, "agent_id": npc.memory.id, "hash": "x", "role": "user"} | payload
     key = lanes.keys_of_one(embedder.shared().encode([text])[0], text)
-    store.mem0.vector_store.write([memory_id], [payload], [key])  # past all that completes it
+    store.upsert_rows([(memory_id, payload)], [key])  # past all that completes it
     return memory_id
 
 

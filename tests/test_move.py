@@ -93,13 +93,13 @@ def test_nothing_is_embedded_and_words_are_counted_as_before(talked, local, move
 
     agent_id = talked.memory.id
     ids = [memory.id for memory in memory_store.shared().list(agent_id, None)]
-    words = memory_store.shared().word_counts(agent_id)
+    words = memory_store.shared().vocabulary.counts(agent_id)
     assert words.memories and words.terms
     monkeypatch.setattr(Embedder, "encode", lambda *_args, **_more: pytest.fail("embedded"))
     move_to(local)
     store = memory_store.shared()
     assert store.lane_vectors(ids).keys() == set(ids)
-    found = store.word_counts(agent_id)
+    found = store.vocabulary.counts(agent_id)
     assert (found.memories, found.terms) == (words.memories, words.terms)
     assert set(found.counted) == set(words.counted)
 

@@ -15,6 +15,7 @@ from contrib_ai_memory.records import MemoryRecord
 from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.condition import StoreClosed, StoreInUse, StoreMismatch
 from contrib_ai_memory.store.payload import memory_id_for
+from contrib_ai_memory.store.protocol import LaneSearch
 
 AGENT = str(uuid.UUID(int=1))
 LINES = ["Alice: I keep the ferry", "Bram: wolves took my sheep", "Cora: the well is dry"]
@@ -205,17 +206,12 @@ def test_a_store_of_another_model_is_refused_with_the_way_out(store, store_folde
         memory_store.shared()
 
 
-def mem0_in(folder: Path) -> dict[str, str]:
-    """An environment for a process that imports Mem0 without the contrib's own preparation."""
-    return os.environ | {"MEM0_DIR": str(folder / "mem0"), "MEM0_TELEMETRY": "False"}
-
-
 SECOND_PROCESS = """
 import sys
 from contrib_ai_memory.store.condition import StoreInUse
-from contrib_ai_memory.store.qdrant_edge import QdrantEdge
+from contrib_ai_memory.store.qdrant_edge import EdgeStore
 try:
-    QdrantEdge(path=sys.argv[1], lock_wait=0.2)
+    EdgeStore(path=sys.argv[1], lock_wait=0.2)
 except StoreInUse as problem:
     print(problem)
 """
@@ -224,7 +220,6 @@ except StoreInUse as problem:
 def test_a_second_process_gets_a_sentence(store, store_folder):
     done = subprocess.run(
         [sys.executable, "-c", SECOND_PROCESS, str(store_folder / "qdrant_edge")],
-        env=mem0_in(store_folder),
         capture_output=True,
         text=True,
         check=False,
@@ -235,30 +230,33 @@ def test_a_second_process_gets_a_sentence(store, store_folder):
 
 
 KILLED = """
-import os, sys
-from contrib_ai_memory.store.qdrant_edge import QdrantEdge
-store = QdrantEdge(path=sys.argv[1], embedding_model_dims=4)
+import os, sys, uuid
+import numpy as np
+from contrib_ai_memory.store.lanes import keys_of_one
+from contrib_ai_memory.store.qdrant_edge import EdgeStore
+store = EdgeStore(path=sys.argv[1], embedding_model_dims=4)
 for number in range(500):
     ours = {"agent_id": "a", "audience": ["*"], "record": "fact"}
-    store.insert([[1, 0, 0, number]], [ours | {"data": str(number)}])
+    row = (str(uuid.uuid4()), ours | {"data": str(number)})
+    vector = np.array([1, 0, 0, number], dtype=np.float32)
+    store.upsert_rows([row], [keys_of_one(vector, str(number))])
     print(number, flush=True)
 os.kill(os.getpid(), 9)
 """
 
 
 def test_what_was_acknowledged_survives_kill_9(tmp_path):
-    from contrib_ai_memory.store.qdrant_edge import QdrantEdge
+    from contrib_ai_memory.store.qdrant_edge import EdgeStore
 
     done = subprocess.run(
         [sys.executable, "-c", KILLED, str(tmp_path)],
-        env=mem0_in(tmp_path),
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == -9
-    store = QdrantEdge(path=str(tmp_path), embedding_model_dims=4)
-    kept = {hit.payload["data"] for hit in store.list(top_k=None)[0]}
+    store = EdgeStore(path=str(tmp_path), embedding_model_dims=4)
+    kept = {payload["data"] for _id, payload in store.every_row(None)}
     assert kept == set(done.stdout.split())
     store.close()
 
@@ -270,6 +268,12 @@ def test_nothing_is_sent_home_and_nothing_lands_in_the_home_folder(store, store_
     assert not Path(setup.mem0_dir).is_relative_to(Path.home() / ".mem0")
     assert Path(setup.mem0_dir).name == "mem0"
     assert (store_folder / "mem0" / "history.db").exists()
+
+
+def test_mem0_can_be_imported_before_any_store_is_opened():
+    from mem0.memory import setup
+
+    assert Path(setup.mem0_dir).name == "mem0"
 
 
 AT_HOME = {
@@ -294,7 +298,7 @@ def test_a_mem0_folder_of_somebody_else_is_neither_read_nor_changed(there, tmp_p
 
     at = tmp_path / ".mem0"
     before, existed = found(), at.exists()
-    alone = "test_what_was_acknowledged_survives_kill_9"  # imports Mem0 before any store is opened
+    alone = "test_mem0_can_be_imported_before_any_store_is_opened"
     left_out = ("MEM0_DIR", "DJANGO_SETTINGS_MODULE")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", alone],
@@ -347,10 +351,9 @@ def test_what_was_just_written_is_known_without_reading_it_and_as_it_would_be_re
         expires_at="2027-01-01T00:00:00+00:00",
     )
     store.upsert(AGENT, [record], np.ones((1, 384), dtype=np.float32))
-    vectors = store._vectors
-    written = vectors._recent.of([record.id])
-    vectors._recent.clear()
-    assert vectors._recent.of([record.id]) == written
+    written = store._recent.of([record.id])
+    store._recent.clear()
+    assert store._recent.of([record.id]) == written
     [candidate] = written.values()
     candidate.payload["data"] = "changed by whoever reads it"
     assert store.get([record.id]) == [record]
@@ -383,17 +386,15 @@ def test_a_search_of_most_of_the_store_finds_what_a_filter_for_the_npc_finds(cro
         assert set(store.owners(found).values()) == {agent}
         filtered = set()
         for query in search.queries.values():  # a condition more is a search with the filter
-            ids = store._vectors.candidates(
-                {"": query}, limit, {"agent_id": agent, "record": "entry"}
-            )
+            ids = store.candidates(LaneSearch(agent, {"": query}), limit, record="entry")
             filtered |= {str(each) for each in ids}
         dense = {name: search.queries[name] for name in ("line", "window")}
-        of_vectors = store._vectors.candidates(dense, limit, {"agent_id": agent})
+        of_vectors = store.candidates(LaneSearch(agent, dense), limit)
         assert {str(each) for each in of_vectors} <= found & filtered
 
 
 def test_the_share_of_an_npc_is_counted_and_not_that_of_the_others(crowded):
     store, _vectors = crowded
-    shares = store._vectors._shares
+    shares = store._shares
     assert shares.of(AGENT) > 0.9
     assert shares.of(OTHER) < 0.1

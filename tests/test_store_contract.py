@@ -171,9 +171,10 @@ def test_an_access_is_counted_and_nothing_else_changes(store):
 def test_rows_that_are_written_again_are_the_same_memories(store):
     ids = [*some(store), *put(store, everything())]
     kept, (rows, _offset) = store.get(ids), store.rows(AGENT)
-    vectors = store.vectors_of([each for row in rows for each in store.get([row[0]])])
+    memories = [each for row in rows for each in store.get([row[0]])]
+    vectors, words = store.vectors_of(memories), [each.words for each in memories]
     store.delete_all(AGENT)
-    store.upsert_rows(rows, vectors)
+    store.upsert_rows(rows, list(map(lanes.keys_of_one, vectors, words)))
     assert store.get(ids) == kept
     assert nearest(store, LINES[0], limit=1) == LINES[:1]
 

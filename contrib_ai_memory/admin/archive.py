@@ -447,7 +447,7 @@ def write_stored(agent_id: str, lines: list[Line]) -> None:
     store = memory_store.shared()
     rows = [(each["id"], each["payload"]) for each in lines if each["kind"] == "memory"]
     if rows:
-        store.upsert_rows(rows, reindex.vectors_of(rows))
+        store.upsert_rows(rows, reindex.keys_of(rows))
         store.history.put_rows(
             {each["id"]: each["history"] for each in lines if each["kind"] == "memory"}
         )

@@ -10,7 +10,7 @@ store before; the source is only read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from .. import conf
 from ..conf import VectorStoreSettings
 from ..store import memory_store, metadata
 from ..store.lanes import LaneVectors
-from ..store.payload import Row, completed, from_payload, is_foreign
+from ..store.payload import Row, completed, is_foreign
 from ..store.protocol import PAGE, MemoryStore
 from . import game_npcs
 from .jobs import Progress, local_job, silent, store_pages
@@ -145,8 +145,7 @@ def _copy_page(source: MemoryStore, other: MemoryStore, agent_id: str | None, of
     rows, offset = source.rows(agent_id, offset, AT_ONCE)
     if new := _different(source, other, rows):
         keys = source.lane_vectors([each for each, _ in new])
-        vectors = _vectors(source, new, keys)
-        other.upsert_rows(new, vectors, [keys[each] for each, _ in new] if keys else None)
+        other.upsert_rows(new, [keys[each] for each, _ in new])
     return (len(new), len(rows)), offset
 
 
@@ -197,7 +196,7 @@ def _check_empty(other: MemoryStore, agents: WholeOrAgents, place: str) -> None:
 
 
 def _copy_word_counts(source: MemoryStore, other: MemoryStore, agent_id: str) -> None:
-    other.replace_word_counts(agent_id, source.word_counts(agent_id))
+    other.vocabulary.replace(agent_id, source.vocabulary.counts(agent_id))
 
 
 # --- comparing ------------------------------------------------------------------------------------
@@ -207,7 +206,9 @@ def _different(source: MemoryStore, other: MemoryStore, rows: Sequence[Row]) -> 
     """Return the rows of the source that the other store lacks, or has otherwise."""
     there = other.payloads([each for each, _ in rows])
     alike = [row for row in rows if row[0] in there and _same_payload(row[1], there[row[0]])]
-    same = set(_with_same_keys(source, other, alike))
+    ids = [each for each, _ in alike]
+    mine, theirs = source.lane_vectors(ids), other.lane_vectors(ids)
+    same = {each for each in ids if _same_keys(mine[each], theirs[each])}
     return [row for row in rows if row[0] not in same]
 
 
@@ -217,24 +218,14 @@ def _same_payload(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
     return mine == theirs
 
 
-def _with_same_keys(source: MemoryStore, other: MemoryStore, rows: Sequence[Row]) -> Iterable[str]:
-    """Yield the ids of those rows whose keys are the same in both stores."""
-    if not rows:
-        return
-    ids = [each for each, _ in rows]
-    mine, theirs = source.lane_vectors(ids), other.lane_vectors(ids)
-    cosines = _cosines(_vectors(source, rows, mine), _vectors(other, rows, theirs))
-    for each, cosine in zip(ids, cosines, strict=True):
-        lanes = not mine or not theirs or _same_lanes(mine[each], theirs[each])
-        if cosine >= SAME_COSINE and lanes:
-            yield each
-
-
-def _same_lanes(mine: LaneVectors, theirs: LaneVectors) -> bool:
-    [window] = _cosines(mine.window[np.newaxis], theirs.window[np.newaxis])
-    return window >= SAME_COSINE and all(
-        _same_words(mine.words.get(lane, {}), theirs.words.get(lane, {}))
-        for lane in {*mine.words, *theirs.words}
+def _same_keys(mine: LaneVectors, theirs: LaneVectors) -> bool:
+    return (
+        _cosine(mine.line, theirs.line) >= SAME_COSINE
+        and _cosine(mine.window, theirs.window) >= SAME_COSINE
+        and all(
+            _same_words(mine.words.get(lane, {}), theirs.words.get(lane, {}))
+            for lane in {*mine.words, *theirs.words}
+        )
     )
 
 
@@ -244,15 +235,5 @@ def _same_words(mine: Mapping[int, float], theirs: Mapping[int, float]) -> bool:
     )
 
 
-def _vectors(
-    store: MemoryStore, rows: Sequence[Row], keys: Mapping[str, LaneVectors]
-) -> np.ndarray:
-    """Return the vectors of rows, of their keys where the store has these."""
-    if not keys:
-        return store.vectors_of([from_payload(*row) for row in rows])
-    return np.array([keys[each].line for each, _ in rows], dtype=np.float32)
-
-
-def _cosines(mine: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-    lengths = np.linalg.norm(mine, axis=1) * np.linalg.norm(theirs, axis=1)
-    return (mine * theirs).sum(axis=1) / np.maximum(lengths, 1e-9)
+def _cosine(mine: np.ndarray, theirs: np.ndarray) -> float:
+    return float(mine @ theirs) / max(float(np.linalg.norm(mine) * np.linalg.norm(theirs)), 1e-9)

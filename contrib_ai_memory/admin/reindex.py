@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Collection, Generator, Sequence
 from typing import Any
 
-import numpy as np
 from twisted.internet import defer
 
 from .. import conf, offload
 from ..embedding import embedder
 from ..ingest import index, novelty
 from ..records import Entry
-from ..store import lanes, memory_store, metadata
+from ..store import memory_store, metadata
 from ..store.condition import StoreMismatch
-from ..store.lanes import REACH, Keys
+from ..store.lanes import REACH, Keys, keys_of_one
 from ..store.payload import Row, from_payload
 from ..store.protocol import PAGE
 from . import game_npcs
@@ -49,7 +48,7 @@ def reindex_all(progress: Progress = silent) -> Generator[Any, Any, int]:
     provider = yield batch_job(_open_of_any_model)
     agents = None if game_npcs.store_is_own() else sorted(game_npcs.known_agent_ids())
     total = yield batch_job(_count, agents)
-    if (yield batch_job(memory_store.begin_rewriting, _remade)):
+    if (yield batch_job(memory_store.begin_rewriting, keys_of)):
         done = 0
         while not (yield batch_job(memory_store.rewrite_some)):
             done = min(done + PAGE, total)
@@ -131,15 +130,17 @@ def _open_of_any_model() -> str:
     return memory_store.open_of_any_model().provider
 
 
-def vectors_of(rows: Sequence[Row]) -> np.ndarray:
-    """Embed memories, from their payloads."""
-    return embedder.shared().encode([from_payload(*row).embedded for row in rows], keep=True)
+def keys_of(rows: Sequence[Row]) -> list[Keys]:
+    """Embed memories, from their payloads. Each is found by its own words alone (see `rekey`)."""
+    memories = [from_payload(*row) for row in rows]
+    vectors = embedder.shared().encode([each.embedded for each in memories], keep=True)
+    return list(map(keys_of_one, vectors, (each.words for each in memories)))
 
 
 def _embed_page(agent_id: str, offset: Any) -> tuple[int, Any]:
     store = memory_store.shared()
     rows, offset = store.rows(agent_id, offset)
-    store.upsert_rows(rows, vectors_of(rows))
+    store.upsert_rows(rows, keys_of(rows))
     return len(rows), offset
 
 
@@ -148,11 +149,6 @@ def _count_page(agent_id: str, offset: Any) -> tuple[None, Any]:
     records, offset = store.page(agent_id, offset)
     store.count_words(agent_id, records)
     return None, offset
-
-
-def _remade(rows: Sequence[Row]) -> list[Keys]:
-    words = [from_payload(*row).words for row in rows]
-    return list(map(lanes.keys_of_one, vectors_of(rows), words))
 
 
 def _count(agents: Sequence[str] | None) -> int:

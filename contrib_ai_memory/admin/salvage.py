@@ -170,7 +170,7 @@ def _copy_readable() -> str:
     try:
         for rows, damaged in qdrant_edge.readable_rows(aside, collection):
             if rows:
-                store.upsert_rows(rows, reindex.vectors_of(rows))
+                store.upsert_rows(rows, reindex.keys_of(rows))
             read, unreadable = read + len(rows), unreadable + damaged
     except StoreDamaged as damage:
         return f"{read or 'None'} of its memories could be read ({damage.reason})."

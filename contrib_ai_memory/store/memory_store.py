@@ -17,8 +17,9 @@ from ..records import MemoryRecord
 from ..text.redaction import shown
 from . import condition, metadata
 from .condition import StoreClosed, StoreError, StoreMismatch, StoreUnreachable, StoreUnusable
+from .mem0_history import MemoryHistory
 from .protocol import MemoryStore, Remake
-from .qdrant_config import EdgeConfig
+from .qdrant_config import EdgeConfig, QdrantServerConfig
 from .reachability import POSTGRES_PORT, QDRANT_PORT, address, qdrant_address, refusal
 
 EDGE, SERVER = "qdrant_edge", "qdrant"
@@ -151,7 +152,7 @@ def delete_all(agent_id: str) -> int:
 
 
 def forget_words(agent_id: str) -> None:
-    shared().forget_words(agent_id)
+    shared().vocabulary.forget(agent_id)
 
 
 def begin_rewriting(remake: Remake | None = None) -> bool:
@@ -159,7 +160,10 @@ def begin_rewriting(remake: Remake | None = None) -> bool:
 
 
 def rewrite_some() -> bool:
-    return shared().rewrite_some()
+    done = shared().rewrite_some()
+    if done:
+        metadata.note_total(conf.directory(), shared().total())
+    return done
 
 
 # --- opening --------------------------------------------------------------------------------------
@@ -199,10 +203,15 @@ def open_store(other: VectorStoreSettings | None = None, *, any_model: bool = Fa
         metadata.check_model(folder, model.name, model.dimensions, known)
     prepare_environment(folder)
     try:
+        from . import mem0_adapter  # only now: it imports Mem0
+
         where = address(provider, config)
         if where and (problem := refusal(where)):
             raise StoreUnreachable(provider, problem)
-        mem0 = make_mem0(folder, _vector_store(folder, provider, config, model.dimensions))
+        store = _open_engine(provider, config, folder, model.dimensions)
+        store.mem0 = mem0_adapter.memory_over(store, settings.collection, folder)
+        store.history = MemoryHistory(store.mem0.db)
+        return store
     except StoreError:
         raise
     except Exception as error:  # whatever a foreign vector store may raise
@@ -210,21 +219,6 @@ def open_store(other: VectorStoreSettings | None = None, *, any_model: bool = Fa
             f'CONTRIB_AI_MEMORY["VECTOR_STORE"] = {shown("", dict(settings))} cannot be used: '
             f"{type(error).__name__}: {error}"
         ) from error
-    if provider == EDGE:
-        from .qdrant_edge import EdgeStore
-
-        return EdgeStore(mem0, provider)
-    if provider == SERVER:
-        from .qdrant_server import ServerStore
-
-        return ServerStore(mem0, provider)
-    if provider == "pgvector":
-        from .pgvector import PostgresStore
-
-        return PostgresStore(mem0, provider)
-    from .mem0_store import Mem0Store
-
-    return Mem0Store(mem0, provider)
 
 
 def place(settings: VectorStoreSettings) -> str:
@@ -256,46 +250,10 @@ def prepare_environment(folder: Path) -> None:
     (folder / "mem0").mkdir(parents=True, exist_ok=True)
 
 
-def make_mem0(folder: Path, vector_store: Any) -> Any:
-    """Make Mem0's `Memory` with our embedder, no language model, and all its files in `folder`.
-
-    Args:
-        vector_store: Its configuration of a vector store.
-    """
-    from mem0 import Memory
-    from mem0.configs.base import MemoryConfig
-    from mem0.embeddings.configs import EmbedderConfig
-    from mem0.llms.configs import LlmConfig
-    from mem0.utils.factory import EmbedderFactory, LlmFactory
-
-    from . import mem0_store
-
-    ours, module = mem0_store.PROVIDER, mem0_store.__name__
-    EmbedderFactory.provider_to_class[ours] = f"{module}.SharedEmbedding"
-    LlmFactory.register_provider(ours, f"{module}.NoLLM")
-    # model_construct, here and below: Mem0's validators know only its own providers
-    nothing = {"provider": ours, "config": {}}
-    return Memory(
-        MemoryConfig.model_construct(
-            vector_store=vector_store,
-            embedder=EmbedderConfig.model_construct(**nothing),
-            llm=LlmConfig.model_construct(**nothing),
-            history_db_path=str(folder / "mem0" / "history.db"),
-        )
-    )
-
-
-def _vector_store(folder: Path, provider: str, config: dict[str, Any], dimensions: int) -> Any:
-    """Return Mem0's configuration of a vector store; ours is registered for each provider."""
-    from mem0.utils.factory import VectorStoreFactory
-    from mem0.vector_stores.configs import VectorStoreConfig
-
-    classes = {
-        EDGE: "qdrant_edge.QdrantEdge",
-        SERVER: "qdrant_server.QdrantServer",
-        "pgvector": "pgvector.PGVectorStore",
-    }
-    VectorStoreFactory.provider_to_class[provider] = f"{__package__}.{classes[provider]}"
+def _open_engine(
+    provider: str, config: dict[str, Any], folder: Path, dimensions: int
+) -> MemoryStore:
+    """Open the store of a provider. Each is imported only if it is named."""
     config = {"collection_name": "memories", "embedding_model_dims": dimensions} | config
     if config["embedding_model_dims"] != dimensions:
         raise StoreMismatch(
@@ -304,16 +262,14 @@ def _vector_store(folder: Path, provider: str, config: dict[str, Any], dimension
             f"{dimensions} numbers. Leave it out, or name another model."
         )
     if provider == EDGE:
+        from .qdrant_edge import EdgeStore
+
         edge = EdgeConfig(**({"path": str(folder / provider)} | config))
-        return VectorStoreConfig.model_construct(provider=provider, config=edge)
+        return EdgeStore(**edge.model_dump())
     if provider == SERVER:
-        from .qdrant_server import OpenedConfig
+        from .qdrant_server import ServerStore
 
-        game = {"folder": str(folder), "game_id": metadata.store_id(folder)}
-        opened = OpenedConfig(**(config | game))
-        return VectorStoreConfig.model_construct(provider=provider, config=opened)
-    if provider == "pgvector":
-        from .pgvector import conninfo
+        return ServerStore(QdrantServerConfig(**config), folder, metadata.store_id(folder))
+    from .pgvector import PostgresStore
 
-        config = conninfo({"hnsw": False} | config)
-    return VectorStoreConfig(provider=provider, config=config)
+    return PostgresStore(config, folder)

@@ -1,11 +1,9 @@
 """PostgreSQL with pgvector as the memory store, in one table, with every search lane.
 
-`PostgresStore` is the store of memories, `PGVectorStore` the Mem0 vector store below it, which
-takes the connection and the table from Mem0's own adapter; what they share with the Qdrant stores
-is in `lane_store`. The vectors of the two dense lanes are columns of pgvector's type, the keys of
-the word lanes are JSON objects (term → weight), weighed in the database by our own BM25:
-PostgreSQL's full-text search knows no rarity per NPC, and measured it finds a fifth less
-(docs/adr/006).
+Connection and table are those of Mem0's own adapter. The vectors of the two dense lanes are columns
+of pgvector's type, the keys of the word lanes are JSON objects (term → weight), weighed in the
+database by our own BM25: PostgreSQL's full-text search knows no rarity per NPC, and measured it
+finds a fifth less (docs/adr/006).
 
 The search is exact, over the memories of one NPC, unless `hnsw` is set: an HNSW index over all NPCs
 filters afterwards, and would find little of one among many. Worker thread only.
@@ -18,10 +16,12 @@ import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import psycopg
+from mem0.configs.vector_stores.pgvector import PGVectorConfig
 from mem0.vector_stores import pgvector as mem0_pgvector
 from mem0.vector_stores.pgvector import PGVector
 from psycopg import sql
@@ -33,9 +33,9 @@ from .. import conf
 from . import condition
 from .condition import StoreMismatch, StoreUnreachable
 from .filters import Filters
-from .lane_store import Hit, Hits, LaneStore, LaneVectorStore
-from .lanes import LANES, LINE, NEAR, WIDE, WINDOW, WORD_LANES, Keys, LaneVectors, Vocabulary
-from .payload import Candidate, PointId, to_candidate
+from .lanes import LANES, LINE, NEAR, WIDE, WINDOW, WORD_LANES, Keys, LaneVectors
+from .payload import Candidate, PointId, Row, to_candidate
+from .protocol import Hit, Hits, MemoryStore, Rows
 
 LISTS = ("audience", "dominant_emotions", "entities", "journal_ids", "tags", "witnesses")
 CONNECT_SECONDS = 5.0
@@ -57,7 +57,7 @@ class Query:
 def conninfo(config: dict[str, Any]) -> dict[str, Any]:
     """Join a config's connection parts into one quoted string; passwords may hold any character."""
     parts = {name: config[name] for name in ("host", "port", "user", "password") if name in config}
-    if config.get("connection_string") or config.get("connection_pool"):
+    if config.get("connection_string"):
         return config
     made = make_conninfo("", dbname=config.get("dbname", "postgres"), **parts)
     return {key: value for key, value in config.items() if key not in parts} | {
@@ -65,61 +65,75 @@ def conninfo(config: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-class PostgresStore(LaneStore):
-    """A memory store in PostgreSQL. A memory there does not say which game it is of."""
+class _Table(PGVector):
+    """Mem0's table and its connections, with a column for the key of each lane."""
 
-    scoped = False
-    _vectors: PGVectorStore
-
-
-class PGVectorStore(LaneVectorStore, PGVector):
-    """One table in PostgreSQL, behind Mem0's vector-store interface."""
-
-    def __init__(self, **config: Any):
-        PGVector.__init__(self, **config)
-        self._vocabulary = Vocabulary(conf.directory())
+    def __init__(self, config: dict[str, Any]):
+        given = PGVectorConfig(**conninfo({"hnsw": False} | config))
+        super().__init__(**given.model_dump())
         self.connection_pool.timeout = CONNECT_SECONDS
+        self.name = sql.Identifier(self.collection_name)
         self._ensure_collection()
-        self._check()
-
-    # --- the connection -----------------------------------------------------------------------
 
     @contextmanager
-    def _get_cursor(self, commit: bool = False) -> Iterator[Any]:
+    def cursor(self, commit: bool = False) -> Iterator[Any]:
         try:
             with self.connection_pool.connection() as connection, connection.cursor() as cursor:
                 yield cursor
         except (psycopg.OperationalError, PoolTimeout) as error:
             raise StoreUnreachable("pgvector", error) from error
 
-    def close(self) -> None:
-        self.connection_pool.close(timeout=1.0)
+    _get_cursor = cursor
 
     def create_col(self) -> None:
         """Create the table and its indexes."""
-        PGVector.create_col(self)
+        super().create_col()
         size = sql.Literal(self.embedding_model_dims)
         index = sql.Identifier(f"{self.collection_name}_agent_idx")
-        with self._get_cursor() as cursor:
+        with self.cursor() as cursor:
             for statement in (
                 "ALTER TABLE {table} ADD COLUMN IF NOT EXISTS window_vector vector({size}), "
                 "ADD COLUMN IF NOT EXISTS near_words jsonb, "
                 "ADD COLUMN IF NOT EXISTS wide_words jsonb",
                 "CREATE INDEX IF NOT EXISTS {index} ON {table} ((payload->>'agent_id'))",
             ):
-                made = sql.SQL(statement).format(table=self._col(), size=size, index=index)
+                made = sql.SQL(statement).format(table=self.name, size=size, index=index)
                 cursor.execute(made)
+
+
+class PostgresStore(MemoryStore):
+    """A memory store in one table. A memory there does not say which game it is of.
+
+    Args:
+        config: As in the settings, with its secrets.
+        folder: Of the game's own file, in which words are counted.
+    """
+
+    provider = "pgvector"
+    scoped = False
+
+    def __init__(self, config: dict[str, Any], folder: Path):
+        super().__init__(folder)
+        self._table = _Table(config)
+        self._check()
+
+    def reset(self) -> None:
+        self._table.reset()
+
+    def close(self) -> None:
+        self._table.connection_pool.close(timeout=1.0)
 
     def _check(self) -> None:
         """Check that the table has our columns, and vectors of our length."""
-        with self._get_cursor() as cursor:
+        name, size = self._table.collection_name, self._table.embedding_model_dims
+        with self._table.cursor() as cursor:
             cursor.execute(
                 "SELECT attname, atttypmod FROM pg_attribute "
                 "WHERE attrelid = %s::regclass AND attnum > 0",
-                (f'"{self.collection_name}"',),
+                (f'"{name}"',),
             )
             columns = dict(cursor.fetchall())
-        what = f"The table {self.collection_name}"
+        what = f"The table {name}"
         if not {*COLUMNS.values()} <= columns.keys():
             raise StoreMismatch(
                 f"{what} has other columns than this contrib writes: an earlier version wrote it "
@@ -128,54 +142,45 @@ class PGVectorStore(LaneVectorStore, PGVector):
                 "NPC with the version that wrote them (evennia ai_memory export), then import the "
                 "files with this one (evennia ai_memory import --replace)."
             )
-        if columns["vector"] != self.embedding_model_dims:
-            raise StoreMismatch.of_size(what, columns["vector"], self.embedding_model_dims)
+        if columns["vector"] != size:
+            raise StoreMismatch.of_size(what, columns["vector"], size)
 
     # --- writing ------------------------------------------------------------------------------
 
-    def write(
-        self,
-        ids: Sequence[str],
-        payloads: Sequence[dict[str, Any]],
-        found_by: Sequence[Keys | LaneVectors],
-    ) -> None:
-        """Insert or overwrite points with all their keys, all of them or none."""
+    def upsert_rows(self, rows: Sequence[Row], keys: Sequence[Keys | LaneVectors]) -> None:
+        """Insert or overwrite memories, all of them or none."""
         columns = ["id", "payload", *COLUMNS.values()]
         changed = ", ".join(f"{name} = EXCLUDED.{name}" for name in columns[1:])
         query = (
             f"INSERT INTO {{}} ({', '.join(columns)}) VALUES ({', '.join(['%s'] * len(columns))}) "
             f"ON CONFLICT (id) DO UPDATE SET {changed}"
         )
-        rows = []
-        for point_id, payload, key in zip(ids, payloads, found_by, strict=True):
-            named = self.vectors_by_name(key)
-            rows.append((point_id, Jsonb(payload), *map(named.get, COLUMNS)))
-        self._change_many(query, rows)
+        written = [
+            (point_id, Jsonb(payload), *map(self.vectors_by_name(key).get, COLUMNS))
+            for (point_id, payload), key in zip(rows, keys, strict=True)
+        ]
+        self._change_many(query, written)
 
-    def change_payloads(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
+    def change_each(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         rows = [(Jsonb(dict(fields)), each) for each, fields in changes.items()]
         self._change_many("UPDATE {} SET payload = payload || %s WHERE id = %s", rows)
 
-    def change_vectors(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
-        for point_id, named in changes.items():
-            lanes = (
-                LANES if WINDOW in named else tuple(named)
-            )  # whole keys: a lane may be empty now
-            columns = ", ".join(f"{COLUMNS[lane]} = %s" for lane in lanes)
-            row = (*map(named.get, lanes), point_id)
-            self._change_many(f"UPDATE {{}} SET {columns} WHERE id = %s", [row])
+    def rekey(self, keys: Mapping[str, Keys]) -> None:
+        columns = ", ".join(f"{name} = %s" for name in COLUMNS.values())
+        rows = [(*map(self.vectors_by_name(key).get, COLUMNS), each) for each, key in keys.items()]
+        self._change_many(f"UPDATE {{}} SET {columns} WHERE id = %s", rows)
 
-    def delete_many(self, ids: Sequence[str]) -> None:
+    def delete_points(self, ids: Sequence[str]) -> None:
         self._change_many("DELETE FROM {} WHERE id = %s", [(each,) for each in _uuids(ids)])
 
     def _change_many(self, query: str, rows: Sequence[Sequence[Any]]) -> None:
         """Execute a statement for each row, in one transaction."""
         if rows:
             condition.check(conf.directory())
-            with self._get_cursor() as cursor:
-                cursor.executemany(sql.SQL(query).format(self._col()), rows)
+            with self._table.cursor() as cursor:
+                cursor.executemany(sql.SQL(query).format(self._table.name), rows)
 
-    def _sparse(self, values: Mapping[int, float]) -> Jsonb:
+    def sparse(self, values: Mapping[int, float]) -> Jsonb:
         return Jsonb({str(term): weight for term, weight in values.items()})
 
     # --- reading ------------------------------------------------------------------------------
@@ -183,11 +188,10 @@ class PGVectorStore(LaneVectorStore, PGVector):
     def existing(self, ids: Collection[str]) -> set[str]:
         return {str(each) for (each,) in self._select("id", [], _only(ids))}
 
-    def get_many(self, ids: Sequence[str]) -> Hits:
-        return self._hits(_only(ids))
+    def payloads(self, ids: Collection[str]) -> dict[str, dict[str, Any]]:
+        return dict(self._rows(_only(ids)))
 
-    def vectors_of(self, ids: Sequence[str]) -> dict[str, list[float]]:
-        """Return the dense vectors of those `ids` that exist."""
+    def line_vectors(self, ids: Collection[str]) -> dict[str, list[float]]:
         rows = self._select("id, vector::real[]", [], _only(ids))
         return {str(each): vector for each, vector in rows}
 
@@ -204,7 +208,7 @@ class PGVectorStore(LaneVectorStore, PGVector):
             )
         return found
 
-    def candidates(
+    def best_of_lanes(
         self, queries: Mapping[str, Query], limit: int, filters: Filters
     ) -> set[PointId]:
         parts, values = [], []
@@ -215,31 +219,33 @@ class PGVectorStore(LaneVectorStore, PGVector):
                 f"(SELECT id FROM {{}} WHERE {where} ORDER BY {query.score} DESC LIMIT %s)"
             )
             values += [*given, *query.where[1], *query.values, limit]
-        statement = sql.SQL(" UNION ".join(parts)).format(*[self._col()] * len(parts))
-        with self._get_cursor() as cursor:
+        statement = sql.SQL(" UNION ".join(parts)).format(*[self._table.name] * len(parts))
+        with self._table.cursor() as cursor:
             cursor.execute(statement, values)
             return {each for (each,) in cursor.fetchall()}
 
-    def score(self, queries: Mapping[str, Query], ids: Collection[PointId]) -> Sequence[Candidate]:
+    def scores_in_lanes(
+        self, queries: Mapping[str, Query], ids: Collection[PointId]
+    ) -> Sequence[Candidate]:
         lanes = [queries.get(lane) for lane in LANES]
         scores = ", ".join(query.score if query else "0.0" for query in lanes)
         values = [value for query in lanes if query for value in query.values]
         rows = self._select(f"id, payload, {scores}", values, _only(ids))
         return [to_candidate(each, payload, list(map(float, of))) for each, payload, *of in rows]
 
-    def page(self, filters: Filters, offset: Any, limit: int) -> tuple[Hits, Any]:
+    def scroll(self, filters: Filters, offset: Any, limit: int) -> tuple[Rows, Any]:
         conditions, values = _where(filters)
         if offset is not None:
             conditions, values = [*conditions, "id > %s::uuid"], [*values, offset]
-        hits = self._hits((conditions, values), ("ORDER BY id LIMIT %s", [limit]))
-        return hits, (hits[-1].id if len(hits) == limit else None)
+        rows = self._rows((conditions, values), ("ORDER BY id LIMIT %s", [limit]))
+        return rows, (rows[-1][0] if len(rows) == limit else None)
 
-    def newest(self, filters: Filters, limit: int) -> Hits:
+    def newest_rows(self, filters: Filters, limit: int) -> Rows:
         conditions, values = _where(filters)
         timed = ([*conditions, "payload->>'created_at' IS NOT NULL"], values)
-        return self._hits(timed, ("ORDER BY payload->>'created_at' DESC LIMIT %s", [limit]))
+        return self._rows(timed, ("ORDER BY payload->>'created_at' DESC LIMIT %s", [limit]))
 
-    def count(self, filters: Filters = None) -> int:
+    def count_rows(self, filters: Filters = None) -> int:
         [[count]] = self._select("count(*)", [], _where(filters))
         return count
 
@@ -247,33 +253,29 @@ class PGVectorStore(LaneVectorStore, PGVector):
         rows = self._select("payload->>%s, count(*)", [field], _where(filters), ("GROUP BY 1", []))
         return {value or "": count for value, count in rows}
 
-    def _nearest(self, vector: Sequence[float], lane: str) -> Query:
+    def nearest_query(self, vector: Sequence[float], lane: str) -> Query:
         return Query(f"(1 - ({COLUMNS[lane]} <=> %s::vector))", [list(vector)], ([], []))
 
-    def _by_words(self, rarity: Mapping[int, float], lane: str) -> Query:
+    def words_query(self, rarity: Mapping[int, float], lane: str) -> Query:
         column = COLUMNS[lane]
         term = f"coalesce(({column}->>%s)::float8, 0) * %s"
         values = [value for each, rare in rarity.items() for value in (str(each), rare)]
         found = ([f"{column} ?| %s::text[]"], [list(map(str, rarity))])
         return Query(f"({' + '.join([term] * len(rarity))})", values, found)
 
-    def _query_each(self, queries: Sequence[Query], top_k: int, filters: Filters) -> list[Hits]:
-        return [self._query(each, top_k, filters) for each in queries]
+    def query_each(self, queries: Sequence[Query], limit: int, filters: Filters) -> Sequence[Hits]:
+        return [self._query(each, limit, filters) for each in queries]
 
-    def _query(self, query: Query, top_k: int, filters: Filters) -> Hits:
+    def _query(self, query: Query, limit: int, filters: Filters) -> Hits:
         conditions, values = _where(filters)
         where = ([*conditions, *query.where[0]], [*values, *query.where[1]])
-        rows = self._select(
-            f"id, payload, {query.score} AS score",
-            query.values,
-            where,
-            ("ORDER BY score DESC LIMIT %s", [top_k]),
-        )
-        return [Hit(id=str(each), score=found, payload=data) for each, data, found in rows]
+        best = ("ORDER BY score DESC LIMIT %s", [limit])
+        rows = self._select(f"id, payload, {query.score} AS score", query.values, where, best)
+        return [Hit(str(each), payload, score) for each, payload, score in rows]
 
-    def _hits(self, where: Clause, rest: tuple[str, Sequence[Any]] = ("", ())) -> Hits:
+    def _rows(self, where: Clause, rest: tuple[str, Sequence[Any]] = ("", ())) -> Rows:
         rows = self._select("id, payload", [], where, rest)
-        return [Hit(id=str(each), payload=data or {}) for each, data in rows]
+        return [(str(each), payload or {}) for each, payload in rows]
 
     def _select(
         self,
@@ -283,8 +285,10 @@ class PGVectorStore(LaneVectorStore, PGVector):
         rest: tuple[str, Sequence[Any]] = ("", ()),
     ) -> Sequence[tuple[Any, ...]]:
         conditions = "WHERE " + " AND ".join(where[0]) if where[0] else ""
-        query = sql.SQL(f"SELECT {columns} FROM {{}} {conditions} {rest[0]}").format(self._col())
-        with self._get_cursor() as cursor:
+        query = sql.SQL(f"SELECT {columns} FROM {{}} {conditions} {rest[0]}").format(
+            self._table.name
+        )
+        with self._table.cursor() as cursor:
             cursor.execute(query, (*values, *where[1], *rest[1]))
             return cursor.fetchall()
 

@@ -1,16 +1,19 @@
-"""The protocol of a memory store: all that the rest of the package knows of one.
+"""The contract of a memory store: all that the rest of the package knows of one.
 
-Two kinds of class implement it: `lane_store.LaneStore` (with every search lane: each store that is
-offered) and `mem0_store.Mem0Store` (any other Mem0 vector store, one vector for each memory).
-`memory_store.shared` is the process's one.
+Each store that is offered is one class over it: Qdrant Edge in process (`qdrant_edge`), Qdrant
+servers (`qdrant_server`) and PostgreSQL (`pgvector`). `memory_store.shared` is the process's one,
+`mem0_adapter` is what Mem0 sees of it.
 """
 
 from __future__ import annotations
 
 import heapq
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +21,14 @@ from .. import conf
 from ..embedding import embedder
 from ..records import LOCKED, MemoryRecord
 from . import condition, metadata
-from .lanes import Keys, LaneVectors, WordCounts
+from .filters import Filters
+from .lanes import LINE, WINDOW, WORD_LANES, Keys, LaneVectors, Vocabulary, keys_of_one, terms_of
 from .mem0_history import MemoryHistory
 from .payload import (
+    ANYONE,
     EPOCH,
     FOREIGN,
+    OF_NIGHTS,
     RECORDS,
     Candidate,
     PointId,
@@ -33,11 +39,25 @@ from .payload import (
 )
 
 PAGE = 64  # memories read, embedded or written at once
+SCROLLED = 1000  # rows read at once where only payloads are
+VALUES_AT_MOST = 100_000  # of one field: agent ids
 NEAREST = 8  # memories examined for those that were drawn from one entry
 
 Memories = list[MemoryRecord]
 Rows = list[Row]
 Remake = Callable[[Rows], list[Keys]]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A row and its score: a higher one is nearer, 0 if nothing was searched for."""
+
+    id: str
+    payload: dict[str, Any]
+    score: float = 0.0
+
+
+Hits = list[Hit]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,31 +70,27 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LaneSearch:
-    """A prepared search: its vector and words, and the store's own query for each lane."""
+    """A prepared search: the store's own query for each lane."""
 
     agent_id: str
-    vector: np.ndarray
-    query: str
     queries: Mapping[str, Any]
 
 
-class MemoryStore(Protocol):
+class MemoryStore(ABC):
     """Stores the memories of every NPC, each under the `agent_id` (UUID) of its NPC.
 
-    A memory is an id (UUID text), a payload (`payload.to_payload`) and a unit vector. A *search
-    lane* is one way of finding it: by the vector of its words or of the talk around it, or by BM25
-    over that talk. A store with lanes keeps a key for each (`lanes.Keys`); any other makes its one
-    vector and its keyword search, if it has one, stand for all.
+    A memory is an id (UUID text), a payload (`payload.to_payload`) and keys: two vectors and two
+    bags of words, one for each *search lane* by which it is found (`lanes`). How rare a word is,
+    the query side of the word lanes, is counted for each NPC in a file of the game
+    (`lanes.Vocabulary`).
 
     Three verbs write memories: `upsert_rows` writes payloads as they are (an archive, a reindex),
     `upsert` makes them of records, `insert_new` does so for unknown ids only and begins their
     history.
 
-    To add a store that Mem0 has an adapter for, give the adapter the methods of
-    `mem0_store.VectorStore` and put it into the table in `memory_store._vector_store`; a server
-    also belongs in `reachability.address`. For a store without Mem0, implement this protocol and
-    make it in `memory_store.open_store`. Name either in `conf.STORES` and in
-    tests/real_stores.py, and pass tests/test_store_contract.py.
+    To add a store, write a class with the methods of the last section (`what an engine does`), put
+    it into `memory_store._open_engine`, name it in `conf.STORES` and in tests/real_stores.py, and
+    pass tests/test_store_contract.py. A server also belongs in `reachability.address`.
 
     - One worker thread calls it, so it may block and needs no locks.
     - A write is on disk when its verb returns, and begins with `condition.check`. After a kill the
@@ -85,147 +101,31 @@ class MemoryStore(Protocol):
       person may not hear.
     - Every failure is a `StoreError` whose message says what to do.
 
-    Methods that do nothing here are optional. Those of the last section are built from the others;
-    a store may override them with something faster.
+    Args:
+        folder: Of the file in which words are counted.
 
     Attributes:
         provider: Its name in `CONTRIB_AI_MEMORY["VECTOR_STORE"]`.
-        history: What memories said before.
+        vocabulary: How many memories of each NPC have a word.
         mem0: Mem0's own `Memory` over this store, for scripts: its public verbs work on all of it.
+        history: What memories said before.
         scoped: Whether `agents` and `rows` bring this game's memories alone, even where other
             games write into the same collection.
         remote: Whether each call is a round trip over a network, which takes longer than a search.
+        line_vector: The engine's name for the vector of the lane `line`.
     """
 
     provider: str
-    history: MemoryHistory
     mem0: Any
-    scoped: bool = False
-    remote: bool = False
+    history: MemoryHistory
+    scoped = True
+    remote = False
+    line_vector = LINE
+
+    def __init__(self, folder: Path):
+        self.vocabulary = Vocabulary(folder)
 
     # --- writing ------------------------------------------------------------------------------
-
-    def upsert_rows(
-        self,
-        rows: Sequence[Row],
-        vectors: np.ndarray,
-        keys: Sequence[Keys | LaneVectors] | None = None,
-    ) -> None:
-        """Insert or overwrite memories by their payloads.
-
-        Args:
-            rows: (id, payload) of each.
-            vectors: Shape (len(rows), dimensions).
-            keys: Without them a memory is found by its own words and vector alone. Those of
-                another store (`lane_vectors`) are written as they are.
-        """
-
-    def change(self, memory_id: str, **fields: Any) -> None:
-        """Merge fields into the payload of a memory, if it exists. Its vector stays."""
-
-    def change_each(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
-        """`change` several memories: id → fields."""
-        for memory_id, fields in changes.items():
-            self.change(memory_id, **fields)
-
-    def rekey(self, keys: Mapping[str, Keys]) -> None:
-        """Replace the keys of memories (id → keys) as talk goes on after them."""
-        return
-
-    def delete(self, ids: Sequence[str]) -> None:
-        """Delete memories and their history."""
-
-    def count_words(self, agent_id: str, memories: Sequence[MemoryRecord]) -> None:
-        """Count in how many memories of an NPC each word occurs, each memory once for ever."""
-        return
-
-    def forget_words(self, agent_id: str) -> None:
-        """Delete the word counts of an NPC, before they are made anew or for good."""
-        return
-
-    def replace_word_counts(self, agent_id: str, counts: WordCounts) -> None:
-        """Replace the word counts of an NPC by those of another store (`word_counts`)."""
-        return
-
-    # --- reading ------------------------------------------------------------------------------
-
-    def payloads(self, ids: Collection[str]) -> dict[str, dict[str, Any]]:
-        """Return the payloads of those `ids` that exist."""
-
-    def vectors_of(self, memories: Sequence[MemoryRecord]) -> np.ndarray:
-        """Return the unit vectors of these memories, shape (len(memories), dimensions)."""
-
-    def lane_vectors(self, ids: Collection[str]) -> Mapping[str, LaneVectors]:
-        """Return the keys of those `ids` that exist, if the store has lanes."""
-        return {}
-
-    def word_counts(self, agent_id: str) -> WordCounts:
-        """Return the word counts of an NPC, if the store has lanes."""
-        return WordCounts(0, {}, ())
-
-    def rows(
-        self, agent_id: str | None, offset: Any = None, limit: int = PAGE, **where: Any
-    ) -> tuple[Rows, Any]:
-        """Return a page of (id, payload), of one NPC or of all, and the offset of the next page.
-
-        The offset is None after the last page.
-        """
-
-    def list(self, agent_id: str, limit: int | None = 100, **where: Any) -> Memories:
-        """Return up to `limit` memories of an NPC (None: all), in no particular order."""
-
-    def count(self, agent_id: str, **where: Any) -> int:
-        """Return how many memories of an NPC match."""
-
-    def agents(self) -> dict[str, int]:
-        """Return how many memories each NPC has, by agent id."""
-
-    # --- searching ----------------------------------------------------------------------------
-
-    def nearest_each(
-        self, agent_id: str, vectors: Iterable[np.ndarray], limit: int, **where: Any
-    ) -> Sequence[Sequence[Neighbour]]:
-        """Return the `limit` nearest memories of each vector by cosine similarity, best first."""
-
-    def prepare_search(self, agent_id: str, vector: np.ndarray, query: str) -> LaneSearch:
-        """Prepare a search by a vector and words in every lane that the store has."""
-
-    def candidates(self, search: LaneSearch, limit: int, **where: Any) -> set[PointId]:
-        """Return the ids of the `limit` best of each lane, in one round trip."""
-
-    def score(self, search: LaneSearch, ids: Collection[PointId]) -> Sequence[Candidate]:
-        """Return those of `ids` that the NPC has, each with its score in every lane."""
-
-    # --- files --------------------------------------------------------------------------------
-
-    def begin_rewriting(self, remake: Remake | None = None) -> bool:
-        """Begin to write the files anew, so that deleted memories leave the disk as well.
-
-        Args:
-            remake: Makes new keys of rows; without it the old ones are copied.
-
-        Returns:
-            False where the store has no files of its own: nothing is to be done then.
-        """
-        return False
-
-    def rewrite_some(self) -> bool:
-        """Rewrite a small part. Returns whether all is done."""
-        return True
-
-    def optimize(self) -> None:
-        """Build what indexes are missing; with the server down, as it takes seconds."""
-        return
-
-    def total(self) -> int | None:
-        """Return how many memories the store's own files hold; None for a server."""
-        return None
-
-    def close(self) -> None:
-        """Close files and connections."""
-        return
-
-    # --- made of the others -------------------------------------------------------------------
 
     def upsert(
         self,
@@ -234,7 +134,12 @@ class MemoryStore(Protocol):
         vectors: np.ndarray,
         keys: Sequence[Keys] | None = None,
     ) -> None:
-        """Insert or overwrite memories of an NPC, and count their words."""
+        """Insert or overwrite memories of an NPC, and count their words.
+
+        Args:
+            vectors: Shape (len(memories), dimensions).
+            keys: Without them a memory is found by its own words and vector alone.
+        """
         if not memories:
             return
         tokens = embedder.shared().count_tokens
@@ -242,7 +147,8 @@ class MemoryStore(Protocol):
             (each.id, to_payload(agent_id, each) | {"tokens": tokens(each.content)})
             for each in memories
         ]
-        self.upsert_rows(rows, vectors, keys)
+        words = [each.words for each in memories]
+        self.upsert_rows(rows, keys or list(map(keys_of_one, vectors, words)))
         self.count_words(agent_id, memories)
 
     def insert_new(
@@ -254,7 +160,7 @@ class MemoryStore(Protocol):
             The ids that were new.
         """
         condition.check_writable(conf.directory())
-        known = self.payloads([memory.id for memory in memories])
+        known = self.existing([memory.id for memory in memories])
         new = [index for index, memory in enumerate(memories) if memory.id not in known]
         for memory in (memories[index] for index in new):
             if not self.history.of(memory.id):  # killed before it was written, it has one
@@ -262,13 +168,34 @@ class MemoryStore(Protocol):
         self.upsert(agent_id, [memories[index] for index in new], vectors[new])
         return [memories[index].id for index in new]
 
+    def change(self, memory_id: str, **fields: Any) -> None:
+        """Merge fields into the payload of a memory, if it exists. Its keys stay."""
+        self.change_each({memory_id: fields})
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Delete memories and their history."""
+        condition.check_writable(conf.directory())
+        self.history.delete(ids)  # first: it is found by these ids alone
+        self.delete_points(ids)
+
     def delete_all(self, agent_id: str) -> int:
         """Delete everything of an NPC. Returns how many memories that were."""
-        ids = [memory.id for memory in self.list(agent_id, limit=None)]
+        ids = [memory_id for memory_id, _ in self.every_row(filters_of(agent_id, {}))]
         self.delete(ids)
-        self.forget_words(agent_id)
+        self.vocabulary.forget(agent_id)
         metadata.note_total(conf.directory(), self.total())
         return len(ids)
+
+    def count_words(self, agent_id: str, memories: Sequence[MemoryRecord]) -> None:
+        """Count in how many memories of an NPC each word occurs, each memory once for ever.
+
+        Not those of facts, summaries and insights. They retell lines: the words of a subject that
+        is retold often would count as common, and the scores of its lines would change.
+        """
+        said = (each for each in memories if each.record not in OF_NIGHTS)
+        self.vocabulary.count(agent_id, {each.id: terms_of(each.words) for each in said})
+
+    # --- reading ------------------------------------------------------------------------------
 
     def get(self, ids: Iterable[str]) -> Memories:
         """Return those of `ids` that exist, in the order asked."""
@@ -276,14 +203,24 @@ class MemoryStore(Protocol):
         found = self.payloads(wanted)
         return [from_payload(each, found[each]) for each in wanted if each in found]
 
-    def existing(self, ids: Collection[str]) -> set[str]:
-        """Return those of `ids` that exist."""
-        return set(self.payloads(ids))
-
     def owners(self, ids: Collection[str]) -> dict[str, str]:
         """Return the agent id of each of `ids` that exists."""
         found = self.payloads(ids)
         return {each: str(payload.get("agent_id", "")) for each, payload in found.items()}
+
+    def vectors_of(self, memories: Sequence[MemoryRecord]) -> np.ndarray:
+        """Return the unit vectors of these memories, shape (len(memories), dimensions)."""
+        stored = self.line_vectors([memory.id for memory in memories])
+        return np.array([stored[memory.id] for memory in memories], dtype=np.float32)
+
+    def rows(
+        self, agent_id: str | None, offset: Any = None, limit: int = PAGE, **where: Any
+    ) -> tuple[Rows, Any]:
+        """Return a page of (id, payload), of one NPC or of all, and the offset of the next page.
+
+        The offset is None after the last page.
+        """
+        return self.scroll(filters_of(agent_id, where), offset, limit)
 
     def page(
         self, agent_id: str, offset: Any = None, limit: int = 4 * PAGE
@@ -292,26 +229,95 @@ class MemoryStore(Protocol):
         rows, offset = self.rows(agent_id, offset, limit)
         return [from_payload(*row) for row in rows], offset
 
+    def list(self, agent_id: str, limit: int | None = 100, **where: Any) -> Memories:
+        """Return up to `limit` memories of an NPC (None: all), in no particular order."""
+        foreign = where == {"record": FOREIGN}  # what other programs wrote bears no record of ours
+        if foreign and self.count(agent_id, **where) < self.counts(agent_id)[FOREIGN]:
+            return [each for each in self.list(agent_id, None) if each.record == FOREIGN][:limit]
+        return [from_payload(*row) for row in self.every_row(filters_of(agent_id, where), limit)]
+
     def newest(self, agent_id: str, record: str, limit: int) -> Memories:
         """Return the newest `limit` memories of one kind, newest first."""
         if record == FOREIGN:  # others write their time in forms of their own
             found = self.list(agent_id, None, record=record)
             return heapq.nlargest(limit, found, key=lambda memory: memory.created_at)
-        rows = self._every_row(agent_id, record=record)
-        best = heapq.nlargest(limit, rows, key=lambda row: row[1].get("created_at") or EPOCH)
-        return [from_payload(*row) for row in best]
+        filters = filters_of(agent_id, {"record": record})
+        rows = self.newest_rows(filters, limit)
+        if len(rows) < limit:  # few, or without a time
+            every = self.every_row(filters)
+            rows = heapq.nlargest(limit, every, key=lambda row: row[1].get("created_at") or EPOCH)
+        return [from_payload(*row) for row in rows]
+
+    def count(self, agent_id: str, **where: Any) -> int:
+        """Return how many memories of an NPC match."""
+        return self.count_rows(filters_of(agent_id, where))
 
     def counts(self, agent_id: str) -> dict[str, int]:
         """Return how many memories of each kind an NPC has."""
-        counts = {kind: self.count(agent_id, record=kind) for kind in RECORDS}
+        found = self.facet("record", filters_of(agent_id, {}))
+        counts = {kind: found.get(kind, 0) for kind in RECORDS}
         counts[FOREIGN] += self.count(agent_id) - sum(counts.values())  # they bear no record
         return counts
+
+    def agents(self) -> dict[str, int]:
+        """Return how many memories each NPC has, by agent id."""
+        return self.facet("agent_id")
+
+    def every_row(self, filters: Filters, limit: int | None = None) -> Iterator[Row]:
+        """Yield up to `limit` rows that match (None: all)."""
+        offset, left = None, math.inf if limit is None else limit
+        while left > 0:
+            rows, offset = self.scroll(filters, offset, int(min(SCROLLED, left)))
+            yield from rows
+            left -= len(rows)
+            if offset is None:
+                return
+
+    # --- searching ----------------------------------------------------------------------------
 
     def nearest(
         self, agent_id: str, vector: np.ndarray, limit: int, **where: Any
     ) -> Sequence[Neighbour]:
         """Return the `limit` nearest memories of one vector, as `nearest_each` does."""
         return self.nearest_each(agent_id, [vector], limit, **where)[0]
+
+    def nearest_each(
+        self, agent_id: str, vectors: Iterable[np.ndarray], limit: int, **where: Any
+    ) -> Sequence[Sequence[Neighbour]]:
+        """Return the `limit` nearest memories of each vector by cosine similarity, best first."""
+        queries = [self.nearest_query(vector.tolist(), LINE) for vector in vectors]
+        found = self.query_each(queries, limit, filters_of(agent_id, where)) if queries else []
+        return [
+            [Neighbour(from_payload(hit.id, hit.payload), hit.score) for hit in hits]
+            for hits in found
+        ]
+
+    def prepare_search(self, agent_id: str, vector: np.ndarray, query: str) -> LaneSearch:
+        """Prepare a search by a vector and words in every lane."""
+        dense = vector.tolist()
+        queries = {lane: self.nearest_query(dense, lane) for lane in (LINE, WINDOW)}
+        return LaneSearch(agent_id, queries | self.word_queries(agent_id, query))
+
+    def word_queries(self, agent_id: str, query: str) -> dict[str, Any]:
+        """Return the query for each word lane; none if all words are stop words."""
+        reaches = [lane.reach for lane in WORD_LANES.values()]
+        rarity = self.vocabulary.rarity(agent_id, terms_of(query), reaches)
+        return {
+            lane: self.words_query(of_terms, lane)
+            for lane, of_terms in zip(WORD_LANES, rarity, strict=True)
+            if of_terms
+        }
+
+    def candidates(self, search: LaneSearch, limit: int, **where: Any) -> set[PointId]:
+        """Return the ids of the `limit` best of each lane, in one round trip."""
+        return self.best_of_lanes(search.queries, limit, filters_of(search.agent_id, where))
+
+    def score(self, search: LaneSearch, ids: Collection[PointId]) -> Sequence[Candidate]:
+        """Return those of `ids` that the NPC has, each with its score in every lane."""
+        found = self.scores_in_lanes(search.queries, ids) if ids else []
+        return [each for each in found if each.payload.get("agent_id") == search.agent_id]
+
+    # --- locks of a builder -------------------------------------------------------------------
 
     # Locks of a builder extend to memories that say the same thing: to a fact whose evidence is a
     # locked journal entry, and to an entry from which alone a locked fact was derived.
@@ -343,10 +349,149 @@ class MemoryStore(Protocol):
             if hit.memory.id != memory.id and hit.memory.journal_ids == memory.journal_ids
         ]
 
-    def _every_row(self, agent_id: str | None, **where: Any) -> Iterator[Row]:
-        offset = None
-        while True:
-            rows, offset = self.rows(agent_id, offset, 4 * PAGE, **where)
-            yield from rows
-            if offset is None:
-                return
+    # --- keys, as an engine has them ----------------------------------------------------------
+
+    def vectors_by_name(self, key: Keys | LaneVectors) -> dict[str, Any]:
+        """Return the keys of a memory by the names of their vectors."""
+        of = key.vectors() if isinstance(key, Keys) else key
+        named: dict[str, Any] = {self.line_vector: of.line.tolist(), WINDOW: of.window.tolist()}
+        return named | {lane: self.sparse(each) for lane, each in of.words.items() if each}
+
+    def to_lane_vectors(self, named: Mapping[str, Any]) -> LaneVectors:
+        """Return the keys of a memory from the vectors of its point: `vectors_by_name` undone."""
+        words = {
+            lane: dict(zip(named[lane].indices, named[lane].values, strict=True))
+            for lane in WORD_LANES
+            if lane in named
+        }
+        line = np.asarray(named[self.line_vector], dtype=np.float32)
+        return LaneVectors(line, np.asarray(named[WINDOW], dtype=np.float32), words)
+
+    # --- what an engine does ------------------------------------------------------------------
+    # Filters are in Mem0's language (`filters`), queries are the engine's own: `Any`.
+
+    @abstractmethod
+    def upsert_rows(self, rows: Sequence[Row], keys: Sequence[Keys | LaneVectors]) -> None:
+        """Insert or overwrite memories by their (id, payload), each with the keys at its place.
+
+        Keys of another store (`lane_vectors`) are written as they are.
+        """
+
+    @abstractmethod
+    def change_each(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
+        """Merge fields into the payloads of those memories (id → fields) that exist."""
+
+    @abstractmethod
+    def rekey(self, keys: Mapping[str, Keys]) -> None:
+        """Replace the keys of memories that exist (id → keys) as talk goes on after them."""
+
+    @abstractmethod
+    def delete_points(self, ids: Sequence[str]) -> None:
+        """Delete those of `ids` that exist, without their history."""
+
+    @abstractmethod
+    def existing(self, ids: Collection[str]) -> set[str]:
+        """Return those of `ids` that exist."""
+
+    @abstractmethod
+    def payloads(self, ids: Collection[str]) -> dict[str, dict[str, Any]]:
+        """Return the payloads of those `ids` that exist."""
+
+    @abstractmethod
+    def line_vectors(self, ids: Collection[str]) -> Mapping[str, Sequence[float]]:
+        """Return the vector in the lane `line` (unit length) of those `ids` that exist."""
+
+    @abstractmethod
+    def lane_vectors(self, ids: Collection[str]) -> Mapping[str, LaneVectors]:
+        """Return the keys of those `ids` that exist."""
+
+    @abstractmethod
+    def scroll(self, filters: Filters, offset: Any, limit: int) -> tuple[Rows, Any]:
+        """Return up to `limit` rows that match, by id, and the next page's offset or None."""
+
+    @abstractmethod
+    def newest_rows(self, filters: Filters, limit: int) -> Rows:
+        """Return up to `limit` rows that match and have a time of creation, newest first."""
+
+    @abstractmethod
+    def count_rows(self, filters: Filters = None) -> int:
+        """Return how many rows match."""
+
+    @abstractmethod
+    def facet(self, field: str, filters: Filters = None) -> dict[str, int]:
+        """Return how many rows that match have each value of an indexed field."""
+
+    @abstractmethod
+    def nearest_query(self, vector: Sequence[float], lane: str) -> Any:
+        """Return the query for the points nearest to a vector in one lane."""
+
+    @abstractmethod
+    def words_query(self, rarity: Mapping[int, float], lane: str) -> Any:
+        """Return BM25's query side in one lane: every term by how rare it is."""
+
+    @abstractmethod
+    def sparse(self, values: Mapping[int, float]) -> Any:
+        """Return a sparse vector."""
+
+    @abstractmethod
+    def query_each(self, queries: Sequence[Any], limit: int, filters: Filters) -> Sequence[Hits]:
+        """Return the `limit` best of each query, best first."""
+
+    @abstractmethod
+    def best_of_lanes(
+        self, queries: Mapping[str, Any], limit: int, filters: Filters
+    ) -> set[PointId]:
+        """Return the ids of the `limit` best of each lane, up to four times as many."""
+
+    @abstractmethod
+    def scores_in_lanes(
+        self, queries: Mapping[str, Any], ids: Collection[PointId]
+    ) -> Sequence[Candidate]:
+        """Return those of `ids` that exist, with their score in each lane (0 for no match).
+
+        Every candidate is scored in every lane: one that is not among the best of a lane may still
+        be good there, and counting it as 0 costs recall.
+        """
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Delete everything of this game, for Mem0's `reset`."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close files and connections."""
+
+    # Only a store with files of its own has these.
+
+    def begin_rewriting(self, remake: Remake | None = None) -> bool:
+        """Begin to write the files anew, so that deleted memories leave the disk as well.
+
+        Args:
+            remake: Makes new keys of rows; without it the old ones are copied.
+
+        Returns:
+            False where the store has no files of its own: nothing is to be done then.
+        """
+        return False
+
+    def rewrite_some(self) -> bool:
+        """Rewrite a small part. Returns whether all is done."""
+        return True
+
+    def optimize(self) -> None:
+        """Build what indexes are missing; with the server down, as it takes seconds."""
+        return
+
+    def total(self) -> int | None:
+        """Return how many memories the store's own files hold; None for a server."""
+        return None
+
+
+def filters_of(agent_id: str | None, where: Mapping[str, Any]) -> dict[str, Any]:
+    """Return Mem0's filters of what the contract calls `where`."""
+    filters = {name: value for name, value in where.items() if name != "listener"}
+    if agent_id is not None:
+        filters["agent_id"] = agent_id
+    if listener := where.get("listener"):
+        filters["audience"] = {"in": [ANYONE, listener]}
+    return filters

@@ -1,8 +1,7 @@
 """The default memory store: Qdrant Edge, the real Qdrant engine in process, with a write-ahead log.
 
-`EdgeStore` is the store of memories, `QdrantEdge` the Mem0 vector store below it; what they share
-with a Qdrant server is in `lane_store`. What was acknowledged survives `kill -9`. One process at a
-time: the write-ahead log is locked. Worker thread only.
+What was acknowledged survives `kill -9`. One process at a time: the write-ahead log is locked.
+Worker thread only.
 
 Qdrant marks what is deleted and keeps its bytes: in the write-ahead log, in the pages of payloads
 and of keyword indexes. `Rewriting` copies what is left, a part at a time, into a new folder that
@@ -27,13 +26,12 @@ import qdrant_edge as edge
 
 from .. import atomic_file, conf, offload
 from ..log import logger
-from . import condition, metadata
+from . import condition
 from .condition import StoreDamaged, StoreFull, StoreInUse, StoreMismatch
 from .filters import Dialect, Filters, to_filter
-from .lane_store import VALUES_AT_MOST, Hit, Hits, LaneStore, LaneVectorStore
 from .lanes import LANES, LINE, WIDE, WINDOW, WORD_LANES, Keys, LaneVectors
 from .payload import INDEXED_FIELDS, KEYWORD, TIME, Candidate, PointId, Row, to_candidate
-from .protocol import PAGE, Remake
+from .protocol import PAGE, VALUES_AT_MOST, Hit, Hits, MemoryStore, Remake, Rows
 
 UNNAMED_VECTOR = ""  # of the lane `line`; the others have names
 
@@ -54,34 +52,10 @@ _FILTERS = Dialect(
 )
 
 
-class EdgeStore(LaneStore):
-    """A memory store in files of the game's own."""
+class EdgeStore(MemoryStore):
+    """A memory store in files of the game's own: one shard of Qdrant Edge."""
 
-    _vectors: QdrantEdge
-
-    def begin_rewriting(self, remake: Remake | None = None) -> bool:
-        self._vectors.begin_rewriting(remake)
-        return True
-
-    def rewrite_some(self) -> bool:
-        done = self._vectors.rewrite_some()
-        if done:
-            metadata.note_total(conf.directory(), self.total())
-        return done
-
-    def optimize(self) -> None:
-        self._vectors.optimize()
-
-    def total(self) -> int | None:
-        return self._vectors.count()
-
-
-# --- the vector store -----------------------------------------------------------------------------
-
-
-class QdrantEdge(LaneVectorStore):
-    """One shard of Qdrant Edge behind Mem0's vector-store interface."""
-
+    provider = "qdrant_edge"
     line_vector = UNNAMED_VECTOR
 
     def __init__(
@@ -91,11 +65,12 @@ class QdrantEdge(LaneVectorStore):
         embedding_model_dims: int = 384,
         lock_wait: float = 20.0,
     ):
-        super().__init__(Path(path), collection_name, embedding_model_dims)
+        super().__init__(Path(path))
+        self.embedding_model_dims = embedding_model_dims
         self.path = current(Path(path), collection_name)
         self._rewriting: Rewriting | None = None
-        self._recent = RecentCandidates(self._payloads)
-        self._shares = Shares(self.count)
+        self._recent = RecentCandidates(self._read)
+        self._shares = Shares(self.count_rows)
         self._shard = self._open(lock_wait)
         note_current(self.path)
         self._finish_rewriting()
@@ -127,7 +102,7 @@ class QdrantEdge(LaneVectorStore):
 
     def _checked(self, shard: edge.EdgeShard) -> edge.EdgeShard:
         try:
-            shard.query(edge.QueryRequest(limit=1, query=self._by_words({1: 1.0}, WIDE)))
+            shard.query(edge.QueryRequest(limit=1, query=self.words_query({1: 1.0}, WIDE)))
         except StoreDamaged:
             raise
         except Exception as error:
@@ -177,64 +152,54 @@ class QdrantEdge(LaneVectorStore):
         offload.give_way()
         return self._shard
 
-    def optimize(self) -> bool:
-        """Build missing indexes; holds the GIL for seconds."""
-        return self._shard.optimize()
+    def optimize(self) -> None:
+        self._shard.optimize()  # holds the GIL for seconds
+
+    def total(self) -> int:
+        return self.count_rows()
 
     def close(self) -> None:
         self._stop_rewriting()
         self._shard.close()
 
-    def create_col(self, name: str, vector_size: int, distance: str = "cosine") -> None:
-        """Do nothing, as the collection is made when the store is opened; Mem0 requires it."""
-
-    def list_cols(self) -> Sequence[str]:
-        return [self.collection_name]
-
-    def col_info(self) -> dict[str, Any]:
-        info = self._free.info()
-        return {"name": self.collection_name, "points_count": info.points_count}
-
-    def delete_col(self) -> None:
+    def reset(self) -> None:
         self._shard.close()
         shutil.rmtree(self.path)
-
-    def reset(self) -> None:
-        self.delete_col()
         self._recent.clear()
         self._shard = self._create(self.path)
 
     # --- writing ----------------------------------------------------------------------------
 
-    def write(
-        self,
-        ids: Sequence[str],
-        payloads: Sequence[dict[str, Any]],
-        found_by: Sequence[Keys | LaneVectors],
-    ) -> None:
-        """Insert or overwrite points with all their keys, in one acknowledged write."""
+    def upsert_rows(self, rows: Sequence[Row], keys: Sequence[Keys | LaneVectors]) -> None:
+        """Insert or overwrite memories, in one acknowledged write."""
         points = [
             edge.Point(id=point_id, vector=self.vectors_by_name(key), payload=payload)
-            for point_id, payload, key in zip(ids, payloads, found_by, strict=True)
+            for (point_id, payload), key in zip(rows, keys, strict=True)
         ]
         if points:
-            self._change(ids, edge.UpdateOperation.upsert_points(points))
-            self._recent.keep(ids, payloads)
+            self._change([each for each, _ in rows], edge.UpdateOperation.upsert_points(points))
+            self._recent.keep(rows)
 
-    def change_payloads(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
+    def change_each(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         for point_id in self.existing(changes.keys()):
             change = edge.UpdateOperation.set_payload([point_id], dict(changes[point_id]))
             self._change([point_id], change)
 
-    def change_vectors(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
-        moved = [edge.PointVectors(point_id, dict(named)) for point_id, named in changes.items()]
-        self._change(changes.keys(), edge.UpdateOperation.update_vectors(moved))
+    def rekey(self, keys: Mapping[str, Keys]) -> None:
+        there = self.existing(keys.keys())
+        moved = [
+            edge.PointVectors(point_id, self.vectors_by_name(key))
+            for point_id, key in keys.items()
+            if point_id in there
+        ]
+        if moved:
+            self._change(there, edge.UpdateOperation.update_vectors(moved))
 
-    def delete_many(self, ids: Sequence[str]) -> None:
+    def delete_points(self, ids: Sequence[str]) -> None:
         if ids:
             self._change(ids, edge.UpdateOperation.delete_points([*ids]))
 
-    def _sparse(self, values: Mapping[int, float]) -> edge.SparseVector:
+    def sparse(self, values: Mapping[int, float]) -> edge.SparseVector:
         return edge.SparseVector(list(values), list(values.values()))
 
     # --- reading ----------------------------------------------------------------------------
@@ -242,23 +207,20 @@ class QdrantEdge(LaneVectorStore):
     def existing(self, ids: Collection[str]) -> set[str]:
         return {str(record.id) for record in self._free.retrieve([*ids], False, False)}
 
-    def _nearest(self, vector: Sequence[float], lane: str) -> edge.Query:
+    def nearest_query(self, vector: Sequence[float], lane: str) -> edge.Query:
         using = {} if lane == LINE else {"using": lane}
         return edge.Query.Nearest(list(vector), **using)
 
-    def _by_words(self, rarity: Mapping[int, float], lane: str) -> edge.Query:
-        return edge.Query.Nearest(self._sparse(rarity), using=lane)
+    def words_query(self, rarity: Mapping[int, float], lane: str) -> edge.Query:
+        return edge.Query.Nearest(self.sparse(rarity), using=lane)
 
-    def _query_each(
-        self, queries: Sequence[edge.Query], top_k: int, filters: Filters
-    ) -> list[Hits]:
-        found = self._query_all(queries, top_k, to_filter(filters, _FILTERS), with_payload=True)
-        return [
-            [Hit(id=str(hit.id), score=hit.score, payload=hit.payload or {}) for hit in hits]
-            for hits in found
-        ]
+    def query_each(
+        self, queries: Sequence[edge.Query], limit: int, filters: Filters
+    ) -> Sequence[Hits]:
+        found = self._query_all(queries, limit, to_filter(filters, _FILTERS), with_payload=True)
+        return [[Hit(str(hit.id), hit.payload or {}, hit.score) for hit in hits] for hits in found]
 
-    def candidates(
+    def best_of_lanes(
         self, queries: Mapping[str, edge.Query], limit: int, filters: Filters
     ) -> set[PointId]:
         agent_id = str((filters or {}).get("agent_id"))
@@ -302,7 +264,7 @@ class QdrantEdge(LaneVectorStore):
         ]
         return self._free.query_batch(edge.QueryBatchRequest(requests))
 
-    def score(
+    def scores_in_lanes(
         self, queries: Mapping[str, edge.Query], ids: Collection[PointId]
     ) -> Sequence[Candidate]:
         only = edge.Filter(must=[edge.HasIdCondition(set(ids))])
@@ -317,16 +279,15 @@ class QdrantEdge(LaneVectorStore):
             for number, candidate in self._recent.of(ids).items()
         ]
 
-    def _payloads(self, ids: Sequence[PointId]) -> Sequence[tuple[PointId, dict[str, Any]]]:
+    def _read(self, ids: Sequence[PointId]) -> Sequence[Read]:
         # apart from the query, because a query is slow to bring payloads
         records = self._free.retrieve([*ids], with_payload=True, with_vector=False)
         return [(record.id, record.payload or {}) for record in records]
 
-    def get_many(self, ids: Sequence[str]) -> Hits:
-        return [Hit(id=str(each), payload=payload) for each, payload in self._payloads(ids)]
+    def payloads(self, ids: Collection[str]) -> dict[str, dict[str, Any]]:
+        return {str(each): payload for each, payload in self._read([*ids])}
 
-    def vectors_of(self, ids: Sequence[str]) -> dict[str, Any]:
-        """Return the dense vectors (unit length) of those `ids` that exist."""
+    def line_vectors(self, ids: Collection[str]) -> dict[str, Any]:
         records = self._free.retrieve([*ids], with_payload=False, with_vector=[UNNAMED_VECTOR])
         return {str(record.id): record.vector for record in records}  # the unnamed one, bare
 
@@ -334,21 +295,21 @@ class QdrantEdge(LaneVectorStore):
         records = self._free.retrieve([*ids], with_payload=False, with_vector=True)
         return {str(each.id): self.to_lane_vectors(cast("Any", each.vector)) for each in records}
 
-    def page(self, filters: Filters, offset: Any, limit: int) -> tuple[Hits, Any]:
+    def scroll(self, filters: Filters, offset: Any, limit: int) -> tuple[Rows, Any]:
         return self._scroll(filters, limit, offset=offset)
 
-    def newest(self, filters: Filters, limit: int) -> Hits:
+    def newest_rows(self, filters: Filters, limit: int) -> Rows:
         order = edge.OrderBy("created_at", edge.Direction.Desc)
         return self._scroll(filters, limit, order_by=order)[0]
 
-    def _scroll(self, filters: Filters, limit: int, **more: Any) -> tuple[Hits, Any]:
+    def _scroll(self, filters: Filters, limit: int, **more: Any) -> tuple[Rows, Any]:
         request = edge.ScrollRequest(
             limit=limit, filter=to_filter(filters, _FILTERS), with_payload=True, **more
         )
         records, offset = self._free.scroll(request)
-        return [Hit(id=str(each.id), payload=each.payload or {}) for each in records], offset
+        return [(str(each.id), each.payload or {}) for each in records], offset
 
-    def count(self, filters: Filters = None) -> int:
+    def count_rows(self, filters: Filters = None) -> int:
         return self._free.count(edge.CountRequest(filter=to_filter(filters, _FILTERS), exact=True))
 
     def facet(self, field: str, filters: Filters = None) -> dict[str, int]:
@@ -359,11 +320,8 @@ class QdrantEdge(LaneVectorStore):
 
     # --- rewriting --------------------------------------------------------------------------
 
-    def begin_rewriting(self, remake: Remake | None = None) -> None:
+    def begin_rewriting(self, remake: Remake | None = None) -> bool:
         """Begin to write the shard anew, a part at each `rewrite_some`.
-
-        Args:
-            remake: Makes the keys of points; without it they are copied.
 
         Raises:
             StoreFull: There is no room for both. The next opening of the store tries it again.
@@ -372,8 +330,9 @@ class QdrantEdge(LaneVectorStore):
         (self.path.parent / WANTED).touch()
         condition.check_room(self.path.parent, size_on_disk(self.path) + conf.NEW_SHARD_BYTES)
         self._rewriting = Rewriting(self, self._shard, self.path, remake)
+        return True
 
-    def rewrite_some(self, points: int = 64) -> bool:
+    def rewrite_some(self, points: int = PAGE) -> bool:
         """Copy up to `points` points into the new shard. Returns whether it is in place.
 
         Raises:
@@ -524,9 +483,9 @@ class RecentCandidates:
             self._bound()
         return found
 
-    def keep(self, ids: Iterable[str], payloads: Iterable[dict[str, Any]]) -> None:
+    def keep(self, rows: Iterable[Row]) -> None:
         """Keep memories that were just written, as they are read soon."""
-        for point_id, payload in zip(ids, payloads, strict=True):
+        for point_id, payload in rows:
             self._kept[number_of(point_id)] = to_candidate(point_id, dict(payload))
         self._bound()
 
@@ -590,7 +549,7 @@ class Rewriting:
 
     def __init__(
         self,
-        store: QdrantEdge,
+        store: EdgeStore,
         shard: edge.EdgeShard,
         path: Path,
         remake: Remake | None = None,

@@ -1,9 +1,8 @@
 """A Qdrant server or cluster as the memory store, by the calls of its own client.
 
-`ServerStore` is the store of memories, `QdrantServer` the Mem0 vector store below it; what they
-share with Edge is in `lane_store`. A recall takes two requests: all lanes at once for candidates,
-all lanes at once to weigh them. With `path` in the settings, the client keeps the points in files
-of its own, in pure Python: for trying things out.
+A recall takes two requests: all lanes at once for candidates, all lanes at once to weigh them. With
+`path` in the settings, the client keeps the points in files of its own, in pure Python: for trying
+things out.
 
 Several games may share a collection. The memories of an NPC are found by its `agent_id`, a UUID,
 and each point also bears the id of its game, `game_id`: what concerns a whole store (`agents`, a
@@ -27,9 +26,9 @@ from .. import conf
 from . import condition
 from .condition import StoreError, StoreMismatch, StoreRefused, StoreUnreachable
 from .filters import Dialect, Filters, to_filter
-from .lane_store import VALUES_AT_MOST, Hit, Hits, LaneStore, LaneVectorStore
 from .lanes import LANES, LINE, WINDOW, WORD_LANES, Keys, LaneVectors
-from .payload import INDEXED_FIELDS, KEYWORD, TIME, Candidate, PointId, to_candidate
+from .payload import INDEXED_FIELDS, KEYWORD, TIME, Candidate, PointId, Row, to_candidate
+from .protocol import VALUES_AT_MOST, Hit, Hits, MemoryStore, Rows
 from .qdrant_config import QdrantServerConfig
 
 GAME = "game_id"
@@ -52,46 +51,30 @@ _FILTERS = Dialect(
 )
 
 
-class ServerStore(LaneStore):
-    """A memory store on a server, or in the local files of its client."""
+class ServerStore(MemoryStore):
+    """A memory store in one collection on a server, or in the local files of its client.
 
-    _vectors: QdrantServer
-
-    def __init__(self, mem0: Any, provider: str):
-        super().__init__(mem0, provider)
-        self.remote = self._vectors.remote
-
-
-class OpenedConfig(QdrantServerConfig):
-    """What Mem0 passes to the store: the settings, and what the game adds to them.
-
-    Attributes:
+    Args:
         folder: Of the game's own file, in which words are counted.
         game_id: Of this game.
-        client: Of a store that is open already: Mem0 shares it with its collection of entities.
     """
 
-    folder: str
-    game_id: str
-    client: Any = None
+    provider = "qdrant"
 
-
-class QdrantServer(LaneVectorStore):
-    """One collection of a Qdrant server behind Mem0's vector-store interface."""
-
-    def __init__(self, **config: Any):
-        given = OpenedConfig(**config)
-        super().__init__(Path(given.folder), given.collection_name, given.embedding_model_dims)
-        self.game_id = given.game_id
-        self.remote = given.path is None
-        self.client = given.client or _Client(_connect(given))
+    def __init__(self, config: QdrantServerConfig, folder: Path, game_id: str):
+        super().__init__(folder)
+        self.collection_name = config.collection_name
+        self.embedding_model_dims = config.embedding_model_dims
+        self.game_id = game_id
+        self.remote = config.path is None
+        self.client = _Client(_connect(config))
         if not self.client.collection_exists(self.collection_name):
-            self._create(given)
+            self._create(config)
         self._check()
 
     # --- life of the collection -------------------------------------------------------------
 
-    def _create(self, config: OpenedConfig) -> None:
+    def _create(self, config: QdrantServerConfig) -> None:
         dense = models.VectorParams(
             size=self.embedding_model_dims, distance=models.Distance.COSINE, on_disk=config.on_disk
         )
@@ -137,41 +120,24 @@ class QdrantServer(LaneVectorStore):
     def close(self) -> None:
         self.client.close()
 
-    def create_col(self, name: str, vector_size: int, distance: str = "cosine") -> None:
-        """Do nothing, as the collection is made when the store is opened; Mem0 requires it."""
-
-    def list_cols(self) -> Sequence[str]:
-        return [self.collection_name]
-
-    def col_info(self) -> dict[str, Any]:
-        return {"name": self.collection_name, "points_count": self.count()}
-
-    def delete_col(self) -> None:
+    def reset(self) -> None:
         """Delete this game's points: the collection may have those of other games."""
         self._change("delete", models.FilterSelector(filter=self._where(None)))
 
-    def reset(self) -> None:
-        self.delete_col()
-
     # --- writing ----------------------------------------------------------------------------
 
-    def write(
-        self,
-        ids: Sequence[str],
-        payloads: Sequence[dict[str, Any]],
-        found_by: Sequence[Keys | LaneVectors],
-    ) -> None:
-        """Insert or overwrite points with all their keys; each request is all done or not."""
+    def upsert_rows(self, rows: Sequence[Row], keys: Sequence[Keys | LaneVectors]) -> None:
+        """Insert or overwrite memories; each request is all done or not."""
         points = [
             models.PointStruct(
                 id=point_id, vector=self.vectors_by_name(key), payload=payload | self._mine
             )
-            for point_id, payload, key in zip(ids, payloads, found_by, strict=True)
+            for (point_id, payload), key in zip(rows, keys, strict=True)
         ]
         for some in _parts(points, POINTS_AT_ONCE):
             self._change("upsert", some)
 
-    def change_payloads(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
+    def change_each(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         # by a filter, because an id that does not exist would be an error
         operations = [
             models.SetPayloadOperation(
@@ -184,15 +150,17 @@ class QdrantServer(LaneVectorStore):
         for some in _parts(operations, IDS_AT_ONCE):
             self._change("batch_update_points", some)
 
-    def change_vectors(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
+    def rekey(self, keys: Mapping[str, Keys]) -> None:
+        there = self.existing(keys.keys())
         moved = [
-            models.PointVectors(id=point_id, vector=dict(named))
-            for point_id, named in changes.items()
+            models.PointVectors(id=point_id, vector=self.vectors_by_name(key))
+            for point_id, key in keys.items()
+            if point_id in there
         ]
         for some in _parts(moved, POINTS_AT_ONCE):
             self._change("update_vectors", some)
 
-    def delete_many(self, ids: Sequence[str]) -> None:
+    def delete_points(self, ids: Sequence[str]) -> None:
         for some in _parts(ids, IDS_AT_ONCE):
             self._change("delete", models.PointIdsList(points=some))
 
@@ -204,7 +172,7 @@ class QdrantServer(LaneVectorStore):
     def _mine(self) -> dict[str, str]:
         return {GAME: self.game_id}
 
-    def _sparse(self, values: Mapping[int, float]) -> models.SparseVector:
+    def sparse(self, values: Mapping[int, float]) -> models.SparseVector:
         return models.SparseVector(indices=list(values), values=list(values.values()))
 
     # --- reading ----------------------------------------------------------------------------
@@ -212,11 +180,10 @@ class QdrantServer(LaneVectorStore):
     def existing(self, ids: Collection[str]) -> set[str]:
         return {str(record.id) for record in self._retrieve(ids, with_payload=False)}
 
-    def get_many(self, ids: Sequence[str]) -> Hits:
-        return list(map(_hit, self._retrieve(ids, with_payload=True)))
+    def payloads(self, ids: Collection[str]) -> dict[str, dict[str, Any]]:
+        return dict(map(_row, self._retrieve(ids, with_payload=True)))
 
-    def vectors_of(self, ids: Sequence[str]) -> dict[str, Any]:
-        """Return the dense vectors (unit length) of those `ids` that exist."""
+    def line_vectors(self, ids: Collection[str]) -> dict[str, Any]:
         vectors = [self.line_vector]
         records = self._retrieve(ids, with_payload=False, with_vectors=vectors)
         return {str(record.id): record.vector[self.line_vector] for record in records}
@@ -232,26 +199,26 @@ class QdrantServer(LaneVectorStore):
             for record in self.client.retrieve(self.collection_name, some, **what)
         ]
 
-    def _nearest(self, vector: Sequence[float], lane: str) -> dict[str, Any]:
+    def nearest_query(self, vector: Sequence[float], lane: str) -> dict[str, Any]:
         return {"query": list(vector), "using": lane}
 
-    def _by_words(self, rarity: Mapping[int, float], lane: str) -> dict[str, Any]:
-        return {"query": self._sparse(rarity), "using": lane}
+    def words_query(self, rarity: Mapping[int, float], lane: str) -> dict[str, Any]:
+        return {"query": self.sparse(rarity), "using": lane}
 
-    def _query_each(
-        self, queries: Sequence[dict[str, Any]], top_k: int, filters: Filters
-    ) -> list[Hits]:
+    def query_each(
+        self, queries: Sequence[dict[str, Any]], limit: int, filters: Filters
+    ) -> Sequence[Hits]:
         found = self._query_all(
-            queries, limit=top_k, filter=self._where(filters), with_payload=True
+            queries, limit=limit, filter=self._where(filters), with_payload=True
         )
-        return [list(map(_hit, hits)) for hits in found]
+        return [[Hit(*_row(hit), hit.score) for hit in hits] for hits in found]
 
     def _query_all(self, queries: Iterable[dict[str, Any]], **common: Any) -> list[list[Any]]:
         requests = [models.QueryRequest(**(common | query)) for query in queries]
         answers = self.client.query_batch_points(self.collection_name, requests)
         return [answer.points for answer in answers]
 
-    def candidates(
+    def best_of_lanes(
         self, queries: Mapping[str, dict[str, Any]], limit: int, filters: Filters
     ) -> set[PointId]:
         found = self._query_all(
@@ -259,7 +226,7 @@ class QdrantServer(LaneVectorStore):
         )
         return {uuid.UUID(str(hit.id)) for hits in found for hit in hits}
 
-    def score(
+    def scores_in_lanes(
         self, queries: Mapping[str, dict[str, Any]], ids: Collection[PointId]
     ) -> Sequence[Candidate]:
         # every point has a vector in the lane `line`: that query brings all of them
@@ -273,24 +240,24 @@ class QdrantServer(LaneVectorStore):
         }
         rows = [scores.get(lane, {}) for lane in LANES]
         return [
-            to_candidate(hit.id, _payload(hit), [row.get(hit.id, 0.0) for row in rows])
+            to_candidate(*_row(hit), [row.get(hit.id, 0.0) for row in rows])
             for hit in dict(zip(queries, found, strict=True))[LINE]
         ]
 
-    def page(self, filters: Filters, offset: Any, limit: int) -> tuple[Hits, Any]:
+    def scroll(self, filters: Filters, offset: Any, limit: int) -> tuple[Rows, Any]:
         return self._scroll(filters, limit, offset=offset)
 
-    def newest(self, filters: Filters, limit: int) -> Hits:
+    def newest_rows(self, filters: Filters, limit: int) -> Rows:
         order = models.OrderBy(key="created_at", direction=models.Direction.DESC)
         return self._scroll(filters, limit, order_by=order)[0]
 
-    def _scroll(self, filters: Filters, limit: int, **more: Any) -> tuple[Hits, Any]:
+    def _scroll(self, filters: Filters, limit: int, **more: Any) -> tuple[Rows, Any]:
         records, offset = self.client.scroll(
             self.collection_name, self._where(filters), limit=limit, with_payload=True, **more
         )
-        return list(map(_hit, records)), offset
+        return list(map(_row, records)), offset
 
-    def count(self, filters: Filters = None) -> int:
+    def count_rows(self, filters: Filters = None) -> int:
         return self.client.count(self.collection_name, self._where(filters), exact=True).count
 
     def facet(self, field: str, filters: Filters = None) -> dict[str, int]:
@@ -323,12 +290,10 @@ def _only(ids: Iterable[PointId]) -> models.Filter:
     return models.Filter(must=[models.HasIdCondition(has_id=[str(each) for each in ids])])
 
 
-def _payload(found: Any) -> dict[str, Any]:
-    return {name: value for name, value in (found.payload or {}).items() if name != GAME}
-
-
-def _hit(found: Any) -> Hit:
-    return Hit(id=str(found.id), score=getattr(found, "score", 0.0), payload=_payload(found))
+def _row(found: Any) -> Row:
+    """Return a point as a row, without the id of its game."""
+    payload = {name: value for name, value in (found.payload or {}).items() if name != GAME}
+    return str(found.id), payload
 
 
 def _parts(some: Sequence[Any], size: int) -> Iterator[list[Any]]:

@@ -74,15 +74,15 @@ _KILLED_AT = """
 import os
 from django.core.management import call_command
 from contrib_ai_memory.admin import move
-from contrib_ai_memory.store.pgvector import PGVectorStore
+from contrib_ai_memory.store.pgvector import PostgresStore
 move.AT_ONCE = 2
-pages, write = [], PGVectorStore.write
+pages, write = [], PostgresStore.upsert_rows
 def killed(*args, **more):
     pages.append(args)
     if len(pages) == 3:
         os.kill(os.getpid(), 9)
     write(*args, **more)
-PGVectorStore.write = killed
+PostgresStore.upsert_rows = killed
 call_command("ai_memory", "move", "--to", {store!r})
 """
 

@@ -1,0 +1,182 @@
+"""What Mem0 sees of a memory store, and what it needs of us to run over it.
+
+`memory_over` makes Mem0's own `Memory`, whose verbs work on every memory there is. Ours are written
+past it, with ids that follow from what a memory is (`payload.memory_id_for`), because `Memory.add`
+draws a random id: a pass that is killed after the write and run again would then write everything
+twice (docs/adr/001).
+
+Importing this imports Mem0: only after `mem0_environment.settle`.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from mem0 import Memory
+from mem0.configs.base import MemoryConfig
+from mem0.embeddings.base import EmbeddingBase
+from mem0.embeddings.configs import EmbedderConfig
+from mem0.llms.base import LLMBase
+from mem0.llms.configs import LlmConfig
+from mem0.utils.factory import EmbedderFactory, LlmFactory, VectorStoreFactory
+from mem0.vector_stores.base import VectorStoreBase
+from mem0.vector_stores.configs import VectorStoreConfig
+from pydantic import BaseModel
+
+from ..embedding import embedder
+from .filters import Filters
+from .lanes import LINE, NEAR, keys_of_one
+from .payload import completed, from_payload
+from .protocol import Hit, Hits, MemoryStore
+
+PROVIDER = "contrib_ai_memory"  # of store, embeddings and language model, as Mem0 knows it
+
+
+class StoreMemory(Memory):
+    """Mem0's `Memory` over a store of ours."""
+
+    @property
+    def entity_store(self) -> Any:
+        """Refuse Mem0's second collection: the names in it would outlive an erasure.
+
+        Mem0 asks for it only where spaCy is installed, and does without.
+        """
+        raise NotImplementedError("entities are kept in no collection of their own")
+
+
+def memory_over(store: MemoryStore, collection_name: str, folder: Path) -> Memory:
+    """Make Mem0's `Memory` over an open store, with its own files in `folder`."""
+    VectorStoreFactory.provider_to_class[PROVIDER] = f"{__name__}.{Mem0Adapter.__name__}"
+    config = AdapterConfig(collection_name=collection_name, store=store)
+    return StoreMemory(
+        config_over(VectorStoreConfig.model_construct(provider=PROVIDER, config=config), folder)
+    )
+
+
+def config_over(vector_store: VectorStoreConfig, folder: Path) -> MemoryConfig:
+    """Return Mem0's configuration with our embedder and no language model.
+
+    Args:
+        vector_store: Its configuration of a vector store.
+        folder: Of its history.
+    """
+    EmbedderFactory.provider_to_class[PROVIDER] = f"{__name__}.{SharedEmbedding.__name__}"
+    LlmFactory.register_provider(PROVIDER, f"{__name__}.{NoLLM.__name__}")
+    # model_construct: Mem0's validators know only its own providers
+    nothing = {"provider": PROVIDER, "config": {}}
+    return MemoryConfig.model_construct(
+        vector_store=vector_store,
+        embedder=EmbedderConfig.model_construct(**nothing),
+        llm=LlmConfig.model_construct(**nothing),
+        history_db_path=str(folder / "mem0" / "history.db"),
+    )
+
+
+# --- what Mem0 makes by class path ----------------------------------------------------------------
+
+
+class AdapterConfig(BaseModel):
+    """What Mem0 passes to `Mem0Adapter`."""
+
+    collection_name: str
+    store: Any
+
+
+class Mem0Adapter(VectorStoreBase):
+    """A memory store behind Mem0's vector-store interface."""
+
+    def __init__(self, collection_name: str, store: MemoryStore):
+        self.collection_name = collection_name
+        self.store = store
+
+    def insert(
+        self,
+        vectors: Sequence[Sequence[float]],
+        payloads: Sequence[dict[str, Any]] | None = None,
+        ids: Sequence[str] | None = None,
+    ) -> None:
+        """Insert or overwrite memories that stand for themselves."""
+        whole = [dict(completed(each)) for each in payloads or [{} for _ in vectors]]
+        ids = ids or [str(uuid.uuid4()) for _ in vectors]
+        rows = list(zip(ids, whole, strict=True))
+        memories = [from_payload(*row) for row in rows]
+        dense, words = np.asarray(vectors, dtype=np.float32), [each.words for each in memories]
+        self.store.upsert_rows(rows, list(map(keys_of_one, dense, words)))
+        for payload, memory in zip(whole, memories, strict=True):
+            self.store.count_words(payload.get("agent_id", ""), [memory])
+
+    def update(
+        self,
+        vector_id: str,
+        vector: Sequence[float] | None = None,
+        payload: dict[str, Any] | None = None,
+    ) -> None:
+        """Change a memory. A payload alone is merged into the stored one; its keys stay."""
+        if vector is not None:
+            stored = payload or self.store.payloads([vector_id])[vector_id]
+            self.insert([vector], [stored], [vector_id])
+        elif payload is not None:
+            self.store.change_each({vector_id: payload})
+
+    def delete(self, vector_id: str) -> None:
+        """Delete a memory; Mem0 notes that in its history."""
+        self.store.delete_points([vector_id])
+
+    def reset(self) -> None:
+        self.store.reset()
+
+    def get(self, vector_id: str) -> Hit | None:
+        found = self.store.payloads([vector_id])
+        return Hit(vector_id, found[vector_id]) if found else None
+
+    def list(self, filters: Filters = None, top_k: int | None = 100) -> Sequence[Hits]:
+        """Return up to `top_k` memories that match (None: all): a list in a list."""
+        return [[Hit(*row) for row in self.store.every_row(filters, top_k)]]
+
+    def search(
+        self, query: str, vectors: Sequence[float], top_k: int = 5, filters: Filters = None
+    ) -> Hits:
+        """Return the `top_k` nearest by cosine similarity, best first."""
+        nearest = self.store.nearest_query(list(vectors), LINE)
+        return self.store.query_each([nearest], top_k, filters)[0]
+
+    def keyword_search(self, query: str, top_k: int = 5, filters: Filters = None) -> Hits:
+        """Return the `top_k` best by BM25 (a sum of term scores, no upper bound), best first."""
+        queries = self.store.word_queries(str((filters or {}).get("agent_id", "")), query)
+        return self.store.query_each([queries[NEAR]], top_k, filters)[0] if queries else []
+
+    def create_col(self, name: str, vector_size: int, distance: str = "cosine") -> None:
+        """Do nothing, as the collection is made when the store is opened."""
+
+    def delete_col(self) -> None:
+        self.store.reset()
+
+    def list_cols(self) -> Sequence[str]:
+        return [self.collection_name]
+
+    def col_info(self) -> dict[str, Any]:
+        return {"name": self.collection_name, "points_count": self.store.count_rows()}
+
+
+class SharedEmbedding(EmbeddingBase):
+    """Mem0's embedder interface over the process's own batched and cached embedder."""
+
+    def embed(self, text: str, memory_action: str | None = None) -> list[float]:
+        return embedder.shared().encode([text])[0].tolist()
+
+    def embed_batch(self, texts: list[str], memory_action: str = "add") -> list[list[float]]:
+        return embedder.shared().encode(texts).tolist()
+
+
+class NoLLM(LLMBase):
+    """No language model: facts come to Mem0 ready made (`infer=False`)."""
+
+    def generate_response(self, messages: list[dict[str, str]], **kwargs: object) -> str:
+        raise NotImplementedError(
+            "Mem0 was asked to infer facts. This contrib extracts and reconciles them itself: "
+            "use npc.memory, or Memory.add(..., infer=False)."
+        )
