@@ -580,7 +580,7 @@ def test_what_is_deleted_stays_on_the_disk_until_the_shard_is_written_anew(shard
     assert holding(folder, "zanzibar") == []
     assert holding(folder, "porridge")
     assert [*texts_in(store).values()] == ["porridge"]
-    store.close()
+    store.disconnect()
 
 
 def test_what_changes_while_it_is_written_anew_is_not_lost(shard):
@@ -594,7 +594,7 @@ def test_what_changes_while_it_is_written_anew_is_not_lost(shard):
     while not store.rewrite_some(1):
         pass
     assert texts_in(store) == {first: "changed", third: "three", fourth: "four"}
-    store.close()
+    store.disconnect()
 
 
 def test_a_rewriting_that_broke_off_is_done_at_the_next_opening(shard):
@@ -603,12 +603,12 @@ def test_a_rewriting_that_broke_off_is_done_at_the_next_opening(shard):
     store.delete_points([hers])
     store.begin_rewriting()
     store.rewrite_some(3)
-    store.close()
+    store.disconnect()
     assert holding(folder, "zanzibar")
     again = type(store)(path=str(folder), embedding_model_dims=4)
     assert holding(folder, "zanzibar") == []
     assert again.total() == 20
-    again.close()
+    again.disconnect()
 
 
 KILLED = """
@@ -633,7 +633,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 def test_what_was_written_anew_survives_a_kill(shard):
     store, folder = shard
-    store.close()
+    store.disconnect()
     subprocess.run(
         [sys.executable, "-c", KILLED, str(folder / "other")],
         check=False,
@@ -642,7 +642,7 @@ def test_what_was_written_anew_survives_a_kill(shard):
     again = type(store)(path=str(folder / "other"), embedding_model_dims=4)
     assert again.path.name == "memories.1"
     assert again.total() == 51
-    again.close()
+    again.disconnect()
 
 
 def test_every_connection_to_the_game_database_overwrites_what_it_frees(db):

@@ -258,7 +258,7 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path):
     store = EdgeStore(path=str(tmp_path), embedding_model_dims=4)
     kept = {payload["data"] for _id, payload in store.every_row(None)}
     assert kept == set(done.stdout.split())
-    store.close()
+    store.disconnect()
 
 
 def test_nothing_is_sent_home_and_nothing_lands_in_the_home_folder(store, store_folder):

@@ -427,6 +427,16 @@ def test_mem0s_own_verbs_work_on_it_and_what_they_did_is_honoured(store):
     assert mem0.search("ferry", filters=mine)["results"][0]["memory"] == "The ferry was sold"
 
 
+def test_after_mem0s_reset_it_is_empty_and_goes_on(store):
+    ids = some(store)
+    store.mem0.reset()
+    assert (store.get(ids), store.agents()) == ([], {})
+    again = memory(0, LINES[0])
+    assert store.insert_new(AGENT, [again], embedder.shared().encode(LINES[:1])) == ids[:1]
+    assert [event for *_, event, _when in store.history.of(ids[0])] == ["ADD"]
+    assert nearest(store, "ferry") == LINES[:1]
+
+
 # --- a game over it -------------------------------------------------------------------------------
 
 

@@ -24,11 +24,11 @@ class MemoryHistory:
     """The history table of one store.
 
     Args:
-        database: Mem0's `SQLiteManager`.
+        mem0: Mem0's `Memory`, whose database is another one after its `reset`.
     """
 
-    def __init__(self, database: Any):
-        self._database = database
+    def __init__(self, mem0: Any):
+        self._mem0 = mem0
 
     def of(self, memory_id: str, newest: int | None = KEPT) -> list[Version]:
         """Return the newest versions of a memory (None: all), oldest first."""
@@ -68,7 +68,7 @@ class MemoryHistory:
 
     @property
     def _connection(self) -> sqlite3.Connection:
-        return self._database.connection  # Mem0 makes another one when it is reset
+        return self._mem0.db.connection
 
     def _rows(self, memory_id: str) -> list[tuple]:
         query = f"SELECT {', '.join(COLUMNS)} FROM history WHERE memory_id = ? ORDER BY rowid"

@@ -210,11 +210,11 @@ def open_store(other: VectorStoreSettings | None = None, *, any_model: bool = Fa
             raise StoreUnreachable(provider, problem)
         store = _open_engine(provider, config, folder, model.dimensions)
         store.mem0 = mem0_adapter.memory_over(store, settings.collection, folder)
-        store.history = MemoryHistory(store.mem0.db)
+        store.history = MemoryHistory(store.mem0)
         return store
     except StoreError:
         raise
-    except Exception as error:  # whatever a foreign vector store may raise
+    except Exception as error:  # whatever a client or Mem0 may raise
         raise StoreUnusable(
             f'CONTRIB_AI_MEMORY["VECTOR_STORE"] = {shown("", dict(settings))} cannot be used: '
             f"{type(error).__name__}: {error}"

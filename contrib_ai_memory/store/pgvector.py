@@ -120,7 +120,7 @@ class PostgresStore(MemoryStore):
     def reset(self) -> None:
         self._table.reset()
 
-    def close(self) -> None:
+    def disconnect(self) -> None:
         self._table.connection_pool.close(timeout=1.0)
 
     def _check(self) -> None:

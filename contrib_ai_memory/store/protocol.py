@@ -195,6 +195,11 @@ class MemoryStore(ABC):
         said = (each for each in memories if each.record not in OF_NIGHTS)
         self.vocabulary.count(agent_id, {each.id: terms_of(each.words) for each in said})
 
+    def close(self) -> None:
+        """Close files and connections, Mem0's own as well."""
+        self.disconnect()
+        self.mem0.close()
+
     # --- reading ------------------------------------------------------------------------------
 
     def get(self, ids: Iterable[str]) -> Memories:
@@ -458,8 +463,8 @@ class MemoryStore(ABC):
         """Delete everything of this game, for Mem0's `reset`."""
 
     @abstractmethod
-    def close(self) -> None:
-        """Close files and connections."""
+    def disconnect(self) -> None:
+        """Close the engine's files or connections."""
 
     # Only a store with files of its own has these.
 

@@ -158,7 +158,7 @@ class EdgeStore(MemoryStore):
     def total(self) -> int:
         return self.count_rows()
 
-    def close(self) -> None:
+    def disconnect(self) -> None:
         self._stop_rewriting()
         self._shard.close()
 

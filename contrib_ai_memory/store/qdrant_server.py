@@ -117,7 +117,7 @@ class ServerStore(MemoryStore):
             for name in _INDEXES.keys() - (info.payload_schema or {}).keys():
                 self.client.create_payload_index(self.collection_name, name, _INDEXES[name])
 
-    def close(self) -> None:
+    def disconnect(self) -> None:
         self.client.close()
 
     def reset(self) -> None:
