@@ -6,6 +6,7 @@ Work that takes time runs on worker threads and returns a Deferred.
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -48,6 +49,7 @@ from .store.npc_settings import NPCSettings
 from .store.people import People
 from .store.preferences import Preferences
 from .store.profiles import Profiles
+from .store.removal import MemoryPart, Removal
 from .text.sanitising import sanitise
 
 _READ_FIRST = (*attributes.KEYS, npc_settings.KEY, "goals", "persona", "memory_keywords")
@@ -82,17 +84,22 @@ class MemoryHandler:
         self.own_settings = NPCSettings(owner)
         self._flush_timer: Any = None
         self.journal = Journal(owner, on_change=self._flush_soon)
-        self.conversations = Conversations(owner, self.stale_after)
-        self.people = People(owner)
-        self.links = Links(owner)
-        self.preferences = Preferences(owner)
-        self.agenda = Agenda(owner)
-        self.profiles = Profiles(owner)
-        self.chat_log = ChatLog(owner)
+        self.read_anew()
         self.evidence = Evidence(
             owner, lambda: self.journal, lambda: self.id, lambda: self.settings
         )
         _open.add(self)
+
+    def read_anew(self) -> None:
+        """Make the parts anew beside the journal, from what the database holds."""
+        owner = self.owner
+        self.conversations = Conversations(owner, self.stale_after)
+        self.people = People(owner)
+        self.links = Links(owner)
+        self.preferences = Preferences(owner, self.journal.get)
+        self.agenda = Agenda(owner)
+        self.profiles = Profiles(owner)
+        self.chat_log = ChatLog(owner)
 
     @property
     def settings(self) -> conf.Settings:
@@ -406,6 +413,31 @@ class MemoryHandler:
         return indexed and read < experiences.SNIPPETS_A_TICK
 
     # --- writing ----------------------------------------------------------------------------
+
+    @property
+    def parts(self) -> tuple[MemoryPart, ...]:
+        """What rests on the journal and the memories of the store."""
+        return (*self.rows, self.chat_log, self.conversations)
+
+    @property
+    def rows(self) -> tuple[Links, Profiles, Preferences, Agenda]:
+        """Those that are kept in Attributes of a category of their own."""
+        return self.links, self.profiles, self.preferences, self.agenda
+
+    @defer.inlineCallbacks
+    def take_out(self, removal: Removal) -> Generator[Any, Any, Counter[str]]:
+        """Take something out of every part, as a Deferred count by `MemoryPart.counted`.
+
+        The store comes before that, and the journal after it: broken off and called again, it ends
+        in the same state.
+        """
+        counts: Counter[str] = Counter()
+        for part in self.parts:
+            if not self.owner.pk:
+                return counts  # deleted meanwhile
+            counts[part.counted] += yield part.take_out(removal)
+        self.conversations.flush()
+        return counts
 
     def flush(self) -> None:
         """Write everything new to the game database."""

@@ -38,6 +38,7 @@ from .script import AssistantScript
 from .store import owner, pause
 from .store.attributes import NPCAttributes
 from .store.people import entity_type_of
+from .store.removal import Removal
 from .text.sanitising import as_shown, oneline, sanitise, speech_in, without_speech
 
 OFF_TAG = "memory_off"  # on an NPC, a room or a player: it is not perceived
@@ -355,7 +356,7 @@ class MemoryMixin(_Base):
             hook(*args, **options)
         except Exception:  # hooks of a game may raise anything
             self.memory.journal.remove([own.id])
-            self.memory.conversations.forget_entries([own.id])
+            self.memory.conversations.take_out(Removal({own.id}))
             raise
         finally:
             _uttered.reset(said)

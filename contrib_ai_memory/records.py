@@ -351,6 +351,11 @@ class MemoryRecord(_Plain):
         return self.content if self.record == "entry" else self.words
 
     @property
+    def texts(self) -> set[str]:
+        """All texts of it that may have been embedded."""
+        return {self.content, self.key, self.quote, self.shown} - {""}
+
+    @property
     def recalls(self) -> int:
         """How often it reached a reply."""
         return max(0, self.access_count - 1)

@@ -23,6 +23,7 @@ from contrib_ai_memory.ingest.agenda_items import (
 from contrib_ai_memory.records import OF_NPC, RETOLD, AgendaItem, Entry, Percept
 from contrib_ai_memory.store import attributes
 from contrib_ai_memory.store.agenda import BROUGHT_UP, CATEGORY, ITEMS_KEPT
+from contrib_ai_memory.store.removal import Removal
 
 wait = offload.wait
 
@@ -121,9 +122,9 @@ def test_an_open_item_is_due_on_its_day_and_overdue_after_it():
 def test_forgetting_the_line_that_closed_an_item_opens_it_again(mara):
     agenda = mara.memory.agenda
     agenda.put(item(1, state="done", closed_by=(5,)))
-    assert agenda.forget_entries([5]) == 0
+    assert wait(agenda.take_out(Removal({5}))) == 0
     assert agenda.get("1") == item(1)
-    assert agenda.forget_entries([1]) == 1
+    assert wait(agenda.take_out(Removal({1}))) == 1
     assert len(agenda) == 0
 
 

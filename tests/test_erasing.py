@@ -17,7 +17,6 @@ import pytest
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.admin import doctor, edit, erase, forget, ids, reindex, undo_log
-from contrib_ai_memory.admin.erase import DataSubject
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import MemoryRecord, Percept
 from contrib_ai_memory.sleep.night import Sleep
@@ -26,6 +25,7 @@ from contrib_ai_memory.store.journal import Journal
 from contrib_ai_memory.store.lanes import keys_of_one
 from contrib_ai_memory.store.payload import completed, entry_memory_id
 from contrib_ai_memory.store.preferences import Preference
+from contrib_ai_memory.store.removal import DataSubject
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -272,6 +272,20 @@ def test_a_secret_preference_is_kept_once_for_those_who_heard_it(talked, alice, 
     assert hers not in everything(talked)
 
 
+def test_of_a_preference_that_rests_on_their_line_the_one_before_holds_again(talked, alice, bram):
+    [hers] = [e for e in talked.memory.journal.read() if e.content.startswith("I keep the ferry")]
+    his, preferences = identity_of(talked, bram), talked.memory.preferences
+    preferences.set(his, "drink", "I like cider.", "2026-01-01T00:00:00+00:00")
+    preferences.set(his, "drink", "I like what she has.", "2026-01-02T00:00:00+00:00", hers.id)
+    erase_all_of(talked, alice)
+    kept = preferences.get(his, "drink")
+    assert (kept.text, kept.since, kept.history) == (
+        "I like cider.",
+        "2026-01-01T00:00:00+00:00",
+        (),
+    )
+
+
 def test_names_go_out_of_the_whole_history_of_a_memory(talked, alice):
     own = MemoryRecord(id=str(uuid.uuid4()), content="The mill grinds rye.", record="fact")
     memory_store.shared().upsert(talked.memory.id, [own], embedder.shared().encode([own.content]))
@@ -308,8 +322,7 @@ def test_an_erasure_that_was_killed_ends_the_same_when_it_is_run_again(talked, a
     """At each step in turn: what was not reached is done by the next one, nothing is forgotten."""
     steps = (
         (erase, "_clear_references"),
-        (erase, "_remove_links"),
-        (erase, "_erase_from_profiles"),
+        *((type(part), "take_out") for part in talked.memory.parts),
         (erase, "_erase_from_journal"),
         (reindex, "rekey"),
     )

@@ -83,6 +83,19 @@ def test_a_forgotten_preference_gives_way_to_the_one_before(mara, alice, tavern)
     assert mara.memory.preferences.of(identity) == held
 
 
+def test_a_preference_goes_with_the_line_that_states_it_whatever_memory_tells_it(day, alice):
+    entry, identity = entry_of(day, "ferry"), day.get_memory_identity(alice)
+    stated = day.memory.preferences.set(
+        identity, "boats", "I like boats.", day.memory.clock(), entry.id, memory_id="a fact"
+    )
+    going = wait(forget.select(day, str(entry.id)))
+    assert [each.text for each in going.profiles if each.kind == "preference"] == ["I like boats."]
+    wait(forget.forget(day, alice, str(entry.id)))
+    assert day.memory.preferences.get(identity, "boats") is None
+    wait(edit.undo(day, alice))
+    assert day.memory.preferences.get(identity, "boats") == stated
+
+
 def test_forgetting_twice_says_that_it_is_forgotten(day, alice):
     entry = entry_of(day, "ferry")
     wait(forget.forget(day, alice, str(entry.id)))

@@ -16,6 +16,7 @@ from contrib_ai_memory.sleep import chat_compaction
 from contrib_ai_memory.sleep.chat_compaction import compact_conversation_history
 from contrib_ai_memory.store import attributes, chat_log
 from contrib_ai_memory.store.chat_log import ChatLog
+from contrib_ai_memory.store.removal import DataSubject, Removal
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -212,9 +213,10 @@ def test_a_history_that_a_builder_broke_is_read_as_far_as_it_makes_sense(mara, a
 def test_one_person_is_erased_from_it_and_the_others_stay(mara):
     kept = mara.memory.chat_log
     kept.add([*told(1, who="#1"), *told(2, who="#2", calls=1), *told(3, who="#1", private=True)])
-    assert kept.forget("#1") == 4
+    erased = Removal(subject=DataSubject("#1"), shown=True)
+    assert kept.take_out(erased) == 4
     assert [message["entry"] for message in stored(mara)] == [5] * 4
-    assert kept.forget("#1") == 0
+    assert kept.take_out(erased) == 0
 
 
 # --- secrets --------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from contrib_ai_memory.ingest import index, preference_slots
 from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.payload import entry_memory_id
 from contrib_ai_memory.store.preferences import CATEGORY, Preferences
+from contrib_ai_memory.store.removal import DataSubject, Removal
 
 FIRST, SECOND = "2026-03-01T12:00:00.000+00:00", "2026-03-02T12:00:00.000+00:00"
 THIRD = "2026-03-03T12:00:00.000+00:00"
@@ -156,7 +157,8 @@ def test_a_forgotten_person_leaves_no_preference(mara, preferences):
     preferences.set("alice", "tea", "I love tea.", FIRST)
     preferences.set("alice", "tea", "I hate tea.", FIRST, private=True, witnesses=["alice"])
     preferences.set("bram", "tea", "I hate tea.", FIRST)
-    assert preferences.forget("alice") == 2
+    removal = Removal(subject=DataSubject("alice"), shown=True)
+    assert offload.wait(preferences.take_out(removal)) == 2
     assert [p.identity for p in preferences] == ["bram"]
 
 

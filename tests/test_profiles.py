@@ -21,6 +21,7 @@ from contrib_ai_memory.store.profiles import (
     Relationship,
     state_of,
 )
+from contrib_ai_memory.store.removal import Removal
 
 quick = settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -656,7 +657,7 @@ def test_an_entry_erased_while_a_provider_thinks_leaves_no_attribute(days, monke
         if name == "Alice" and not gone:
             gone.append(drafts[0].evidence[0])
             days.memory.journal.remove(gone)
-            offload.wait(days.memory.profiles.forget_entries(gone))
+            offload.wait(days.memory.profiles.take_out(Removal({*gone})))
         return drafts
 
     monkeypatch.setattr(type(router.OFFLINE), "describe", erasing)
@@ -670,7 +671,7 @@ def test_an_entry_erased_while_a_provider_thinks_leaves_no_attribute(days, monke
 def test_entries_that_are_forgotten_leave_no_observation_and_no_attribute(days):
     run_pass(days)
     gone = {e.id for e in days.memory.journal.read() if "boats" in e.content}
-    assert offload.wait(days.memory.profiles.forget_entries(gone)) > 0
+    assert offload.wait(days.memory.profiles.take_out(Removal(gone))) > 0
     for profile in on_disk(days).values():
         assert not any(noted.journal_id in gone for noted in profile.observations)
         assert all(gone.isdisjoint(known.evidence) for known in profile.attributes)

@@ -29,15 +29,11 @@ from ..embedding import embedder
 from ..ingest import novelty
 from ..records import Entry
 from ..store import attributes, game_database, memory_store, owner, pause
-from ..store.chat_log import ChatLog
 from ..store.conversations import ATTRIBUTE as CONVERSATIONS
-from ..store.conversations import Conversations
 from ..store.journal import beyond_end
 from ..store.links import Link
 from ..store.payload import entry_memory_id
 from ..store.people import ATTRIBUTE as PEOPLE
-from ..store.people import People
-from ..store.profiles import Profiles
 from . import access, erase, game_npcs, reindex
 from .archive_format import (
     ROWS_OF,
@@ -391,9 +387,7 @@ def _read_lines(
             if line["kind"] in counts:
                 counts[line["kind"]] += 1
         progress("lines", reader.lines, checked.reader.lines)
-    memory.people, memory.chat_log = People(npc), ChatLog(npc)
-    memory.profiles = Profiles(npc)
-    memory.conversations = Conversations(npc, memory.stale_after)
+    memory.read_anew()
     memory.journal.flush()
     yield batch_job(novelty.carry_over, memory.id)
     yield reindex.rekey(npc, progress=progress)

@@ -43,6 +43,7 @@ from ..store.links import Link, link_id
 from ..store.payload import entry_memory_id
 from ..store.preferences import PastPreference, Preference, from_plain
 from ..store.profiles import Profile, ProfileAttribute, ProfileObservation
+from ..store.removal import Removal
 from ..text.sanitising import oneline, sanitise
 from . import audit, forget, ids, inspect, undo_log
 from .jobs import change_job
@@ -253,17 +254,8 @@ def _outranked(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any,
     ]
     numbers = lines & {*ids.entry_ids([old, *found])}
     known = {each.id for each in found}
-    profiles = []
-    for identity in sorted({each.identity for each in selection.profiles}):
-        if profile := memory.profiles.get(identity):
-            noted = [asdict(n) for n in profile.observations if n.journal_id in numbers]
-            told = [
-                asdict(a)
-                for a in profile.attributes
-                if not numbers.isdisjoint(a.evidence) and tells(a.value)
-            ]
-            if noted or told:
-                profiles.append([identity, profile.name, noted, told])
+    removal = Removal(numbers)
+    profiles = yield forget.notes_before(memory, removal, tells)
     return _Outranked(
         tuple(found),
         tuple(profiles),
@@ -273,7 +265,7 @@ def _outranked(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any,
             if each.memory_id == old.id
             or ((each.memory_id in known or each.journal_id in numbers) and tells(each.text))
         ),
-        tuple(each for each in memory.agenda.resting_on(numbers) if tells(each.text)),
+        tuple(each for each in memory.agenda.resting_on(removal) if tells(each.text)),
     )
 
 
@@ -302,9 +294,9 @@ def _words(text: str) -> set[str]:
 def _outrank(npc: Any, new: MemoryRecord, outranked: _Outranked) -> defer.Deferred:
     """Supersede and correct what an edit outranks."""
     memory = npc.memory
-    memory.conversations.forget_entries(outranked.entries)
-    told = [link_id(each) for each in (new, *outranked.memories)]
-    memory.chat_log.forget_entries(outranked.entries, told=told)
+    _take_out_of_talk(memory, outranked.entries)
+    told = set(map(link_id, (new, *outranked.memories)))
+    memory.chat_log.take_out(Removal(memories=told))
     for identity, _name, noted, known in outranked.profiles:
         profile = memory.profiles.get(identity)
         if profile:
@@ -323,6 +315,12 @@ def _outrank(npc: Any, new: MemoryRecord, outranked: _Outranked) -> defer.Deferr
             memory.agenda.put(replace(item, text=text, told=text, due=due_on, **heard))
     memory.flush()
     return change_job(_supersede, [each.id for each in outranked.memories], new.id)
+
+
+def _take_out_of_talk(memory: Any, entries: set[int]) -> None:
+    """Remove lines from conversations in progress and the chat log."""
+    for part in (memory.conversations, memory.chat_log):
+        part.take_out(Removal(entries, drawn=False))
 
 
 def _heard_by(corrected: Witnessed, new: MemoryRecord) -> dict[str, Any]:
@@ -568,9 +566,8 @@ def _write(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any, Any
             new = replace(new, memory_weight=again.memory_weight)
         around = forget.lines_around(memory, entry.id)
         if new.content != old.content:
-            memory.conversations.forget_entries([entry.id])
-            memory.chat_log.forget_entries([entry.id])
-            agenda_items.reread(memory, entry)
+            _take_out_of_talk(memory, {entry.id})
+            yield agenda_items.reread(memory, entry)
         memory.flush()
     if entry is None or entry.recallable:
         changed = _changed_fields(old, new)
@@ -654,7 +651,7 @@ def _state_before(
         agenda=[
             asdict(each)
             for each in (
-                memory.agenda.resting_on({entry.id})
+                memory.agenda.resting_on(Removal({entry.id}))
                 if entry and "content" in changed
                 else outranked.agenda
             )
@@ -682,7 +679,7 @@ def _restore(npc: Any, before: Before) -> Generator[Any, Any, None]:
     for identity, name, noted, known in before.profiles:
         _restore_profile(memory, identity, name, noted, known)
     if "content" in before.fields:
-        memory.agenda.forget_entries({plain["id"] for plain in before.entries})
+        yield memory.agenda.take_out(Removal({plain["id"] for plain in before.entries}))
     for plain in before.agenda:
         memory.agenda.put(AgendaItem.from_dict(plain))
     ended: list[Superseded] = []

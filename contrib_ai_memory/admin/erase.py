@@ -1,22 +1,14 @@
 """Erase a person from the memories of NPCs, or wipe a whole memory: everywhere, on disk too.
 
-**What belongs to a person** (`DataSubject`). An entry, if they said or did it, if it is about them,
-if only they and the NPC heard it, if it names them, or if the NPC answers them in it. A memory, if
-it is about them, was told in confidence in their presence, names them, or rests on any entry of
-theirs, even if it rests on others too. An utterance of the NPC that was told from anything of
-theirs (`records.Provenance`), whoever it was said to, with all that was drawn from it and what
+**What goes with a person.** What belongs to them (`store.removal`), and what rests on any of it,
+even if it rests on others too. An utterance of the NPC that answers them, or was told from anything
+of theirs (`records.Provenance`), whoever it was said to, with all that was drawn from it and what
 another NPC heard of it and passed on. A language model may have used anything it was shown, so all
 of that counts. What another player typed in answer is that player's own and stays: a paraphrase
 cannot be told from anything else.
 
 A person is the body: whoever was met masked (`get_memory_guise`) is erased under each guise, and
 whoever erases a guise erases the person behind it.
-
-Names are matched as whole words, in any case: erasing Rose takes sentences about roses along, but
-not Rose Miller if the NPC knows her. A name shared with another person or with the NPC itself
-identifies nobody, as little as "she" does. Then identities alone decide: who said it, who heard it
-in confidence, whom it is about, what it rests on, and whom the NPC knew by that name when it heard
-it. What somebody else said about one of the two stays until the last of that name is erased.
 
 **How it is removed.** The plan of an erasure is saved at the NPC before anything is removed. Then
 everything in it is removed, from the store first and the journal last, and after that whatever
@@ -30,12 +22,9 @@ A wipe removes all that was heard before it began, and is marked at the NPC unti
 from __future__ import annotations
 
 import hashlib
-import json
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 from django.db import transaction
@@ -45,22 +34,13 @@ from .. import hearing_queue, offload
 from ..embedding import embedder
 from ..ingest import novelty
 from ..privacy import unmasked
-from ..records import INSIGHT, AgendaItem, Entry, MemoryRecord, Message
-from ..store import (
-    agenda,
-    attributes,
-    game_database,
-    links,
-    memory_store,
-    pause,
-    preferences,
-    profiles,
-)
-from ..store.journal import HEARD, NO_JOURNAL_ID, Journal, ranges_include
+from ..records import Entry, MemoryRecord
+from ..store import attributes, game_database, memory_store, pause
+from ..store.journal import HEARD, NO_JOURNAL_ID, Journal
 from ..store.payload import entry_memory_id
-from ..store.preferences import Preference
+from ..store.removal import NO_SUBJECT, DataSubject, Removal
 from ..text import plural
-from . import game_npcs, ids, reindex, requests, undo_log
+from . import closure, game_npcs, ids, reindex, requests, undo_log
 from .jobs import (
     NpcDeleted,
     batch_job,
@@ -68,7 +48,6 @@ from .jobs import (
     exclusively,
     journal_pages,
     link_pages,
-    pages_heard_from,
     store_pages,
     unless_deleted,
 )
@@ -77,12 +56,8 @@ WIPE_MARK = "wiping"  # Attribute of a half-wiped NPC: the last entry that goes
 IMPORT_MARK = "importing"  # Attribute of a half-imported NPC; a wipe removes it last
 PLAN = "erasing_"  # + digest of the identity: the Attribute that holds a plan until it is done
 FOLLOWING = "following_"  # before that: what follows from the plan at another NPC
-SHORTEST_NAME = 2  # letters: a shorter name is in too many texts
 MEMORIES_AT_ONCE = 64
-LINKED_AT_ONCE = 4  # memories whose links are removed in one go: each touches several rows
 ROWS_AT_ONCE = 4
-# the sets of a saved plan, by their keys
-_SAVED = {"entries": "entries", "memories": "memories", "said": "spoken", "heard": "utterances"}
 
 COUNTED = {
     "entries": ("journal entry", "journal entries"),
@@ -320,7 +295,7 @@ def _erase_at_npc(
     undo_log.clear(npc)  # first: it holds text, which a later undo would bring back
     npc.memory.flush()
     plan = yield plan_person(npc.memory, identity, names)
-    _save(npc, plan)
+    plan.save(npc)
     try:
         erased = yield unless_deleted(_erase_planned, npc, plan)
     except NpcDeleted:
@@ -331,24 +306,17 @@ def _erase_at_npc(
 @defer.inlineCallbacks
 def _erase_heard(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, int]:
     """Erase at other NPCs what they heard this one say from the planned entries, and what they
-    passed on from that. Returns how many entries that were.
-
-    Only one NPC is held still at a time: two erasures would wait for each other.
-    """
-    plan.utterances |= _utterances(npc, plan)
-    new = set(plan.utterances)
+    passed on from that. Returns how many entries that were."""
     elsewhere = 0
-    while new:
-        _save(npc, plan)
-        heard, new = frozenset(new), set()
-        for listener in game_npcs.npcs_that_heard(heard):
-            try:
-                entries, passed_on = yield exclusively(listener, _erase_heard_by, npc, plan)
-            except NpcDeleted:
-                continue
-            elsewhere += entries
-            new |= passed_on
-            yield offload.breathe()
+
+    @defer.inlineCallbacks
+    def visit(listener: Any, _utterances: Collection[str]) -> Generator[Any, Any, set[str]]:
+        nonlocal elsewhere
+        entries, passed_on = yield exclusively(listener, _erase_heard_by, npc, plan)
+        elsewhere += entries
+        return passed_on
+
+    yield closure.spread(plan.utterances, visit)
     return elsewhere
 
 
@@ -365,20 +333,15 @@ def _erase_heard_by(
     if undo_log.holds(listener, plan.utterances):  # also where nothing else is left of them
         undo_log.clear(listener)
     own = yield plan_heard(listener.memory, FOLLOWING + plan.key, frozenset(plan.utterances))
-    if not own.entries and not own.memories:
+    if not own.removal.linked:
         return 0, set()
-    _save(listener, own)
+    own.save(listener)
     undo_log.clear(listener)
-    passed_on = _utterances(listener, own) - plan.utterances
-    plan.utterances |= passed_on
-    _save(npc, plan)
+    plan.utterances |= own.utterances
+    plan.save(npc)
     erased = yield _erase_planned(listener, own)
     attributes.remove_json(listener, own.key)
-    return erased.entries, passed_on
-
-
-def _utterances(npc: Any, plan: ErasurePlan) -> set[str]:
-    return {f"{npc.memory.id}:{number}" for number in plan.spoken}
+    return erased.entries, own.utterances
 
 
 # --- a preview ------------------------------------------------------------------------------------
@@ -406,11 +369,11 @@ def _preview(npc: Any, identity: str) -> Generator[Any, Any, Erased]:
     memory = npc.memory
     plan = yield plan_person(memory, identity, ())
     kinds: Counter[str] = Counter()
-    memories = sorted(plan.memories)
+    memories = sorted(plan.removal.memories)
     for first in range(0, len(memories), MEMORIES_AT_ONCE):
         records = yield batch_job(_records_of, memories[first : first + MEMORIES_AT_ONCE])
         kinds.update(records)
-    linked, pairs = {*map(str, plan.entries), *plan.memories}, set()
+    linked, pairs = plan.removal.linked, set()
     for page in link_pages(memory.links):
         for each, notes in page:
             pairs |= {frozenset((each, to)) for to in notes if each in linked or to in linked}
@@ -418,7 +381,7 @@ def _preview(npc: Any, identity: str) -> Generator[Any, Any, Erased]:
     elsewhere = yield _count_heard(npc, plan)
     known = memory.people.get(identity) or memory.profiles.get(identity)
     return Erased(
-        entries=sum(1 for number in plan.entries if memory.journal.get(number)),
+        entries=sum(1 for number in plan.removal.entries if memory.journal.get(number)),
         memories=sum(kinds.values()),
         kinds=dict(kinds),
         links=len(pairs),
@@ -434,17 +397,15 @@ def _records_of(ids: list[str]) -> list[str]:
 @defer.inlineCallbacks
 def _count_heard(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, int]:
     """Count what `_erase_heard` would remove."""
-    utterances = plan.utterances | _utterances(npc, plan)
-    new, found = set(utterances), set()
-    while new:
-        heard, new = frozenset(new), set()
-        for listener in game_npcs.npcs_that_heard(heard):
-            key = FOLLOWING + plan.key
-            own = yield plan_heard(listener.memory, key, frozenset(utterances))
-            found |= {(listener.id, number) for number in own.entries}
-            new |= _utterances(listener, own) - utterances
-            yield offload.breathe()
-        utterances |= new
+    found: set[tuple[int, int]] = set()
+
+    @defer.inlineCallbacks
+    def visit(listener: Any, utterances: Collection[str]) -> Generator[Any, Any, set[str]]:
+        own = yield plan_heard(listener.memory, FOLLOWING + plan.key, utterances)
+        found.update((listener.id, number) for number in own.removal.entries)
+        return own.utterances
+
+    yield closure.spread(plan.utterances, visit)
     return len(found)
 
 
@@ -457,25 +418,15 @@ def _erase_planned(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, Erased]:
 
     Each step is bounded, gives turns to the reactor, and changes nothing when it is repeated.
     """
-    memory, subject, entries = npc.memory, plan.subject, plan.entries
+    memory, removal, subject = npc.memory, plan.removal, plan.removal.subject
     # from now on nothing is drawn from it, nor is it indexed anew
-    with memory.evidence.withdraw([*map(str, entries), *plan.memories]):
-        kinds, vectors = yield _delete_memories(plan.memories)
-        yield _clear_references(memory.id, plan)
-        gone_links = yield _remove_links(memory, {*map(str, entries), *plan.memories})
-        observations = yield _erase_from_profiles(memory, plan)
-        preferred = yield _erase_preferences(memory, plan)
-        planned = yield _erase_agenda(memory, plan)
-        messages = memory.chat_log.forget(
-            subject.identity,
-            lambda message: subject.owns_exchange(message, entries, plan.memories),
-        )
-        messages += memory.conversations.forget(
-            subject.identity, lambda message: subject.owns_message(message, entries)
-        )
+    with memory.evidence.withdraw(removal.linked):
+        kinds, vectors = yield _delete_memories(removal.memories)
+        yield _clear_references(memory.id, removal)
+        counts = yield memory.take_out(removal)
         _erase_from_nights(npc, subject)
-        removed, changed = yield _erase_from_journal(memory, plan)
-        yield reindex.rekey(npc, near=entries)
+        removed, changed = yield _erase_from_journal(memory, removal)
+        yield reindex.rekey(npc, near=removal.entries)
         met = had_profile = False
         if subject.identity:
             yield batch_job(novelty.forget, memory.id, subject.identity)
@@ -484,15 +435,11 @@ def _erase_planned(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, Erased]:
         requests.drop_granted()
         memory.journal.drop_damaged()
         return Erased(
+            **counts,
             entries=removed,
             memories=sum(kinds.values()),
             kinds=dict(kinds),
-            links=gone_links,
             people=int(met or had_profile),
-            observations=observations,
-            preferences=preferred,
-            agenda=planned,
-            messages=messages,
             vectors=vectors,
             changed=changed,
         )
@@ -511,11 +458,11 @@ def _delete_memories(ids: Iterable[str]) -> Generator[Any, Any, tuple[Counter[st
     return kinds, vectors
 
 
-def _delete_some(ids: list[str]) -> tuple[list[str], int]:
+def _delete_some(ids: list[str], more_texts: Sequence[str] = ()) -> tuple[list[str], int]:
+    """Delete memories and the cached vectors of their texts, and of others (worker thread)."""
     store = memory_store.shared()
     records = store.get(ids)
-    texts = {text for r in records for text in (r.content, r.key, r.embedded, r.quote, r.shown)}
-    vectors = _delete_vectors(text for text in texts if text)
+    vectors = _delete_vectors({*more_texts, *(text for each in records for text in each.texts)})
     store.delete(ids)
     return [record.record for record in records], vectors
 
@@ -527,138 +474,36 @@ def _delete_vectors(texts: Iterable[str]) -> int:
 
 
 @defer.inlineCallbacks
-def _clear_references(agent_id: str, plan: ErasurePlan) -> Generator[Any, Any, None]:
+def _clear_references(agent_id: str, removal: Removal) -> Generator[Any, Any, None]:
     """Remove the person from the witnesses of remaining memories, clear `superseded_by` references
     to deleted ones, and count the words anew."""
     yield batch_job(memory_store.forget_words, agent_id)
-    yield store_pages(_clear_page, agent_id, plan.subject, frozenset(plan.memories))
+    yield store_pages(_clear_page, agent_id, removal)
 
 
-def _clear_page(
-    agent_id: str, subject: DataSubject, deleted: Collection[str], offset: Any
-) -> tuple[None, Any]:
+def _clear_page(agent_id: str, removal: Removal, offset: Any) -> tuple[None, Any]:
     store = memory_store.shared()
     records, offset = store.page(agent_id, offset)
     for record in records:
-        if changes := _changes_without(record, subject.identity):
+        if changes := _changes_without(record, removal):
             store.change(record.id, **changes)
-        if record.superseded_by in deleted:
+        if record.superseded_by in removal.memories:
             store.change(record.id, superseded_by=None, invalid_at=None)
         versions = store.history.of(record.id, newest=None)
-        kept = [each for each in versions if not subject.named_in(*each[:2])]
+        kept = [each for each in versions if not removal.subject.named_in(*each[:2])]
         if len(kept) < len(versions):
             store.history.replace(record.id, kept)
     store.count_words(agent_id, records)
     return None, offset
 
 
-def _changes_without(remembered: Entry | MemoryRecord, identity: str) -> dict[str, list[str]]:
+def _changes_without(remembered: Entry | MemoryRecord, removal: Removal) -> dict[str, list[str]]:
     """Return the changes that take a person out of the witnesses and entities of a record."""
     return {
-        name: [each for each in getattr(remembered, name) if each != identity]
+        name: [*removal.others(getattr(remembered, name))]
         for name in ("witnesses", "entities")
-        if identity in getattr(remembered, name)
+        if removal.subject.identity in getattr(remembered, name)
     }
-
-
-@defer.inlineCallbacks
-def _remove_links(memory: Any, linked: Collection[str]) -> Generator[Any, Any, int]:
-    """Remove the links of these link ids. Returns how many there were."""
-    count = 0
-    for page in link_pages(memory.links):
-        gone = [each for each, _notes in page if each in linked]
-        for some in range(0, len(gone), LINKED_AT_ONCE):
-            count += memory.links.remove(gone[some : some + LINKED_AT_ONCE])
-            yield offload.breathe()
-        yield offload.breathe()
-    return count
-
-
-@defer.inlineCallbacks
-def _erase_from_profiles(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, int]:
-    """Remove what profiles took from the planned entries, and the person from the profiles of
-    others. Returns how many observations and attributes went."""
-    subject = plan.subject
-    count = yield memory.profiles.forget_entries(plan.entries)
-    for other in memory.profiles.identities():
-        profile = memory.profiles.get(other)
-        if profile is not None and other != subject.identity and memory.owner.pk:
-            kept = replace(
-                profile,
-                observations=_notes_kept(profile.observations, subject),
-                attributes=_notes_kept(
-                    (a for a in profile.attributes if not ranges_include(a.context, plan.entries)),
-                    subject,
-                ),
-            )
-            if kept != profile:
-                memory.profiles.put(kept)
-        yield offload.breathe()
-    return count
-
-
-def _notes_kept(notes: Iterable[Any], subject: DataSubject) -> tuple[Any, ...]:
-    """Return the observations or attributes that do not name the person, without them as a
-    witness."""
-    return tuple(
-        replace(note, witnesses=tuple(w for w in note.witnesses if w != subject.identity))
-        for note in notes
-        if not subject.named_in(getattr(note, "text", None), getattr(note, "value", None))
-    )
-
-
-@defer.inlineCallbacks
-def _erase_preferences(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, int]:
-    """Remove their preferences, and those of others that rest on the plan or name them."""
-    subject = plan.subject
-    count = memory.preferences.forget(subject.identity) if subject.identity else 0
-    for preference in list(memory.preferences):
-        if any(
-            each.memory_id in plan.memories
-            or each.journal_id in plan.entries
-            or subject.named_in(each.text)
-            for each in (preference, *preference.history)
-        ):
-            memory.preferences.remove(preference)
-            count += 1
-        elif subject.identity in preference.witnesses:
-            _remove_witness(memory, preference, subject.identity)
-        yield offload.breathe()
-    return count
-
-
-def _remove_witness(memory: Any, preference: Preference, identity: str) -> None:
-    """Remove a witness of a preference; one told in private is then kept under another key."""
-    witnesses = tuple(each for each in preference.witnesses if each != identity)
-    kept = replace(preference, witnesses=witnesses)
-    there = memory.preferences.get(kept.identity, kept.slot, kept.audience)
-    moves = kept.audience != preference.audience
-    if not moves or there is None or there.since <= kept.since:
-        memory.preferences.put(kept)
-    if moves:
-        memory.preferences.remove(preference)
-
-
-@defer.inlineCallbacks
-def _erase_agenda(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, int]:
-    """Remove agenda items that are theirs, owed to them, rest on the plan or name them."""
-    subject = plan.subject
-    count = 0
-
-    def named_in(item: AgendaItem) -> bool:
-        return subject.named_in(item.text) or subject.named_in(item.told)
-
-    for item in list(memory.agenda):
-        kept = agenda.without(item, plan.entries)
-        if kept is None or item.concerns(subject.identity) or named_in(item):
-            memory.agenda.remove(item.id)
-            count += 1
-        else:
-            others = tuple(each for each in kept.witnesses if each != subject.identity)
-            if (kept := replace(kept, witnesses=others)) != item:
-                memory.agenda.put(kept)
-        yield offload.breathe()
-    return count
 
 
 def _erase_from_nights(npc: Any, subject: DataSubject) -> None:
@@ -677,19 +522,18 @@ def _erase_from_nights(npc: Any, subject: DataSubject) -> None:
 
 
 @defer.inlineCallbacks
-def _erase_from_journal(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, tuple[int, int]]:
+def _erase_from_journal(memory: Any, removal: Removal) -> Generator[Any, Any, tuple[int, int]]:
     """Remove the planned entries, and the person from the witnesses of others.
 
     Returns how many were removed, and how many changed.
     """
     removed = changed = 0
-    identity = plan.subject.identity
     for page in journal_pages(memory.journal):
-        gone = [entry for entry in page if entry.id in plan.entries]
+        gone = [entry for entry in page if entry.id in removal.entries]
         changes = {
             entry.id: rest
             for entry in page
-            if entry.id not in plan.entries and (rest := _changes_without(entry, identity))
+            if entry.id not in removal.entries and (rest := _changes_without(entry, removal))
         }
         if gone:
             yield batch_job(_delete_vectors, [text for entry in gone for text in entry.texts])
@@ -745,9 +589,8 @@ def wipe_held(npc: Any, until: int | None = None) -> Generator[Any, Any, Erased]
         kinds, vectors = yield _wipe_store(memory.id)
         yield batch_job(novelty.forget, memory.id)
         entries = yield _wipe_texts(memory, until)
-        for category in (links.CATEGORY, preferences.CATEGORY, profiles.CATEGORY, agenda.CATEGORY):
-            yield _wipe_rows(npc, category)
-        for part in (memory.links, memory.preferences, memory.agenda, memory.profiles):
+        for part in memory.rows:
+            yield _wipe_rows(npc, part.category)
             part.clear()
         yield _wipe_rows(npc, attributes.CATEGORY, until)
         with transaction.atomic():  # cleared, the journal may count from 1 again
@@ -814,13 +657,8 @@ def _wipe_texts(memory: Any, until: int) -> Generator[Any, Any, int]:
     for page in journal_pages(memory.journal, last=until):
         count += len(page)
         texts = [text for entry in page for text in entry.texts]
-        yield batch_job(_delete_texts, texts, [entry_memory_id(memory.id, e.id) for e in page])
+        yield batch_job(_delete_some, [entry_memory_id(memory.id, e.id) for e in page], texts)
     return count
-
-
-def _delete_texts(texts: list[str], ids: list[str]) -> None:
-    _delete_vectors(texts)
-    memory_store.shared().delete(ids)
 
 
 @defer.inlineCallbacks
@@ -856,23 +694,30 @@ def _wipe_script(script: Any) -> None:
 
 @dataclass
 class ErasurePlan:
-    """The entries and memories to be removed from one NPC's memory.
+    """What is to be removed from one NPC's memory.
 
     Attributes:
         key: The Attribute that keeps the plan until all of it is done.
-        subject: Whose; `NO_SUBJECT` where only what follows from another NPC's plan goes.
-        entries: Journal ids.
-        memories: Ids of memories.
-        spoken: Those of the entries that the NPC said itself: other NPCs may have heard them.
+        removal: Without a subject where only what follows from another NPC's plan goes.
         utterances: `Entry.utterance` of all that other NPCs have to forget with it.
     """
 
     key: str
-    subject: DataSubject
-    entries: set[int] = field(default_factory=set)
-    memories: set[str] = field(default_factory=set)
-    spoken: set[int] = field(default_factory=set)
-    utterances: set[str] = field(default_factory=set)
+    removal: Removal
+    utterances: set[str]
+
+    def save(self, npc: Any) -> None:
+        """Save the plan at its NPC."""
+        removal, subject = self.removal, self.removal.subject
+        if npc.pk and (removal.linked or self.utterances):
+            plain = {
+                "identity": subject.identity,
+                "names": subject.names,
+                "entries": sorted(removal.entries),
+                "memories": sorted(removal.memories),
+                "heard": sorted(self.utterances),
+            }
+            attributes.write_json(npc, self.key, plain)
 
 
 @defer.inlineCallbacks
@@ -890,9 +735,8 @@ def plan_person(
     saved = attributes.read_json(memory.owner, key) or {}
     all_names = tuple(sorted({*names, *saved.get("names", ())}))
     others = yield _others(memory, identity)
-    plan = _load(key, DataSubject(identity, all_names, others), saved)
-    yield _expand(memory, plan)
-    return plan
+    subject = DataSubject(identity, all_names, others)
+    return (yield _plan(memory, key, subject, saved, ()))
 
 
 @defer.inlineCallbacks
@@ -905,21 +749,9 @@ def plan_heard(
         key: `FOLLOWING` and the key of the other NPC's plan.
         utterances: `Entry.utterance` of those words.
     """
-    plan = _load(key, NO_SUBJECT, attributes.read_json(memory.owner, key) or {})
-    for page in pages_heard_from(memory.journal, utterances):
-        plan.entries.update(entry.id for entry in page if entry.utterance in utterances)
-        yield offload.breathe()
-    if plan.entries or plan.memories:
-        yield _expand(memory, plan)
-    return plan
-
-
-def _save(npc: Any, plan: ErasurePlan) -> None:
-    """Save a plan at its NPC."""
-    if npc.pk and (plan.entries or plan.memories or plan.utterances):
-        plain: dict[str, Any] = {"identity": plan.subject.identity, "names": plan.subject.names}
-        plain |= {key: sorted(getattr(plan, name)) for key, name in _SAVED.items()}
-        attributes.write_json(npc, plan.key, plain)
+    saved = attributes.read_json(memory.owner, key) or {}
+    heard = yield closure.heard(memory, utterances)
+    return (yield _plan(memory, key, NO_SUBJECT, saved, heard))
 
 
 def unfinished(npc: Any) -> list[dict[str, Any]]:
@@ -927,10 +759,20 @@ def unfinished(npc: Any) -> list[dict[str, Any]]:
     return attributes.read_all_json(npc, attributes.CATEGORY, PLAN)
 
 
-def _load(key: str, subject: DataSubject, saved: dict[str, Any]) -> ErasurePlan:
-    return ErasurePlan(
-        key, subject, **{name: set(saved.get(plain, ())) for plain, name in _SAVED.items()}
+@defer.inlineCallbacks
+def _plan(
+    memory: Any, key: str, subject: DataSubject, saved: dict[str, Any], entries: Collection[int]
+) -> Generator[Any, Any, ErasurePlan]:
+    """Go on with a saved plan, or begin one, with these entries and all that goes with them."""
+    found, memories = {*saved.get("entries", ()), *entries}, set(saved.get("memories", ()))
+    plan = ErasurePlan(
+        key, Removal(found, memories, subject, shown=True), {*saved.get("heard", ())}
     )
+    spoken = {*saved.get("said", ())}  # by an earlier version
+    if subject.identity or plan.removal.linked:
+        spoken |= yield closure.close(memory, plan.removal)
+    plan.utterances |= closure.utterances_of(memory, spoken)
+    return plan
 
 
 @defer.inlineCallbacks
@@ -945,206 +787,3 @@ def _others(memory: Any, identity: str) -> Generator[Any, Any, tuple[tuple[str, 
             yield offload.breathe()
     known = [(other, name) for other, name in names.items() if name and other != identity]
     return (*known, *((own, name) for name in (owner.key, *owner.aliases.all())))
-
-
-@defer.inlineCallbacks
-def _expand(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, None]:
-    """Add what belongs to the subject, and what rests on that, until nothing is added."""
-    first = True
-    while True:
-        entries = len(plan.entries)
-        yield _add_entries(memory, plan)
-        if not first and entries == len(plan.entries):
-            break
-        first = False
-        plan.memories.update(entry_memory_id(memory.id, number) for number in plan.entries)
-        memories = len(plan.memories)
-        args = memory.id, plan.subject, frozenset(plan.entries)
-        yield store_pages(_owned_memories, *args, on_page=plan.memories.update)
-        if memories == len(plan.memories):
-            break  # no entry can be told from what was not there before
-
-
-@defer.inlineCallbacks
-def _add_entries(memory: Any, plan: ErasurePlan) -> Generator[Any, Any, None]:
-    """Add entries in one pass: each can rest only on what comes before it.
-
-    An utterance of the NPC that keeps no evidence answers whoever spoke last in its conversation.
-    """
-    spoke_last: dict[str | None, bool] = {}  # by conversation: whether the subject did
-    for page in journal_pages(memory.journal):
-        for entry in page:
-            own = entry.origin == "self"
-            owned = (
-                entry.id in plan.entries
-                or plan.subject.owns_entry(entry)
-                or rests_on(entry.evidence, entry.context, plan.entries, plan.memories)
-                or (own and not entry.evidence and spoke_last.get(entry.session_id, False))
-            )
-            if owned:
-                plan.entries.add(entry.id)
-            if owned and own:
-                plan.spoken.add(entry.id)
-            if not own and entry.kind != INSIGHT:
-                spoke_last[entry.session_id] = owned
-        yield offload.breathe()
-
-
-def _owned_memories(
-    agent_id: str, subject: DataSubject, entries: Collection[int], offset: Any
-) -> tuple[list[str], Any]:
-    records, offset = memory_store.shared().page(agent_id, offset)
-    return [record.id for record in records if subject.owns_memory(record, entries)], offset
-
-
-# --- the rule -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class DataSubject:
-    """The person whom an erasure concerns.
-
-    Attributes:
-        identity: The memory identity; "" is nobody, to whom nothing belongs by itself.
-        names: By which the NPC knows them.
-        others: (identity, name) of everybody else whom the NPC knows, and of itself.
-    """
-
-    identity: str
-    names: tuple[str, ...] = ()
-    others: tuple[tuple[str, str], ...] = ()
-
-    def owns_entry(self, entry: Entry) -> bool:
-        """Return whether an entry is theirs, apart from what it answers or rests on."""
-        if not self.identity:
-            return False
-        return (
-            self.identity in (entry.source_entity, *entry.sources)
-            or self._heard_in_confidence(entry.private, entry.witnesses)
-            or (entry.session_id or "").startswith(f"ear:{self.identity}@")
-            or self._is_among(entry.entities, entry.content, entry.line)
-            or self.named_in(entry.content, entry.line)
-        )
-
-    def owns_memory(self, record: MemoryRecord, entries: Collection[int]) -> bool:
-        """Return whether a memory is theirs, or rests on one of these journal entries."""
-        if any(number in entries for number in record.journal_ids):
-            return True
-        if ranges_include(record.context, entries):
-            return True
-        if not self.identity:
-            return False
-        texts = record.content, record.key, record.quote, record.shown, record.the_lesson
-        return (
-            self.identity == record.about
-            or self._heard_in_confidence(record.private, record.witnesses)
-            or self.named_in(*texts, record.speaker)
-            or (self._is_among(record.entities, *texts) and not self._is_namesakes(record))
-        )
-
-    def owns_message(self, message: Message, entries: Collection[int]) -> bool:
-        """Return whether a message of a running conversation is theirs."""
-        return (
-            message.entry_id in entries
-            or self._heard_in_confidence(message.private, message.witnesses)
-            or self.named_in(message.name, message.content)
-        )
-
-    def owns_exchange(
-        self, message: dict[str, Any], entries: Collection[int], memories: Collection[str] = ()
-    ) -> bool:
-        """Return whether a message of the chat log is theirs, tool calls and results included."""
-        return (
-            message["entry"] in entries
-            or any(own in entries for own in message["own"])
-            or rests_on(message["told"], message["talk"], entries, memories)
-            or self.named_in(message.get("content"), json.dumps(message.get("tool_calls", "")))
-        )
-
-    def named_in(self, *texts: str | None) -> bool:
-        """Return whether one of the texts holds a name that is theirs alone, or their identity."""
-        return any(
-            found["own"]
-            for text in texts
-            if text and self._own_names
-            for found in self._own_names.finditer(text)
-        )
-
-    def _heard_in_confidence(self, private: bool, witnesses: Collection[str]) -> bool:
-        return private and bool(self.identity) and self.identity in witnesses
-
-    def _is_among(self, entities: Collection[str], *texts: str | None) -> bool:
-        """Return whether `entities` holds them, and not only by a name that others bear too."""
-        if not self.identity or self.identity not in entities:
-            return False
-        if self.named_in(*texts):
-            return True
-        found = [
-            each
-            for text in texts
-            if text and self._any_name
-            for each in self._any_name.finditer(text)
-        ]
-        if not found:
-            return True
-        if not any(each["own"] for each in found):
-            return False  # part of somebody else's longer name
-        return not any(bearers.intersection(entities) for bearers in self._namesakes.values())
-
-    def _is_namesakes(self, record: MemoryRecord) -> bool:
-        """Return whether a memory is drawn from entries that concern somebody of the same name."""
-        bearers = set().union(*self._namesakes.values())
-        return bool(record.journal_ids) and not bearers.isdisjoint(record.entities)
-
-    @cached_property
-    def _namesakes(self) -> dict[str, set[str]]:
-        """The identities of others who bear a name of theirs, by the name in lower case."""
-        own = {name.casefold() for name in self.names}
-        found: dict[str, set[str]] = {}
-        for identity, name in self.others:
-            if name.casefold() in own and identity != self.identity:
-                found.setdefault(name.casefold(), set()).add(identity)
-        return found
-
-    @cached_property
-    def _own_names(self) -> re.Pattern[str] | None:
-        alone = [name for name in self.names if name.casefold() not in self._namesakes]
-        return _pattern(self.identity, alone, self._longer_names)
-
-    @cached_property
-    def _any_name(self) -> re.Pattern[str] | None:
-        return _pattern("", self.names, self._longer_names)
-
-    @cached_property
-    def _longer_names(self) -> list[str]:
-        """Names of others that contain one of theirs."""
-        within = _pattern("", self.names, ())
-        own = {name.casefold() for name in self.names}
-        names = {name for _, name in self.others if name.casefold() not in own}
-        return [name for name in names if within and within.search(name)]
-
-
-NO_SUBJECT = DataSubject("")
-
-
-def rests_on(
-    evidence: Iterable[str], context: str, entries: Collection[int], memories: Collection[str]
-) -> bool:
-    """Return whether link ids, or ranges of journal ids, include any of these."""
-    return any(
-        int(each) in entries if each.isdecimal() else each in memories for each in evidence
-    ) or ranges_include(context, entries)
-
-
-def _pattern(identity: str, names: Iterable[str], longer: Iterable[str]) -> re.Pattern[str] | None:
-    """Match `names` and the identity in the group "own"; longer names are matched outside it."""
-    known = sorted({name for name in names if len(name) >= SHORTEST_NAME}, key=len)[::-1]
-    own = "|".join(filter(None, [re.escape(identity), *map(_word, known)]))
-    if not own:
-        return None
-    passed = "".join(f"{_word(name)}|" for name in sorted(longer, key=len)[::-1])
-    return re.compile(f"{passed}(?P<own>{own})", re.IGNORECASE)
-
-
-def _word(name: str) -> str:
-    return rf"(?<!\w){re.escape(name)}(?!\w)"

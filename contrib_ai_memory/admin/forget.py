@@ -12,24 +12,23 @@ Reactor thread; the store's part is done on the worker thread.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, TypeVar
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from twisted.internet import defer
 
 from .. import offload
 from ..embedding import embedder
-from ..english.tokens import content_words
 from ..ingest import index
-from ..ingest.index import to_memory
-from ..records import INSIGHT, Entry, MemoryRecord
+from ..records import Entry, MemoryRecord
 from ..store import memory_store
 from ..store.links import link_id
-from ..store.preferences import PastPreference, Preference
+from ..store.profiles import goes
+from ..store.removal import Removal
 from ..text import plural
-from . import audit, game_npcs, ids, inspect, undo_log
-from .jobs import change_job, journal_pages, look_job, pages_heard_from
+from . import audit, closure, ids, inspect, undo_log
+from .jobs import change_job, look_job
 from .undo_log import Before, one_at_a_time
 
 _NAMES = {"entry": "journal entry", "taught": "taught memory"}  # of a record, where they differ
@@ -87,14 +86,9 @@ def forget_several(
         ids.UnknownMemory, ids.Ambiguous
     """
     forgotten = yield _forget(npc, who, memory_ids, cascade)
-    new = _utterances(npc, forgotten) if cascade else frozenset()
-    while new:
-        passed_on: set[str] = set()
-        for other in game_npcs.npcs_that_heard(new):
-            heard = yield _forget_heard(other, who, new)
-            passed_on |= _utterances(other, heard)
-            yield offload.breathe()
-        new = frozenset(passed_on)
+    if cascade:
+        heard = _utterances(npc, forgotten)
+        yield closure.spread(heard, lambda other, heard: _forget_heard(other, who, heard))
     return forgotten
 
 
@@ -112,12 +106,15 @@ def _forget(
 
 @one_at_a_time
 @defer.inlineCallbacks
-def _forget_heard(npc: Any, who: Any, utterances: frozenset[str]) -> Generator[Any, Any, Forgotten]:
-    selection = yield _select_heard(npc, utterances)
-    if not selection.memories:
-        return Forgotten((), "", True)
+def _forget_heard(npc: Any, who: Any, utterances: frozenset[str]) -> Generator[Any, Any, set[str]]:
+    """Forget what an NPC heard of another one's forgotten words, with all that came of it. Returns
+    what it may have passed on."""
+    heard = yield closure.heard(npc.memory, utterances)
+    if not heard:
+        return set()
+    selection = yield select_several(npc, [*map(str, sorted(heard))], cascade=True)
     forgotten = yield _record_and_remove(npc, who, selection, cascade=True)
-    return forgotten
+    return _utterances(npc, forgotten)
 
 
 @defer.inlineCallbacks
@@ -132,9 +129,9 @@ def _record_and_remove(
     return Forgotten(selection.memories, selection.summary(), undoable)
 
 
-def _utterances(npc: Any, forgotten: Forgotten) -> frozenset[str]:
+def _utterances(npc: Any, forgotten: Forgotten) -> set[str]:
     """`Entry.utterance` of all that the NPC may have said to others."""
-    return frozenset(f"{npc.memory.id}:{number}" for number in ids.entry_ids(forgotten.memories))
+    return closure.utterances_of(npc.memory, ids.entry_ids(forgotten.memories))
 
 
 # --- what goes ------------------------------------------------------------------------------------
@@ -156,23 +153,18 @@ def select_several(
         ids.UnknownMemory, ids.Ambiguous
     """
     roots = yield _find_all(npc, memory_ids)
-    if not cascade:
-        profiles = yield inspect.profiled(npc.memory, set(ids.entry_ids(roots)))
-        return Selection(
-            tuple(roots), tuple(each for each in profiles if each.kind in inspect.BY_THEMSELVES)
-        )
-    drawn = {link_id(root): root for root in roots}
-    found: list[inspect.Drawn] = []
-    for root in roots:
-        traced = yield inspect.trace(
-            npc, root.id if root.record not in ("entry", INSIGHT) else link_id(root)
-        )
-        drawn |= {link_id(step.memory): step.memory for step in traced.results}
-        found += traced.profiles
-    told = yield _told_from(npc, list(drawn.values()))
-    entries = set(ids.entry_ids(told))
-    profiles = yield inspect.profiled(npc.memory, entries) if entries else ()
-    return Selection((*drawn.values(), *told), tuple(dict.fromkeys((*found, *profiles))))
+    if cascade:
+        removal = _removal_of(roots, cascade)
+        first = min((number for root in roots for number in root.journal_ids), default=1)
+        yield closure.close(npc.memory, removal, first, look_job)
+        found = yield inspect.of_links(npc.memory, sorted(removal.linked, key=str.isdecimal))
+        drawn = sorted(found.values(), key=lambda memory: (memory.created_at, memory.id))
+        roots = list({memory.id: memory for memory in (*roots, *drawn)}.values())
+    profiles = yield inspect.profiled(npc.memory, set(ids.entry_ids(roots)))
+    return Selection(
+        tuple(roots),
+        tuple(each for each in profiles if cascade or each.kind in inspect.BY_THEMSELVES),
+    )
 
 
 @defer.inlineCallbacks
@@ -185,48 +177,6 @@ def _find_all(npc: Any, memory_ids: Sequence[str]) -> Generator[Any, Any, list[M
     return list(found.values())
 
 
-@defer.inlineCallbacks
-def _select_heard(npc: Any, utterances: frozenset[str]) -> Generator[Any, Any, Selection]:
-    """Find what an NPC heard of another one's forgotten words, with all that came of it."""
-    found: dict[str, MemoryRecord] = {}
-    for page in pages_heard_from(npc.memory.journal, utterances):
-        for entry in page:
-            if entry.utterance in utterances and str(entry.id) not in found:
-                selection = yield select(npc, str(entry.id), cascade=True)
-                found |= {link_id(memory): memory for memory in selection.memories}
-        yield offload.breathe()
-    return Selection(tuple(found.values()))
-
-
-@defer.inlineCallbacks
-def _told_from(
-    npc: Any, memories: Sequence[MemoryRecord]
-) -> Generator[Any, Any, list[MemoryRecord]]:
-    """Find what the NPC said from these memories, what was drawn from that, what it said from
-    that, and so on."""
-    memory = npc.memory
-    known = {link_id(record) for record in memories}
-    first = min((number for record in memories for number in record.journal_ids), default=1)
-    drawn = yield look_job(inspect.drawn_of, memory.id)
-    found: list[MemoryRecord] = []
-    while True:
-        new: list[MemoryRecord] = []
-        for page in journal_pages(memory.journal, first):
-            for entry in page:
-                if str(entry.id) not in known and not known.isdisjoint(entry.evidence):
-                    known.add(str(entry.id))
-                    new.append(to_memory(memory.id, entry))
-            yield offload.breathe()
-        told = {number for record in new for number in record.journal_ids}
-        for record in drawn:
-            if record.id not in known and not told.isdisjoint(record.journal_ids):
-                known.add(record.id)
-                new.append(record)
-        if not new:
-            return found
-        found += new
-
-
 # --- the state before -----------------------------------------------------------------------------
 
 
@@ -236,6 +186,7 @@ def _state_before(npc: Any, selection: Selection, cascade: bool) -> Generator[An
     memory = npc.memory
     memories = list(selection.memories)
     entries = _entries_of(memory, memories)
+    removal = _removal_of(memories, cascade)
     known, history, superseded = yield change_job(stored_state, memory.id, memories)
     links = []
     for record in memories:
@@ -254,9 +205,9 @@ def _state_before(npc: Any, selection: Selection, cascade: bool) -> Generator[An
             [each.id, {"superseded_by": each.superseded_by, "invalid_at": each.invalid_at}]
             for each in superseded
         ],
-        profiles=_profiles_before(memory, {entry.id for entry in entries}) if cascade else [],
-        preferences=[asdict(each) for each in _preferences_of(memory, memories)],
-        agenda=[asdict(each) for each in memory.agenda.resting_on({entry.id for entry in entries})],
+        profiles=(yield notes_before(memory, removal)) if cascade else [],
+        preferences=[asdict(each) for each in memory.preferences.resting_on(removal)],
+        agenda=[asdict(each) for each in memory.agenda.resting_on(removal)],
     )
 
 
@@ -267,19 +218,27 @@ def stored_state(
     store = memory_store.shared()
     known = store.get([memory.id for memory in memories])
     history = {m.id: [list(row) for row in store.history.of(m.id)] for m in known}
-    superseded = [
-        each for m in known for each in store.list(agent_id, limit=None, superseded_by=m.id)
-    ]
+    by = {"in": [m.id for m in known]}
+    superseded = store.list(agent_id, limit=None, superseded_by=by) if known else []
     return known, {key: rows for key, rows in history.items() if rows}, superseded
 
 
-def _profiles_before(memory: Any, numbers: set[int]) -> list[list[Any]]:
-    """List what `Profiles.forget_entries` will remove from each profile."""
+@defer.inlineCallbacks
+def notes_before(
+    memory: Any, removal: Removal, tells: Callable[[str], bool] = lambda value: True
+) -> Generator[Any, Any, list[list[Any]]]:
+    """List what goes from each profile, as a Deferred `Before.profiles`.
+
+    Args:
+        tells: Whether an attribute of this value goes, if it rests on what goes.
+    """
     found = []
     for identity in memory.profiles.identities():
+        yield offload.breathe()
         if profile := memory.profiles.get(identity):
-            noted = [asdict(n) for n in profile.observations if n.journal_id in numbers]
-            known = [asdict(a) for a in profile.attributes if not numbers.isdisjoint(a.evidence)]
+            noted = [asdict(each) for each in profile.observations if goes(each, removal)]
+            drawn = (each for each in profile.attributes if goes(each, removal))
+            known = [asdict(each) for each in drawn if tells(each.value)]
             if noted or known:
                 found.append([identity, profile.name, noted, known])
     return found
@@ -302,7 +261,6 @@ def remove(npc: Any, selection: Selection, *, cascade: bool) -> Generator[Any, A
 def _remove(npc: Any, memories: list[MemoryRecord], cascade: bool) -> Generator[Any, Any, None]:
     memory = npc.memory
     entries = _entries_of(memory, memories)
-    numbers = {entry.id for entry in entries}
     around = {
         entry.id: lines_around(memory, entry.id)
         for entry in entries
@@ -311,17 +269,9 @@ def _remove(npc: Any, memories: list[MemoryRecord], cascade: bool) -> Generator[
     yield change_job(_delete_stored, memory.id, memories, entries, around)
     if not npc.pk:
         return  # deleted meanwhile
-    memory.links.remove(map(link_id, memories))
-    for preference in _preferences_of(memory, memories):
-        _withdraw_preference(memory, preference, memories)
-    if numbers:
-        memory.agenda.forget_entries(numbers)
-        if cascade:
-            yield memory.profiles.forget_entries(numbers)
-        memory.conversations.forget_entries(numbers)
-        told = map(link_id, memories) if cascade else ()
-        memory.chat_log.forget_entries(numbers, summaries=cascade, told=told)
-    memory.journal.remove(numbers)
+    removal = _removal_of(memories, cascade)
+    yield memory.take_out(removal)
+    memory.journal.remove(removal.entries)
     memory.flush()
 
 
@@ -333,14 +283,19 @@ def _delete_stored(
 ) -> None:
     """Delete memories from the store, with their vectors and keys (worker thread)."""
     store = memory_store.shared()
-    for memory in memories:
-        for superseded in store.list(agent_id, limit=None, superseded_by=memory.id):
-            store.change(superseded.id, superseded_by=None, invalid_at=None)
-    store.delete([memory.id for memory in memories])
+    gone = [memory.id for memory in memories]
+    for superseded in store.list(agent_id, limit=None, superseded_by={"in": gone}):
+        store.change(superseded.id, superseded_by=None, invalid_at=None)
+    store.delete(gone)
     for entry in entries:
         index.rekey_around(agent_id, entry, around.get(entry.id, ()))
-    texts = {text for memory in memories for text in (memory.content, memory.key) if text}
-    embedder.shared().forget(texts | {text for entry in entries for text in entry.texts})
+    texts = [each.texts for each in memories] + [each.texts for each in entries]
+    embedder.shared().forget(set().union(*texts))
+
+
+def _removal_of(memories: Sequence[MemoryRecord], cascade: bool) -> Removal:
+    numbers = set(ids.entry_ids(memories))
+    return Removal(numbers, {memory.id for memory in memories}, drawn=cascade)
 
 
 def _entries_of(memory: Any, memories: Sequence[MemoryRecord]) -> list[Entry]:
@@ -350,51 +305,3 @@ def _entries_of(memory: Any, memories: Sequence[MemoryRecord]) -> list[Entry]:
 def lines_around(memory: Any, entry_id: int) -> list[Entry]:
     """Return the journal entries around one, from whose words its search keys are made."""
     return list(memory.journal.read(entry_id - index.AROUND, entry_id + index.AROUND))
-
-
-def _preferences_of(memory: Any, memories: Sequence[MemoryRecord]) -> list[Preference]:
-    """Return the preferences that these memories state, or stated before."""
-    gone = {record.id for record in memories}
-    return [
-        preference
-        for preference in memory.preferences
-        if gone & {preference.memory_id, *(held.memory_id for held in preference.history)}
-    ]
-
-
-Held = TypeVar("Held", Preference, PastPreference)
-
-
-def _by_itself(memory: Any, held: Held) -> Held:
-    """Return a preference in the words of its own line alone, if an older line completed them."""
-    entry = memory.journal.get(held.journal_id) if held.journal_id else None
-    if entry is None or content_words(held.text) <= content_words(entry.words):
-        return held
-    return replace(held, text=entry.words)
-
-
-def _withdraw_preference(
-    memory: Any, preference: Preference, memories: Sequence[MemoryRecord]
-) -> None:
-    """Take what these memories state out of a preference: the one before it holds again."""
-    gone = {record.id for record in memories}
-    history = tuple(
-        _by_itself(memory, held) for held in preference.history if held.memory_id not in gone
-    )
-    if preference.memory_id not in gone:
-        memory.preferences.put(replace(_by_itself(memory, preference), history=history))
-    elif history:
-        last = history[-1]
-        memory.preferences.put(
-            replace(
-                preference,
-                text=last.text,
-                memory_id=last.memory_id,
-                since=last.since,
-                seen=last.until,
-                journal_id=last.journal_id,
-                history=history[:-1],
-            )
-        )
-    else:
-        memory.preferences.remove(preference)

@@ -728,7 +728,7 @@ def trace(npc: Any, memory_id: str) -> Generator[Any, Any, Trace]:
     """
     root = yield ids.find(npc, memory_id)
     sources = yield _follow(npc.memory, root, _sources_of)
-    drawn = yield look_job(drawn_of, npc.memory.id)
+    drawn = yield look_job(_drawn_of, npc.memory.id)
     insights = yield _insights(npc.memory)
     results = yield _follow(
         npc.memory, root, lambda memory, each: _results_of(memory, each, drawn, insights)
@@ -789,7 +789,7 @@ def _results_of(
     return sorted([*found, *cite], key=lambda each: (each.created_at, each.id))
 
 
-def drawn_of(agent_id: str) -> list[MemoryRecord]:
+def _drawn_of(agent_id: str) -> list[MemoryRecord]:
     """Read all memories of an NPC that are no journal entries (worker thread)."""
     store = memory_store.shared()
     return [m for record in ids.DRAWN for m in store.list(agent_id, limit=None, record=record)]

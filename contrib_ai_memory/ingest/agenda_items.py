@@ -44,6 +44,7 @@ from ..records import (
 if TYPE_CHECKING:
     from ..llm.provider import Passage
     from ..store.evidence import Work
+from ..store.removal import Removal
 
 KINDS: frozenset[str] = frozenset(get_args(Commitment))
 
@@ -312,9 +313,10 @@ def _words_of(entries: Sequence[Entry]) -> str:
     return f"{first.with_speaker()} - {' '.join(last.words.split())}"[:TEXT_KEPT]
 
 
-def reread(memory: Any, entry: Entry) -> None:
+@defer.inlineCallbacks
+def reread(memory: Any, entry: Entry) -> Generator[Any, Any, None]:
     """Bring the agenda up to date with an entry whose words were changed."""
-    memory.agenda.forget_entries([entry.id])
+    yield memory.agenda.take_out(Removal({entry.id}))
     read(memory, entry)
 
 

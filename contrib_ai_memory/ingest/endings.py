@@ -50,6 +50,7 @@ from ..store.evidence import Work
 from ..store.payload import entry_memory_id
 from ..store.profiles import ProfileAttribute, audience_of
 from ..store.protocol import MemoryStore, Neighbour
+from ..store.removal import Removal
 from .agenda_items import TEXT_KEPT, repeated
 from .old_corrections import meaning
 
@@ -138,7 +139,7 @@ def _closed(memory: Any, entries: Sequence[Entry]) -> list[tuple[AgendaItem, Ent
     """Return the closed agenda items that these entries state or close, and what closed each."""
     ids = {entry.id for entry in entries}
     found = []
-    for item in memory.agenda.resting_on(ids):
+    for item in memory.agenda.resting_on(Removal(ids)):
         by = memory.journal.get(item.closed_by[-1]) if item.closed_by else None
         if item.state != "open" and by is not None:
             found.append((item, by))
@@ -460,7 +461,7 @@ def _tells(memory: Any, known: ProfileAttribute, past: MemoryRecord) -> bool:
 def _end_in_agenda(memory: Any, ended: EndedMemory) -> None:
     """Close the items that what ended stated; a correction changes them."""
     how = commitments.closes(ended.by.content)
-    for item in memory.agenda.resting_on(ended.past.journal_ids):
+    for item in memory.agenda.resting_on(Removal({*ended.past.journal_ids})):
         stated = item.evidence[0] in ended.past.journal_ids
         if item.state != "open" or not stated or ended.by.id in item.evidence:
             continue

@@ -7,15 +7,19 @@ something says that it was done or broken.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any
 
+from twisted.internet import defer
+
+from .. import offload
 from ..local_time import date_of
 from ..records import AgendaItem
 from . import attributes
 from .journal import ranges_include
+from .removal import Removal
 
 CATEGORY = "agenda"
 ITEMS_KEPT = 200  # of one NPC; beyond, finished ones go first, the oldest first
@@ -25,6 +29,8 @@ RECENTLY_DUE = 7  # days for which an item of other people is brought up after i
 
 class Agenda:
     """The agenda of one NPC. Reactor thread only."""
+
+    counted, category = "agenda", CATEGORY
 
     def __init__(self, npc: Any):
         self._npc = npc
@@ -96,23 +102,24 @@ class Agenda:
         """Delete an item if it exists."""
         attributes.remove_json(self._npc, item_id, CATEGORY)
 
-    def resting_on(self, journal_ids: Collection[int]) -> list[AgendaItem]:
-        """Return the items that one of these entries states or closes."""
-        return [item for item in self if without(item, journal_ids) != item]
+    def resting_on(self, removal: Removal) -> list[AgendaItem]:
+        """Return the items that go with a removal, or change."""
+        return [item for item in self if without(item, removal) != item]
 
-    def forget_entries(self, journal_ids: Collection[int]) -> int:
-        """Remove what these entries say: items that they state, and the end of those they close.
-
-        Returns how many items were removed.
-        """
+    @defer.inlineCallbacks
+    def take_out(self, removal: Removal) -> Generator[Any, Any, int]:
+        """Remove the items that these entries state, and the end of those that they close; of a
+        person also those that are theirs, owed to them or name them. See `MemoryPart`."""
         removed = 0
-        for item in self.resting_on(journal_ids):
-            left = without(item, journal_ids)
-            if left is None:
-                self.remove(item.id)
-                removed += 1
-            else:
+        for found in self.resting_on(removal):
+            item = self.get(found.id)  # it may have changed since
+            left = without(item, removal) if item else None
+            if left:
                 self.put(left)
+            else:
+                self.remove(found.id)
+                removed += 1
+            yield offload.breathe()
         return removed
 
     def clear(self) -> None:
@@ -120,18 +127,22 @@ class Agenda:
         self._npc.attributes.clear(category=CATEGORY)
 
 
-def without(item: AgendaItem, journal_ids: Collection[int]) -> AgendaItem | None:
-    """Return an item without what these entries say of it; None if one of them states it.
+def without(item: AgendaItem, removal: Removal) -> AgendaItem | None:
+    """Return an item without what goes; None if all of it goes.
 
-    Open again if they alone closed it. The sentence of a language model that was shown one of them
-    goes too: it may tell of any line it was drawn beside. The item's own words stay.
+    Open again if what goes alone closed it. The sentence of a language model that was shown one of
+    the entries goes too: it may tell of any line it was drawn beside. The item's own words stay.
     """
-    if not set(item.evidence).isdisjoint(journal_ids):
+    subject, gone = removal.subject, removal.entries
+    if not gone.isdisjoint(item.evidence) or item.concerns(subject.identity):
         return None
-    if ranges_include(item.context, journal_ids):
+    if subject.named_in(item.text, item.told):
+        return None
+    if ranges_include(item.context, gone):
         item = replace(item, told="", context="")
-    left = tuple(each for each in item.closed_by if each not in journal_ids)
-    return replace(item, closed_by=left, state=item.state if left else "open")
+    left = tuple(each for each in item.closed_by if each not in gone)
+    state = item.state if left else "open"
+    return replace(item, closed_by=left, state=state, witnesses=removal.others(item.witnesses))
 
 
 def _days_late(item: AgendaItem, now: str) -> int:

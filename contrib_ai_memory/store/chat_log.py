@@ -16,7 +16,7 @@ thread only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..llm import prompts
@@ -25,6 +25,7 @@ from ..privacy import may_hear
 from ..records import NO_PROVENANCE, Entry, Message, Provenance
 from . import attributes
 from .journal import join_ranges, ranges_include, ranges_of
+from .removal import Removal
 
 ATTRIBUTE = "conversation_history"
 LARGEST = 32_000  # tokens, whatever the context window: each exchange rewrites all, some 10 ms
@@ -156,6 +157,8 @@ class ChatLog:
         npc: The NPC; its script holds the Attribute.
     """
 
+    counted = "messages"
+
     def __init__(self, npc: Any):
         self._npc = npc
         self._read: list[Stored] | None = None
@@ -232,66 +235,36 @@ class ChatLog:
         self._write([*summaries, *self.messages[len(compacted) :]])
         return True
 
-    def forget(
-        self, identity: str, is_theirs: Callable[[Stored], bool] = lambda message: False
-    ) -> int:
-        """Delete every exchange with one entity, and those it heard in confidence.
+    def take_out(self, removal: Removal) -> int:
+        """Delete the exchanges that go, with one write. See `MemoryPart`.
 
-        Args:
-            identity: Their memory identity.
-            is_theirs: Tells of any message whether its exchange is deleted besides.
-
-        Returns:
-            How many messages were deleted.
+        A summary goes with talk that it sums up, where what was drawn from that goes too.
         """
+        apart = not removal.shown  # a summary is then no part of the exchange that it ends with
         touched = {
             message["entry"]
             for message in self.messages
-            if identity in message["people"]
-            or (message["private"] and identity in message["witnesses"])
-            or is_theirs(message)
-        }
-        return self._keep(
-            message | {"witnesses": [each for each in message["witnesses"] if each != identity]}
-            for message in self.messages
-            if message["entry"] not in touched
-        )
-
-    def forget_entries(
-        self, journal_ids: Iterable[int], *, summaries: bool = False, told: Iterable[str] = ()
-    ) -> int:
-        """Delete the exchanges of these entries. Returns how many messages were deleted.
-
-        Args:
-            journal_ids: The entries.
-            summaries: Whether to delete the summaries of talk with these entries as well.
-            told: Link ids of memories; exchanges made from them are deleted as well.
-        """
-        gone, ids = frozenset(journal_ids), frozenset(told)
-        touched = {
-            message["entry"]
-            for message in self.messages
-            if not message["summary"]
-            and (gone & {message["entry"], *message["own"]} or ids & set(message["told"]))
+            if not (apart and message["summary"]) and removal.takes_exchange(message)
         }
 
-        def is_gone(message: Stored) -> bool:
-            if message["summary"]:
-                return summaries and _summarises(message, gone)
+        def goes(message: Stored) -> bool:
+            if apart and message["summary"]:
+                return removal.drawn and _summarises(message, removal.entries)
             return message["entry"] in touched
 
-        return self._keep(message for message in self.messages if not is_gone(message))
+        before = self.messages
+        kept = [
+            message | {"witnesses": [*removal.others(message["witnesses"])]}
+            for message in before
+            if not goes(message)
+        ]
+        if kept != before:
+            self._write(kept)
+        return len(before) - len(kept)
 
     def clear(self) -> None:
         """Delete all messages."""
         self._write([])
-
-    def _keep(self, kept: Iterable[Stored]) -> int:
-        """Write these messages if they are not what is there. Returns how many fewer they are."""
-        before, after = self.messages, list(kept)
-        if after != before:
-            self._write(after)
-        return len(before) - len(after)
 
     def _write(self, messages: list[Stored]) -> None:
         script = self._npc.assistant
@@ -316,7 +289,7 @@ def _is_message(stored: Any) -> bool:
     )
 
 
-def _summarises(summary: Stored, gone: frozenset[int]) -> bool:
+def _summarises(summary: Stored, gone: set[int]) -> bool:
     """Return whether a summary is of talk with these entries; an old one has no `talk`."""
     if summary["talk"]:
         return ranges_include(summary["talk"], gone)

@@ -15,6 +15,7 @@ from typing import Any
 from ..privacy import may_hear
 from ..records import Message, seconds_between
 from . import attributes
+from .removal import Removal
 
 ATTRIBUTE = "working_memory"
 MESSAGES_KEPT = 20
@@ -71,6 +72,8 @@ class Conversations:
         stale_after: Seconds of silence after which a conversation is over.
     """
 
+    counted = "messages"
+
     def __init__(self, npc: Any, stale_after: Callable[[], float]):
         self._npc = npc
         self._stale_after = stale_after
@@ -116,29 +119,19 @@ class Conversations:
             self._dirty = True
         return len(stale)
 
-    def forget(
-        self, identity: str, is_theirs: Callable[[Message], bool] = lambda message: False
-    ) -> int:
-        """Remove a person from every conversation. Returns how many messages were removed.
-
-        Args:
-            identity: Their memory identity.
-            is_theirs: Tells which messages to remove.
-        """
-        gone = 0
+    def take_out(self, removal: Removal) -> int:
+        """Remove the messages that go, and a person from every conversation. Not written to disk
+        before the next flush. See `MemoryPart`."""
+        who, gone = removal.subject.identity, 0
         for key, talk in list(self._open.items()):
-            kept = [message for message in talk.messages if not is_theirs(message)]
+            kept = [message for message in talk.messages if not removal.takes_message(message)]
             gone += len(talk.messages) - len(kept)
-            if key.startswith(f"ear:{identity}@") or (talk.participants == [identity] and not kept):
+            if who and (key.startswith(f"ear:{who}@") or (talk.participants == [who] and not kept)):
                 del self._open[key]
                 continue
-            talk.messages = [
-                replace(message, witnesses=tuple(w for w in message.witnesses if w != identity))
-                for message in kept
-            ]
-            talk.participants = [each for each in talk.participants if each != identity]
+            talk.messages = [replace(m, witnesses=removal.others(m.witnesses)) for m in kept]
+            talk.participants = [*removal.others(talk.participants)]
         self._dirty = True
-        self.flush()
         return gone
 
     def mark_dirty(self) -> None:
@@ -150,16 +143,6 @@ class Conversations:
         self._open.clear()
         self._dirty = True
         self.flush()
-
-    def forget_entries(self, journal_ids: Iterable[int]) -> int:
-        """Remove the messages of these entries. Returns how many."""
-        gone, count = frozenset(journal_ids), 0
-        for talk in self._open.values():
-            kept = [message for message in talk.messages if message.entry_id not in gone]
-            count += len(talk.messages) - len(kept)
-            talk.messages = kept
-        self._dirty = self._dirty or count > 0
-        return count
 
     def busy(self, now: str, within: float) -> bool:
         """Return whether anybody spoke within the last `within` seconds."""

@@ -19,6 +19,7 @@ from .. import offload
 from ..records import INSIGHT, MemoryRecord
 from . import attributes
 from .payload import Candidate, entry_memory_id
+from .removal import Removal
 
 ATTRIBUTE = "memory_links"
 CATEGORY = "memory_links"
@@ -26,6 +27,8 @@ BUCKETS = 2048  # many, to keep each small: a write reads and rewrites whole buc
 # links of one memory in one write, which share its bucket, the index and the transaction: half of
 # the time that they take one by one, and still a small piece of the reactor's
 AT_ONCE = 3
+REMOVED_AT_ONCE = 4  # memories: each touches several rows
+READ_AT_ONCE = 64  # memories whose links are looked up at once
 
 
 _Buckets = dict[int, dict[str, Any]]  # by number; each id → {"linked_to": …}
@@ -44,6 +47,8 @@ class Link:
 
 class Links:
     """The links of one NPC's memories. Reactor thread only."""
+
+    counted, category = "links", CATEGORY
 
     def __init__(self, npc: Any):
         self._npc = npc
@@ -111,6 +116,19 @@ class Links:
             for other in buckets[_bucket_of(each)].pop(each, {}).get("linked_to", {}):
                 gone += _linked(buckets, other).pop(each, None) is not None
         self._write(buckets, absent, -gone)
+        return gone
+
+    @defer.inlineCallbacks
+    def take_out(self, removal: Removal) -> Generator[Any, Any, int]:
+        """Remove the links of all that goes, a few at a time. See `MemoryPart`."""
+        ids, gone = sorted(removal.linked), 0
+        for first in range(0, len(ids), READ_AT_ONCE):
+            found = self.of_each(ids[first : first + READ_AT_ONCE])
+            linked = [each for each, links in found.items() if links]
+            for some in range(0, len(linked), REMOVED_AT_ONCE):
+                gone += self.remove(linked[some : some + REMOVED_AT_ONCE])
+                yield offload.breathe()
+            yield offload.breathe()
         return gone
 
     def drop_end(self, memory_id: str, other: str) -> None:

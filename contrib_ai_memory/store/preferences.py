@@ -7,13 +7,18 @@ for those who heard it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .. import conf
+from twisted.internet import defer
+
+from .. import conf, offload
+from ..english.tokens import content_words
 from ..privacy import may_hear
+from ..records import Entry
 from . import attributes
+from .removal import Removal
 
 CATEGORY = "preferences"
 UNKNOWN_OWNER = "-"  # in a key, if it is not known whose preference it is
@@ -80,10 +85,18 @@ class Preference:
 
 
 class Preferences:
-    """The preferences one NPC knows of. Reactor thread only."""
+    """The preferences one NPC knows of. Reactor thread only.
 
-    def __init__(self, npc: Any):
+    Args:
+        npc: The NPC whose Attributes hold them.
+        entry: Returns the journal entry of a number, if it is still there.
+    """
+
+    counted, category = "preferences", CATEGORY
+
+    def __init__(self, npc: Any, entry: Callable[[int], Entry | None] = lambda number: None):
         self._npc = npc
+        self._entry = entry
 
     def set(
         self,
@@ -178,12 +191,63 @@ class Preferences:
         for plain in attributes.read_all_json(self._npc, CATEGORY):
             yield from_plain(plain)
 
-    def forget(self, identity: str) -> int:
-        """Delete all preferences of one person. Returns how many."""
-        found = self.of(identity)
-        for preference in found:
-            self.remove(preference)
-        return len(found)
+    @defer.inlineCallbacks
+    def take_out(self, removal: Removal) -> Generator[Any, Any, int]:
+        """Remove what goes of each preference: the one before it holds again. See `MemoryPart`."""
+        removed = 0
+        for found in self.resting_on(removal):
+            known = self.get(found.identity, found.slot, found.audience)
+            if known is None:  # gone since
+                continue
+            left = self._without(known, removal)
+            moves = left is None or left.audience != known.audience
+            if left is None:
+                removed += 1
+            elif not (moves and self._newer(left)):
+                self.put(left)
+            if moves:
+                self.remove(known)
+            yield offload.breathe()
+        return removed
+
+    def resting_on(self, removal: Removal) -> list[Preference]:
+        """Return the preferences that go with a removal, or change."""
+        return [known for known in self if self._without(known, removal) != known]
+
+    def _newer(self, preference: Preference) -> bool:
+        there = self.get(preference.identity, preference.slot, preference.audience)
+        return there is not None and there.since > preference.since
+
+    def _without(self, known: Preference, removal: Removal) -> Preference | None:
+        """Return a preference without what goes; None if all of it goes."""
+        subject = removal.subject
+        if subject.identity and subject.identity == known.identity:
+            return None
+        versions: tuple[Preference | PastPreference, ...] = (*known.history, known)
+        left: list[Any] = [
+            each
+            for each in versions
+            if each.memory_id not in removal.memories
+            and each.journal_id not in removal.entries
+            and not subject.named_in(each.text)
+        ]
+        if not left:
+            return None
+        if len(left) < len(versions):
+            left = [*map(self._by_itself, left)]
+        *past, last = left
+        if isinstance(last, PastPreference):
+            now: Any = {"text": last.text, "memory_id": last.memory_id}
+            now |= {"journal_id": last.journal_id, "since": last.since, "seen": last.until}
+            last = replace(known, **now)
+        return replace(last, witnesses=removal.others(known.witnesses), history=tuple(past))
+
+    def _by_itself(self, held: Any) -> Any:
+        """Return a preference in the words of its own line, if an older one completed them."""
+        entry = self._entry(held.journal_id) if held.journal_id else None
+        if entry is None or content_words(held.text) <= content_words(entry.words):
+            return held
+        return replace(held, text=entry.words)
 
     def remove(self, preference: Preference) -> None:
         """Delete one preference with its history."""

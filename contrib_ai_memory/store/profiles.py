@@ -18,6 +18,7 @@ from .. import conf, offload
 from ..llm.provider import Observation
 from ..privacy import may_hear
 from . import attributes
+from .removal import Removal
 
 CATEGORY = "entity_profiles"
 FIRST_FAVORABILITY = 0.1
@@ -142,6 +143,19 @@ class Profile:
             attributes=_audible(self.attributes, heard_by),
         )
 
+    @property
+    def notes(self) -> int:
+        """The number of observations and attributes."""
+        return len(self.observations) + len(self.attributes)
+
+    def without(self, removal: Removal) -> Profile:
+        """Return the profile without the notes that go, and without a person as a witness."""
+        return replace(
+            self,
+            observations=_left(self.observations, removal),
+            attributes=_left(self.attributes, removal),
+        )
+
     def with_observations(self, added: Iterable[ProfileObservation]) -> Profile:
         """Return the profile with these observations; known ones change nothing."""
         known = {seen.key for seen in self.observations}
@@ -168,6 +182,22 @@ class Profile:
             attributes=_most_confident(tuple(known)),
             settling=settling,
         )
+
+
+def goes(note: ProfileObservation | ProfileAttribute, removal: Removal) -> bool:
+    """Return whether a note rests on what goes, or names the person who is erased."""
+    if isinstance(note, ProfileObservation):
+        return note.journal_id in removal.entries or removal.subject.named_in(note.text)
+    rests = not removal.entries.isdisjoint(note.evidence) or removal.shown_for(note.context)
+    return rests or removal.subject.named_in(note.value)
+
+
+def _left(notes: Iterable[Any], removal: Removal) -> tuple[Any, ...]:
+    return tuple(
+        replace(note, witnesses=removal.others(note.witnesses))
+        for note in notes
+        if not goes(note, removal)
+    )
 
 
 def audience_of(known: ProfileObservation | ProfileAttribute) -> tuple[str, ...] | None:
@@ -206,6 +236,8 @@ class Profiles:
 
     Profiles refer to journal entries: clear them whenever the journal is cleared.
     """
+
+    counted, category = "observations", CATEGORY
 
     def __init__(self, npc: Any):
         self._npc = npc
@@ -261,25 +293,19 @@ class Profiles:
         return True
 
     @defer.inlineCallbacks
-    def forget_entries(self, journal_ids: Iterable[int]) -> Generator[Any, Any, int]:
-        """Remove what rests on these entries from all profiles, yielding to the reactor.
-
-        Returns:
-            A Deferred with the number of observations and attributes removed.
-        """
-        gone = frozenset(journal_ids)
+    def take_out(self, removal: Removal) -> Generator[Any, Any, int]:
+        """Remove the notes that go, unless what was drawn from the entries stays. Counts
+        observations and attributes. See `MemoryPart`."""
         count = 0
-        for identity in self.identities():
+        for identity in self.identities() if removal.drawn else ():
             yield offload.breathe()
             profile = self.get(identity)
             if profile is None or not self._npc.pk:
                 continue
-            seen = tuple(o for o in profile.observations if o.journal_id not in gone)
-            known = tuple(a for a in profile.attributes if gone.isdisjoint(a.evidence))
-            removed = len(profile.observations) - len(seen) + len(profile.attributes) - len(known)
-            if removed:
-                self.put(replace(profile, observations=seen, attributes=known))
-                count += removed
+            left = profile.without(removal)
+            count += profile.notes - left.notes
+            if left != profile:
+                self.put(left)
         return count
 
     def clear(self) -> None:

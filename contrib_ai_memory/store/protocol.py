@@ -228,10 +228,10 @@ class MemoryStore(ABC):
         return self.scroll(filters_of(agent_id, where), offset, limit)
 
     def page(
-        self, agent_id: str, offset: Any = None, limit: int = 4 * PAGE
+        self, agent_id: str, offset: Any = None, limit: int = 4 * PAGE, **where: Any
     ) -> tuple[Memories, Any]:
         """Return a page of an NPC's memories, and the offset of the next page or None."""
-        rows, offset = self.rows(agent_id, offset, limit)
+        rows, offset = self.rows(agent_id, offset, limit, **where)
         return [from_payload(*row) for row in rows], offset
 
     def list(self, agent_id: str, limit: int | None = 100, **where: Any) -> Memories:

@@ -1,0 +1,123 @@
+"""What goes with that which is taken out of a memory: all that rests on it, here and elsewhere.
+
+Reactor thread; the store's part is done on the worker thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Generator, Iterable
+from dataclasses import replace
+from typing import Any
+
+from twisted.internet import defer
+
+from .. import offload
+from ..records import INSIGHT
+from ..store import memory_store
+from ..store.payload import entry_memory_id
+from ..store.removal import Removal
+from . import game_npcs, ids
+from .jobs import NpcDeleted, batch_job, journal_pages, pages_heard_from, store_pages
+
+
+@defer.inlineCallbacks
+def close(
+    memory: Any, removal: Removal, first: int = 1, run: Callable[..., defer.Deferred] = batch_job
+) -> Generator[Any, Any, set[int]]:
+    """Add to a removal what belongs to its subject, and what rests on that or on what is in it,
+    until nothing is added.
+
+    Args:
+        first: The first entry that can rest on any of it.
+        run: Runs the jobs of the worker thread (`jobs.store_pages`).
+
+    Returns (as a Deferred):
+        Those of its entries that the NPC said itself.
+    """
+    spoken: set[int] = set()
+    again = False
+    while True:
+        before = len(removal.entries)
+        yield _add_entries(memory, removal, spoken, first)
+        if again and before == len(removal.entries):
+            return spoken
+        again = True
+        removal.memories.update(entry_memory_id(memory.id, each) for each in removal.entries)
+        before = len(removal.memories)
+        of_entries = replace(removal, entries=set(removal.entries), memories=set())
+        on_page = removal.memories.update
+        yield store_pages(_taken, memory.id, of_entries, on_page=on_page, run=run)
+        if before == len(removal.memories):
+            return spoken  # no entry can be told from what was not there before
+
+
+@defer.inlineCallbacks
+def _add_entries(
+    memory: Any, removal: Removal, spoken: set[int], first: int
+) -> Generator[Any, Any, None]:
+    """Add entries in one pass: each can rest only on what comes before it.
+
+    In an erasure, an utterance of the NPC that keeps no evidence answers whoever spoke last in its
+    conversation.
+    """
+    spoke_last: dict[str | None, bool] = {}  # by conversation: whether that goes
+    for page in journal_pages(memory.journal, first):
+        for entry in page:
+            own = entry.origin == "self"
+            goes = entry.id in removal.entries or removal.takes_entry(entry)
+            if own and removal.shown and not entry.evidence:
+                goes = goes or spoke_last.get(entry.session_id, False)
+            if goes:
+                removal.entries.add(entry.id)
+            if goes and own:
+                spoken.add(entry.id)
+            if not own and entry.kind != INSIGHT:
+                spoke_last[entry.session_id] = goes
+        yield offload.breathe()
+
+
+def _taken(agent_id: str, removal: Removal, offset: Any) -> tuple[list[str], Any]:
+    # without a subject, only what is drawn can rest on entries
+    where: dict[str, Any] = {} if removal.subject.identity else {"record": {"in": list(ids.DRAWN)}}
+    records, offset = memory_store.shared().page(agent_id, offset, **where)
+    return [record.id for record in records if removal.takes_memory(record)], offset
+
+
+# --- elsewhere ------------------------------------------------------------------------------------
+
+
+def utterances_of(memory: Any, entries: Iterable[int]) -> set[str]:
+    """Return `Entry.utterance` of these entries, as other NPCs have heard them."""
+    return {f"{memory.id}:{number}" for number in entries}
+
+
+@defer.inlineCallbacks
+def heard(memory: Any, utterances: Collection[str]) -> Generator[Any, Any, set[int]]:
+    """Return the entries of a memory that are these utterances, as a Deferred set."""
+    found: set[int] = set()
+    for page in pages_heard_from(memory.journal, utterances):
+        found.update(entry.id for entry in page if entry.utterance in utterances)
+        yield offload.breathe()
+    return found
+
+
+@defer.inlineCallbacks
+def spread(
+    utterances: Collection[str], visit: Callable[[Any, frozenset[str]], defer.Deferred]
+) -> Generator[Any, Any, None]:
+    """Visit the NPCs that heard these utterances, then those that heard what these passed on.
+
+    Args:
+        visit: Called with a listener and all utterances so far; returns a Deferred set of those
+            that it passed on. Only one at a time, since two holders would wait for each other.
+    """
+    every, new = set(utterances), set(utterances)
+    while new:
+        latest, new = frozenset(new), set()
+        for listener in game_npcs.npcs_that_heard(latest):
+            try:
+                new |= (yield visit(listener, frozenset(every))) - every
+            except NpcDeleted:
+                continue
+            every |= new
+            yield offload.breathe()
