@@ -102,6 +102,15 @@ class VectorStoreSettings(_Section):
         return redaction.sealed(config)
 
     @property
+    def is_own(self) -> bool:
+        """Whether all memories in it are this game's: the files of Qdrant Edge.
+
+        On a server, other games may have theirs beside them: nothing of those is listed, deleted
+        or remade, nor is a memory id taken over that one of them may have.
+        """
+        return self.provider == "qdrant_edge"
+
+    @property
     def collection(self) -> str:
         """The name of the collection or table of the memories."""
         return self.config.get("collection_name") or "memories"

@@ -372,7 +372,7 @@ def _read_lines(
     copied = old.agent_id in game_npcs.known_agent_ids(but=npc)
     if copied and memory.id == old.agent_id:
         _set_id(npc, str(uuid.uuid4()))
-    elif not copied and memory.id != old.agent_id and game_npcs.store_is_own():
+    elif not copied and memory.id != old.agent_id and conf.get().VECTOR_STORE.is_own:
         # on a server, where the old id may live on in another game, the NPC keeps its own
         _set_id(npc, old.agent_id)
         yield batch_job(memory_store.delete_all, memory.id)  # left by an NPC that is gone

@@ -34,7 +34,6 @@ from .. import atomic_file, conf
 from ..records import now_iso
 from ..store import condition, memory_store, metadata, snapshot
 from ..store.qdrant_edge import size_on_disk
-from . import game_npcs
 from .archive import FOLDER as EXPORTS
 from .archive import TRANSFERS
 from .archive_format import open_private
@@ -193,7 +192,8 @@ def database_kind() -> str:
 def _trees() -> dict[str, Path]:
     """Return the folders of the store, by their name in the backup."""
     trees = {STORE: conf.directory()}
-    elsewhere = conf.get().VECTOR_STORE.config.get("path") if game_npcs.store_is_own() else None
+    store = conf.get().VECTOR_STORE
+    elsewhere = store.config.get("path") if store.is_own else None
     if elsewhere and not Path(elsewhere).absolute().is_relative_to(conf.directory().absolute()):
         trees[EDGE] = Path(elsewhere)
     return trees
@@ -341,9 +341,8 @@ def _pack(staging: Path, file: Path, database: bool, progress: Progress) -> Back
         beside.unlink(missing_ok=True)
     atomic_file.sync(file.absolute().parent)
     progress("packing", len(names), len(names))
-    return Backup(
-        file, file.stat().st_size, stored.get("generation"), database, game_npcs.store_is_own()
-    )
+    own = conf.get().VECTOR_STORE.is_own
+    return Backup(file, file.stat().st_size, stored.get("generation"), database, own)
 
 
 def _digest(path: Path) -> str:

@@ -8,10 +8,8 @@ from typing import Any
 from evennia.objects.models import ObjectDB
 from evennia.utils.utils import class_from_module
 
-from .. import conf
 from ..npc import MemoryMixin
 from ..store import owner
-from .inspect import OWN_PROVIDER
 
 
 def npcs() -> list[Any]:
@@ -48,11 +46,6 @@ def known_agent_ids(but: Any = None) -> set[str]:
     return {
         agent_id for agent_id, number in owner.owned().items() if but is None or number != but.id
     }
-
-
-def store_is_own() -> bool:
-    """Return whether the store of the settings is this game's alone."""
-    return conf.get().VECTOR_STORE.provider == OWN_PROVIDER
 
 
 def _remembers(path: str) -> bool:

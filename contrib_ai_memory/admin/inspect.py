@@ -4,10 +4,6 @@ In this order: which NPCs have a memory, its overview, journal, memories of the 
 one memory with its evidence and links (`show`, `trace`), the link graph, and numbers over time
 (`nights`, `cost`, `stats`). The prompt of an answer is in `preview`. Reactor thread; whatever asks
 the store gives a Deferred.
-
-Also here: whose the store is. In the game's own folder all memories are this game's. On a server,
-other games may have theirs beside them: nothing of those is listed, deleted or remade, nor is a
-memory id taken over that one of them may have (`store_is_own`).
 """
 
 from __future__ import annotations
@@ -42,7 +38,6 @@ from ..text.redaction import redact
 from . import ids
 from .jobs import journal_pages, link_pages, look_job
 
-OWN_PROVIDER = "qdrant_edge"  # the provider whose files lie in the game's folder
 PAGE = 50
 READ_AT_ONCE = 64  # entries read between two turns of the reactor
 ROWS_AT_ONCE = 16  # of the database, likewise

@@ -46,7 +46,7 @@ def reindex_all(progress: Progress = silent) -> Generator[Any, Any, int]:
         StoreMismatch: The store is a server, and its vectors have another length.
     """
     provider = yield batch_job(_open_of_any_model)
-    agents = None if game_npcs.store_is_own() else sorted(game_npcs.known_agent_ids())
+    agents = None if conf.get().VECTOR_STORE.is_own else sorted(game_npcs.known_agent_ids())
     total = yield batch_job(_count, agents)
     if (yield batch_job(memory_store.begin_rewriting, keys_of)):
         done = 0

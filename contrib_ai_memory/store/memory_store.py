@@ -224,7 +224,7 @@ def open_store(other: VectorStoreSettings | None = None, *, any_model: bool = Fa
 def place(settings: VectorStoreSettings) -> str:
     """Return where a store is, without secrets: two settings of one store have the same place."""
     provider, config, name = settings.provider, settings.revealed(), settings.collection
-    path = config.get("path") or (conf.directory() / EDGE if provider == EDGE else None)
+    path = config.get("path") or (conf.directory() / provider if settings.is_own else None)
     if path:
         return f"{provider} {Path(path).absolute() / name}"
     if provider == "pgvector":

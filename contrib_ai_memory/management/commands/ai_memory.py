@@ -128,8 +128,8 @@ def _status(command: BaseCommand, _options: dict[str, Any]) -> None:
     It starts no NPC's heartbeat and may run beside the server. If the server itself holds the
     store, what only the store knows is left out; its memory process is asked for it.
     """
-    edge = conf.get().VECTOR_STORE.provider == "qdrant_edge"
-    held = edge and server_runs() and not (conf.get().MEMORY_PROCESS and client.lives())
+    own = conf.get().VECTOR_STORE.is_own
+    held = own and server_runs() and not (conf.get().MEMORY_PROCESS and client.lives())
     counts, problem = (None, "") if held else _counts_by_npc()
     rows = [_row(npc, counts) for npc in game_npcs.npcs()]
     if rows:
@@ -495,9 +495,9 @@ def _out_of_reach() -> Iterable[str]:
         )
     if not game_database.is_sqlite():
         yield "The game's database is not SQLite: vacuum it to free what was deleted."
-    provider = conf.get().VECTOR_STORE.provider
-    if provider != "qdrant_edge":
-        yield f"The store is {provider}, which frees deleted data in its own time."
+    store = conf.get().VECTOR_STORE
+    if not store.is_own:
+        yield f"The store is {store.provider}, which frees deleted data in its own time."
     yield "Backups are not changed."
 
 
@@ -726,9 +726,7 @@ def _remembering() -> Any:
 
 def _clear_server_store() -> None:
     """Delete our memories from a store outside our folder, which other games may share."""
-    if conf.get().VECTOR_STORE.provider == "qdrant_edge":
-        return
-    if not metadata.read(conf.directory()):
+    if conf.get().VECTOR_STORE.is_own or not metadata.read(conf.directory()):
         return
     store = memory_store.shared()
     ids = set(game_npcs.known_agent_ids())
