@@ -37,7 +37,7 @@ from ..local_time import local
 from ..privacy import Witnessed, shared_privacy
 from ..records import ASKS, BUILDER, INSIGHT, LOCKED, PINNED, AgendaItem, Entry, MemoryRecord
 from ..sleep.night import schedule_told
-from ..store import memory_store
+from ..store import attributes, memory_store
 from ..store import pause as pause_switch
 from ..store.links import Link, link_id
 from ..store.payload import entry_memory_id
@@ -784,11 +784,8 @@ def _restore_profile(
     memory: Any, identity: str, name: str, noted: list[dict], known: list[dict]
 ) -> None:
     profile = memory.profiles.get(identity) or Profile(identity, name=name)
-    profile = profile.with_observations(ProfileObservation(**_tuples(each)) for each in noted)
-    attributes_ = [ProfileAttribute(**_tuples(each)) for each in known]
-    missing = [each for each in attributes_ if each not in profile.attributes]
+    seen = [attributes.from_plain(ProfileObservation, each) for each in noted]
+    profile = profile.with_observations(seen)
+    held = [attributes.from_plain(ProfileAttribute, each) for each in known]
+    missing = [each for each in held if each not in profile.attributes]
     memory.profiles.put(replace(profile, attributes=(*profile.attributes, *missing)))
-
-
-def _tuples(plain: dict[str, Any]) -> dict[str, Any]:
-    return {key: tuple(v) if isinstance(v, list) else v for key, v in plain.items()}

@@ -253,26 +253,20 @@ def remove(npc: Any, selection: Selection, *, cascade: bool) -> Generator[Any, A
 
     Killed in between and called again, it ends in the same state.
     """
-    with npc.memory.evidence.withdraw(map(link_id, selection.memories)):
-        yield _remove(npc, list(selection.memories), cascade)
-
-
-@defer.inlineCallbacks
-def _remove(npc: Any, memories: list[MemoryRecord], cascade: bool) -> Generator[Any, Any, None]:
-    memory = npc.memory
-    entries = _entries_of(memory, memories)
-    around = {
-        entry.id: lines_around(memory, entry.id)
-        for entry in entries
-        if entry.recallable and entry.session_id
-    }
-    yield change_job(_delete_stored, memory.id, memories, entries, around)
-    if not npc.pk:
-        return  # deleted meanwhile
-    removal = _removal_of(memories, cascade)
-    yield memory.take_out(removal)
-    memory.journal.remove(removal.entries)
-    memory.flush()
+    memory, memories = npc.memory, list(selection.memories)
+    with memory.evidence.withdraw(map(link_id, memories)):
+        entries = _entries_of(memory, memories)
+        around = {
+            entry.id: lines_around(memory, entry.id)
+            for entry in entries
+            if entry.recallable and entry.session_id
+        }
+        yield change_job(_delete_stored, memory.id, memories, entries, around)
+        if npc.pk:  # else it was deleted meanwhile
+            removal = _removal_of(memories, cascade)
+            yield memory.take_out(removal)
+            memory.journal.remove(removal.entries)
+            memory.flush()
 
 
 def _delete_stored(

@@ -143,11 +143,6 @@ class Profile:
             attributes=_audible(self.attributes, heard_by),
         )
 
-    @property
-    def notes(self) -> int:
-        """The number of observations and attributes."""
-        return len(self.observations) + len(self.attributes)
-
     def without(self, removal: Removal) -> Profile:
         """Return the profile without the notes that go, and without a person as a witness."""
         return replace(
@@ -303,7 +298,8 @@ class Profiles:
             if profile is None or not self._npc.pk:
                 continue
             left = profile.without(removal)
-            count += profile.notes - left.notes
+            count += len(profile.observations) - len(left.observations)
+            count += len(profile.attributes) - len(left.attributes)
             if left != profile:
                 self.put(left)
         return count
