@@ -100,7 +100,7 @@ def played(keep: Path | None, jobs: int) -> list[Row]:
 
 
 def _rows(file: Path, asked: Sequence[tuple[str, Any]], line_of: dict[int, str]) -> Iterator[Row]:
-    from contrib_ai_memory.offline import memory_answers
+    from contrib_ai_memory.offline import sentence_answers
     from contrib_ai_memory.offline.reader import question_read
 
     evening = load(file)
@@ -111,9 +111,9 @@ def _rows(file: Path, asked: Sequence[tuple[str, Any]], line_of: dict[int, str])
         question = questions[name]
         shown = tuple(
             _shown(question, sentence, evening.texts, line_of)
-            for sentence in memory_answers.sentences(request)
+            for sentence in sentence_answers.sentences(request)
         )
-        words = memory_answers.words_to_it(request)
+        words = sentence_answers.words_to_it(request)
         read = question_read(request.speaker, request.npc_name, words)
         yield Row(file.stem, question.kind, hasattr(evening, "builder"), read, shown)
 
@@ -217,7 +217,7 @@ def source_row(name: str, found: Sequence[Judged]) -> dict[str, Any]:
 
 def tell(report: Report, rows: Sequence[Row], scores: Sequence[np.ndarray]) -> None:
     """Tell what is served by the reader's choice: by weight of the recall, source and kind."""
-    from contrib_ai_memory.offline.memory_answers import RECALL_COUNTS
+    from contrib_ai_memory.offline.sentence_answers import RECALL_COUNTS
 
     by_weight = [
         {"recall counts": each, "served": source_row("", judged(rows, scores, each))["reader"]}

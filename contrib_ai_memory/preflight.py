@@ -52,7 +52,7 @@ def doubts() -> list[str]:
     """Return a sentence for each server that does not answer now; this may take seconds."""
     if not conf.get().ENABLED:
         return []
-    found = (*_unreached_store(), *_unreached_model(), *_short_context())
+    found = (*_unreached_store(), *_unreached_model(), *_short_context(), *_no_reader())
     return [redaction.redact(each) for each in found]
 
 
@@ -234,3 +234,8 @@ def _short_context() -> Iterator[str]:
             f"the model server reads {known} tokens at most, and drops what is beyond. Set "
             f"CONTEXT_TOKENS to {known}, or the server's context to this (Ollama: num_ctx).",
         )
+
+
+def _no_reader() -> Iterator[str]:
+    if conf.get().READER and (missing := embedding_model.not_installed()):
+        yield _named("['READER']", True, f"it reads with a model that is not installed. {missing}")

@@ -79,7 +79,7 @@ _RELATIVE = frozenset("who whom whose which where when".split())
 _CONTRACTED = {
     f"{word}{clitic}": word
     for word in QUESTION_WORDS
-    for clitic in ("'s", "s", "'re", "'d", "'ll", "'ve")
+    for clitic in ("'s", "s", "'re", "'d", "d", "'ll", "'ve")
 }
 # how players spell question words
 _SPELLED = {
@@ -87,11 +87,15 @@ _SPELLED = {
     "wot": "what",
     "whit": "what",
     "wats": "what's",
+    "wots": "what's",
+    "whaddya": "what'd",
     "whit's": "what's",
     "wen": "when",
     "wens": "when's",
     "wer": "where",
     "y": "why",
+    "hw": "how",
+    "duz": "does",
     "oo": "who",
     "oos": "who's",
 }

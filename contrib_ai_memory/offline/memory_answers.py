@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from .. import conf
 from ..embedding.model import ModelAway
 from ..english.addressing import forms, names, without_address
 from ..english.answer_types import AnswerTypes
@@ -26,6 +27,7 @@ from ..english.questions import (
 )
 from ..english.tokens import content_words, words_of
 from ..records import MOVE_KINDS, KnownPerson, MemoryRecord, Recalled, Reply, ReplyRequest
+from . import reader, sentence_answers
 from .answer_selection import SURE_FROM, confidence, is_beside_the_point, select, told_of
 from .courtesies import are_noise, is_mere_courtesy
 from .phrases import phrase
@@ -124,7 +126,12 @@ def _may_answer(memory: MemoryRecord, request: ReplyRequest) -> bool:
 
 
 def from_memory(request: ReplyRequest) -> Reply | None:
-    """Tell what answers best, with a doubt where it may not be the answer; None for nothing."""
+    """Tell what answers best, with a doubt where it may not be the answer; None for nothing.
+
+    With the setting READER it is one sentence, and no doubt.
+    """
+    if conf.get().READER and reader.shared():
+        return sentence_answers.answered(request)
     profile = _profile(request)
     own = _own_life(request)
     request = of_whom_it_asks(tellable(request))

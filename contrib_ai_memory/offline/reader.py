@@ -1,0 +1,88 @@
+"""The reader: how surely a sentence answers a question.
+
+Six layers of attention over question and sentence together (a cross-encoder, Nogueira & Cho 2019).
+They began as every second layer of ms-marco-MiniLM-L-12-v2 and were trained further on scenes of
+games (`python -m benchmarks.reader`, benchmarks/data/scenes); the words' embeddings are those of
+the bundled embedding model, so only its installation is needed. Worker threads only.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from .. import conf
+from ..embedding import runtime
+from ..embedding.model import bundled_path, not_installed
+
+GRAPH = Path(__file__).with_name("reader.onnx")
+MAX_TOKENS = 96  # of a question and a sentence together
+_BATCH = 32
+
+_opening = threading.Lock()
+_reader: AnswerReader | None = None
+
+
+class AnswerReader:
+    """The network. 0 is as sure as that nothing answers."""
+
+    def __init__(self, *, threads: int | None = None):
+        from tokenizers import Tokenizer
+
+        folder = bundled_path()
+        self._session = runtime.open_session(GRAPH, weights=folder, threads=threads)
+        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(MAX_TOKENS, strategy="longest_first")
+
+    def scores(self, question: str, sentences: Sequence[str]) -> np.ndarray:
+        """Return a score for each sentence, float32, shape (sentences,); larger is surer.
+
+        Args:
+            question: As `question_read` writes it.
+            sentences: As `sentence_read` writes them.
+        """
+        found = np.empty(len(sentences), dtype=np.float32)
+        pairs = self._tokenizer.encode_batch([(question, each) for each in sentences])
+        for places in runtime.batches([len(each.ids) for each in pairs], _BATCH):
+            ids, mask = runtime.padded([pairs[place].ids for place in places])
+            kinds, _ = runtime.padded([pairs[place].type_ids for place in places])
+            given = {"ids": ids, "mask": mask, "kinds": kinds}
+            found[places] = self._session.run(["scores"], given)[0]
+        return found
+
+
+def shared() -> AnswerReader | None:
+    """Return the reader of this process, opened when it is first asked for (0.2 s).
+
+    None where the bundled embedding model is not installed, whose words it reads.
+    """
+    global _reader
+    with _opening:
+        if _reader is None and not not_installed():
+            _reader = AnswerReader(threads=conf.get().EMBEDDING.threads)
+        return _reader
+
+
+def question_read(asker: str, npc: str, question: str) -> str:
+    """Write a question as the reader was trained to read it."""
+    return f"{asker} asks {npc}: {question}"
+
+
+def sentence_read(speaker: str, days: int | None, text: str) -> str:
+    """Write a sentence as the reader was trained to read it.
+
+    Args:
+        speaker: Whose words they are, the NPC's own for what it was taught; "" for a note.
+        days: How long ago they were said, None for what has no day.
+
+    >>> sentence_read("Bram", 1, "The ferry sinks.")
+    'Bram yesterday: The ferry sinks.'
+    """
+    when = "" if days is None else " today" if days <= 0 else " yesterday"
+    if days is not None and days > 1:
+        when = f" {days} days ago"
+    return f"{speaker}{when}: {text}" if speaker else text

@@ -1,0 +1,177 @@
+"""The reader: which recalled sentence answers a question; the scenes that it learned from."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmarks import reader as measured
+from benchmarks import scenes
+from contrib_ai_memory import preflight
+from contrib_ai_memory.offline import reader, sentence_answers
+from contrib_ai_memory.records import BUILDER, MemoryRecord, Recalled, ReplyRequest, ScoreParts
+
+NOW = "2026-03-09T12:00:00+00:00"
+TOLD = (
+    ("Jory", "my mare threw a shoe at the ford, so i walked the last mile"),
+    ("Jory", "my sister wynne keeps the toll on the north bridge"),
+    ("Petra", "Has anybody seen the tinker's dog with my glove?"),
+    ("Petra", "I sail for Corrow on Thursday with two barrels of pitch."),
+    ("Petra", "I cannot abide the smell of fennel."),
+)
+
+
+def remembered(number, speaker, said, **more):
+    memory = MemoryRecord(
+        id=f"m{number}",
+        content=said,
+        record="entry",
+        key=f"{speaker}: {said}",
+        speaker=speaker,
+        about=f"#{speaker}",
+        journal_ids=(number,),
+        created_at="2026-03-07T12:00:00+00:00",
+    )
+    return Recalled(replace(memory, **more), ScoreParts(1.0 - number / 100, 0.5), 10)
+
+
+def request(asks, *recalled, speaker="Jory", persona=""):
+    return ReplyRequest(
+        npc_name="Mara",
+        persona=persona,
+        speaker=speaker,
+        speaker_id=f"#{speaker}",
+        utterance=asks,
+        recalled=recalled or tuple(remembered(n, *told) for n, told in enumerate(TOLD)),
+        now=NOW,
+        npc_names=("Mara",),
+    )
+
+
+def answered(asks, *recalled, **more):
+    found = sentence_answers.answered(request(asks, *recalled, **more))
+    return found.text if found else ""
+
+
+@pytest.mark.parametrize(
+    ("asks", "holds"),
+    [
+        ("wots my sister do for a living?", "toll"),
+        ("which day does Petra leave?", "Thursday"),
+        ("what herb does Petra hate?", "fennel"),
+        ("what happened to my horse?", "shoe"),
+    ],
+)
+def test_the_sentence_that_answers_is_told_alone(asks, holds):
+    said = answered(asks)
+    assert holds in said
+    others = {"toll", "Thursday", "fennel", "shoe"} - {holds}
+    assert not any(each in said for each in others)
+
+
+def test_what_nobody_told_is_not_answered():
+    assert answered("what is the name of Petra's ship's cook?") == ""
+    assert answered("what is the tinker's dog called?") == ""
+
+
+def test_a_piece_that_was_taught_is_told_by_its_sentence_and_as_its_own():
+    text = (
+        "# The Lantern\n\nMara rents beds at four coppers a night, and the loft at two.\n"
+        "- The door is barred at the second bell, and nobody is let in after it, not even the "
+        "reeve himself.\n- Dogs sleep in the stable."
+    )
+    taught = remembered(1, "", text, record="taught", provider=BUILDER, key=text)
+    assert answered("how much for a bed?", taught) == (
+        "I rent beds at four coppers a night, and the loft at two."
+    )
+    said = answered("when is the door barred at night?", taught)
+    assert "second bell" in said and "#" not in said and "Dogs" not in said
+
+
+def test_what_the_persona_says_is_answered_in_the_first_person():
+    persona = "Mara has kept the Drowned Lantern for thirty years. She was born in Corrow."
+    assert answered("where were you born?", persona=persona) == "I was born in Corrow."
+
+
+def test_without_the_model_on_this_machine_the_first_recalled_sentence_is_told(monkeypatch):
+    monkeypatch.setattr(reader, "shared", lambda: None)
+    assert "mare threw a shoe" in answered("which day does Petra leave?")
+
+
+def test_nothing_but_a_question_is_no_sentence():
+    texts = [each.text for each in sentence_answers.sentences(request("what?"))]
+    assert not any("Has anybody seen" in each for each in texts)
+    assert "I cannot abide the smell of fennel." in texts
+
+
+def test_a_long_question_is_cut_and_a_long_list_is_read_whole():
+    network = reader.shared()
+    assert network is not None
+    sentences = [f"Jory {n} days ago: Barrel {n} is full of salt." for n in range(90)]
+    scores = network.scores("Jory asks Mara: " + "which barrel " * 200, sentences)
+    assert scores.shape == (90,) and np.isfinite(scores).all()
+    assert network.scores("Jory asks Mara: what?", []).shape == (0,)
+
+
+# --- scenes and the measure -----------------------------------------------------------------------
+
+
+def test_every_scene_is_read_and_every_answer_is_there():
+    every = [scene for file in scenes.files() for scene in scenes.read(file)]
+    assert len(every) > 600 and len({each.id for each in every}) == len(every)
+    for scene in every:
+        numbers = set(scene.memories)
+        assert all(each.answers <= numbers for each in scene.questions), scene.id
+        assert all({new, old} <= numbers for new, _what, old in scene.relations), scene.id
+        for asked in scene.questions:
+            assert all(scene.memories[each].to in ("", asked.asker) for each in asked.answers), (
+                scene.id
+            )
+
+
+def test_a_line_that_is_none_of_a_scene_is_an_error(tmp_path):
+    file = tmp_path / "z.txt"
+    file.write_text("SCENE z-01 | Mara, innkeeper\n1 b: Beds cost four.\nwhat is this\n")
+    with pytest.raises(ValueError, match=r"z\.txt, line 3: 'what is this' is not understood"):
+        list(scenes.read(file))
+
+
+def test_the_measure_counts_what_is_served_and_how_often_the_unknown_scores_less():
+    def row(kind, *served):
+        shown = tuple(measured.Shown(f"s{n}", each, each) for n, each in enumerate(served))
+        return measured.Row("z", kind, True, "Jory asks Mara: what?", shown)
+
+    rows = [row("event", False, True), row("event", True, False), row("unknown", False)]
+    scores = [np.array([0.0, 2.0]), np.array([-1.0, 1.0]), np.array([0.5])]
+    found = measured.judged(rows, scores, weight=0.0)
+    assert [each.served for each in found] == [True, False, False]
+    told = measured.source_row("z", found)
+    assert (told["first"], told["reader"], told["best"]) == (50, 50, 100)
+    assert told["unknown below known"] == 1.0
+
+
+# --- the setting ----------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("on", [True, False])
+def test_with_the_setting_one_sentence_is_told_and_no_doubt(settings, says, alice, on):
+    settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "READER": on}
+    says(alice, "My mare Clover threw a shoe at the ford, so I walked the last mile.")
+    says(alice, "My sister Wynne keeps the toll on the north bridge.")
+    says(alice, "The pitch was sold in Corrow for eleven marks, the rope for two.")
+    said = says(alice, "who keeps the toll on the bridge?")
+    assert "Wynne" in said
+    if on:
+        assert "Clover" not in said and "pitch" not in said
+
+
+def test_that_the_model_is_missing_is_said_at_the_start(settings, monkeypatch):
+    settings.CONTRIB_AI_MEMORY = {"READER": True}
+    monkeypatch.setattr(
+        "contrib_ai_memory.embedding.model._PACKAGES", {"no_such_package": "'a package'"}
+    )
+    [doubt] = [each for each in preflight.doubts() if "READER" in each]
+    assert "no_such_package" in doubt
+    settings.CONTRIB_AI_MEMORY = {"READER": False}
+    assert not any("READER" in each for each in preflight.doubts())
