@@ -49,7 +49,7 @@ def request(asks, *recalled, speaker="Jory", persona=""):
 
 
 def answered(asks, *recalled, **more):
-    found = sentence_answers.answered(request(asks, *recalled, **more))
+    found = sentence_answers.answered(request(asks, *recalled, **more), reader.shared())
     return found.text if found else ""
 
 
@@ -91,11 +91,6 @@ def test_a_piece_that_was_taught_is_told_by_its_sentence_and_as_its_own():
 def test_what_the_persona_says_is_answered_in_the_first_person():
     persona = "Mara has kept the Drowned Lantern for thirty years. She was born in Corrow."
     assert answered("where were you born?", persona=persona) == "I was born in Corrow."
-
-
-def test_without_the_model_on_this_machine_the_first_recalled_sentence_is_told(monkeypatch):
-    monkeypatch.setattr(reader, "shared", lambda: None)
-    assert "mare threw a shoe" in answered("which day does Petra leave?")
 
 
 def test_nothing_but_a_question_is_no_sentence():
@@ -164,6 +159,15 @@ def test_with_the_setting_one_sentence_is_told_and_no_doubt(settings, says, alic
     assert "Wynne" in said
     if on:
         assert "Clover" not in said and "pitch" not in said
+
+
+@pytest.mark.django_db
+def test_without_the_model_on_this_machine_the_rules_answer(settings, monkeypatch, says, alice):
+    settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "READER": True}
+    monkeypatch.setattr(reader, "_reader", None)
+    monkeypatch.setattr(reader, "not_installed", lambda: "pip install it")
+    says(alice, "My sister Wynne keeps the toll on the north bridge.")
+    assert "Wynne" in says(alice, "who keeps the toll on the bridge?")
 
 
 def test_that_the_model_is_missing_is_said_at_the_start(settings, monkeypatch):

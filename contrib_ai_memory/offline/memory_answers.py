@@ -7,13 +7,11 @@ expression of doubt.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from .. import conf
 from ..embedding.model import ModelAway
 from ..english.addressing import forms, names, without_address
-from ..english.answer_types import AnswerTypes
 from ..english.contradiction import are_apart
 from ..english.questions import (
     asks,
@@ -26,19 +24,19 @@ from ..english.questions import (
     statements,
 )
 from ..english.tokens import content_words, words_of
-from ..records import MOVE_KINDS, KnownPerson, MemoryRecord, Recalled, Reply, ReplyRequest
+from ..records import MOVE_KINDS, MemoryRecord, Recalled, Reply, ReplyRequest
 from . import reader, sentence_answers
 from .answer_selection import SURE_FROM, confidence, is_beside_the_point, select, told_of
 from .courtesies import are_noise, is_mere_courtesy
 from .phrases import phrase
 from .realisation import ended, tell_all
 from .self_description import told_of_itself
+from .sentence_answers import OF_ONESELF, behind, portrayed, words_to_it
 
 # confidence in an answer, 0-1 (`python -m benchmarks.answers`)
 NOTHING_BELOW = 0.1  # below it nothing is told
 ATTRIBUTES_TOLD = 2  # of a profile, beside memories of that person
 REPEATED = 0.7  # share of an attribute's words in what is told that makes it a repetition
-_OF_ONESELF = re.compile(r"\b(?:know|heard?|think|tell me)\b.{0,6}\b(?:of|about) me\b", re.I)
 _ASKS_OF_MOVES = re.compile(
     r"\b(?:where|when|who|way|com(?:e|es|ing)|came|arriv\w*|leav(?:e|es|ing)|left|go|goes|went|gone"
     r"|seen?|saw|visit\w*|here|there|around|still|been|depart\w*|return\w*|back|turn(?:ed|s)? up"
@@ -102,7 +100,7 @@ def tellable(request: ReplyRequest) -> ReplyRequest:
     """
     beside = {each for item in request.situation.agenda for each in item.evidence}
     beside |= set(request.situation.lines_asked_for)
-    beside |= {each.memory.id for each in _behind(request, request.situation.people)}
+    beside |= {each.memory.id for each in behind(request, request.situation.people)}
     recalled = tuple(
         each
         for each in worth_telling(request)
@@ -130,8 +128,8 @@ def from_memory(request: ReplyRequest) -> Reply | None:
 
     With the setting READER it is one sentence, and no doubt.
     """
-    if conf.get().READER and reader.shared():
-        return sentence_answers.answered(request)
+    if conf.get().READER and (network := reader.shared()):
+        return sentence_answers.answered(request, network)
     profile = _profile(request)
     own = _own_life(request)
     request = of_whom_it_asks(tellable(request))
@@ -147,7 +145,7 @@ def from_memory(request: ReplyRequest) -> Reply | None:
     if not told or sure < NOTHING_BELOW:
         return None
     said = tell_all(told, request, by_date=asks_when(request.utterance))
-    if sure < SURE_FROM and not _OF_ONESELF.search(request.utterance):
+    if sure < SURE_FROM and not OF_ONESELF.search(request.utterance):
         said = f"{phrase('doubt', request)} {said}"
     used = [each.id for each in told]
     if known := [each for each in profile.attributes if not _repeats(each, said)]:
@@ -161,7 +159,7 @@ def of_whom_it_asks(request: ReplyRequest) -> ReplyRequest:
 
     Those of others are none, nor is that they came or went.
     """
-    person = _portrayed(request)
+    person = portrayed(request)
     if person is None:
         return request
     named = names(person.name)
@@ -176,18 +174,6 @@ def of_whom_it_asks(request: ReplyRequest) -> ReplyRequest:
         )
     )
     return replace(request, recalled=recalled)
-
-
-def _portrayed(request: ReplyRequest) -> KnownPerson | None:
-    """Return the person whom a question asks about as a whole, None if it asks for none."""
-    people = request.situation.people
-    types = AnswerTypes.of(request.utterance.lower())
-    if not people or not types.portrait:
-        return None
-    others = [each for each in people if each.identity != request.speaker_id]
-    if others:
-        return others[0]
-    return people[0] if _OF_ONESELF.search(request.utterance) else None
 
 
 def _own_life(request: ReplyRequest) -> Reply | None:
@@ -209,28 +195,14 @@ class _Profile:
 
 def _profile(request: ReplyRequest) -> _Profile:
     """Return the profile that a question asks for, empty if it asks for no person as a whole."""
-    person = _portrayed(request)
+    person = portrayed(request)
     if person is None:
         return _Profile()
-    evidence = _behind(request, [person])
+    evidence = behind(request, [person])
     return _Profile(person.attributes, tuple(evidence)) if evidence else _Profile()
-
-
-def _behind(request: ReplyRequest, people: Sequence[KnownPerson]) -> list[Recalled]:
-    """Return the memories that the profiles of people rest on."""
-    numbers = {number for person in people for number in person.evidence}
-    return [
-        each
-        for each in request.recalled
-        if each.memory.record == "entry" and numbers & {*each.memory.journal_ids}
-    ]
 
 
 def _repeats(attribute: str, said: str) -> bool:
     """Return whether most words of an attribute were said."""
     words = content_words(attribute)
     return len(words & content_words(said)) >= REPEATED * len(words)
-
-
-def words_to_it(request: ReplyRequest) -> str:
-    return without_address(request.utterance, forms((request.npc_name, *request.npc_names)))

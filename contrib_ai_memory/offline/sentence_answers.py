@@ -1,8 +1,8 @@
-"""Answers from memory: the sentence that answers a question, out of all that were recalled.
+"""The one sentence of memory or persona that answers a question, with the setting READER.
 
 Recalled memories are cut into sentences, and what the NPC knows of itself stands beside them. The
-reader (`reader`) scores each; the best one is told, where it is surer than that nothing
-answers. Worker threads only.
+network of `reader` scores each; the best one is told, where it is surer than that nothing answers.
+Worker threads only.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from ..english.questions import (
 from ..english.reported_speech import first_person
 from ..english.tokens import content_words, words_of
 from ..local_time import date_of
-from ..records import BUILDER, MOVE_KINDS, KnownPerson, MemoryRecord, Reply, ReplyRequest
+from ..records import BUILDER, MOVE_KINDS, KnownPerson, MemoryRecord, Recalled, Reply, ReplyRequest
 from ..text.sanitising import oneline
 from . import reader
+from .reader import AnswerReader
 from .realisation import ended, tell_all
 
 # of the reader's score and how far below the best of the recall a memory is
@@ -60,7 +61,7 @@ _BULLET = re.compile(r"^\s*(?:[-*•]|\d+\.)\s+")
 _OF_BEFORE = re.compile(
     r"\b(?:at first|in the beginning|used to|before|originally|once|formerly|old|first)\b", re.I
 )
-_OF_ONESELF = re.compile(r"\b(?:know|heard?|think|tell me)\b.{0,6}\b(?:of|about) me\b", re.I)
+OF_ONESELF = re.compile(r"\b(?:know|heard?|think|tell me)\b.{0,6}\b(?:of|about) me\b", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +83,9 @@ class SentenceCandidate:
     score: float = 0.0
 
 
-def answered(request: ReplyRequest) -> Reply | None:
+def answered(request: ReplyRequest, network: AnswerReader) -> Reply | None:
     """Tell what answers a question; None if nothing does."""
-    ranked = scored(request)
+    ranked = scored(request, network)
     if person := portrayed(request):
         return _portrait(person, request, ranked)
     asked_of = words_to_it(request).lower()
@@ -105,12 +106,9 @@ def _reply(
     return Reply(said, told=tuple(dict.fromkeys([*used, *more]))) if said else None
 
 
-def scored(request: ReplyRequest) -> list[SentenceCandidate]:
+def scored(request: ReplyRequest, network: AnswerReader) -> list[SentenceCandidate]:
     """Return the sentences that may be told, the best answer first."""
-    found = [*sentences(request)]
-    network = reader.shared()
-    if network is None:  # the words alone found what was recalled
-        return [replace(each, score=1.0 + each.recalled) for each in found]
+    found = sentences(request)
     question = reader.question_read(request.speaker, request.npc_name, words_to_it(request))
     scores = network.scores(question, [each.read for each in found])
     judged = [
@@ -303,7 +301,7 @@ def _portrait(
     chosen = theirs[:SEVERAL]
     said = told(chosen, request)
     known = [each for each in person.attributes if not _repeats(each, said)]
-    evidence = _behind(request, person) if known else []
+    evidence = [each.memory.id for each in behind(request, [person])] if known else []
     if evidence:
         said = " ".join(filter(None, [said, *map(ended, known[:ATTRIBUTES_TOLD])]))
     return _reply(said, chosen, evidence)
@@ -325,15 +323,16 @@ def portrayed(request: ReplyRequest) -> KnownPerson | None:
     others = [each for each in people if each.identity != request.speaker_id]
     if others:
         return others[0]
-    return people[0] if _OF_ONESELF.search(request.utterance) else None
+    return people[0] if OF_ONESELF.search(request.utterance) else None
 
 
-def _behind(request: ReplyRequest, person: KnownPerson) -> list[str]:
-    """Return the ids of the recalled lines that the profile of somebody rests on."""
+def behind(request: ReplyRequest, people: Sequence[KnownPerson]) -> list[Recalled]:
+    """Return the memories that the profiles of people rest on."""
+    numbers = {number for person in people for number in person.evidence}
     return [
-        each.memory.id
+        each
         for each in request.recalled
-        if each.memory.record == "entry" and {*person.evidence} & {*each.memory.journal_ids}
+        if each.memory.record == "entry" and numbers & {*each.memory.journal_ids}
     ]
 
 
