@@ -17,8 +17,9 @@ from ..english.questions import asked, asks_about, asks_of_oneself, seems_to_ask
 from ..english.tokens import words_of
 from ..records import Reply, ReplyRequest
 from .courtesies import acknowledge, greeted, greeting
-from .memory_answers import from_memory, known_words, words_to_it
+from .memory_answers import from_memory, known_words
 from .phrases import phrase
+from .sentence_answers import words_to_it
 from .situation_answers import ANSWERS, agenda_told, last_seen, nothing_open, who_was_there
 
 _WHERE = re.compile(r"\W*(?:and )?where(?:['’]?s| is)\b", re.IGNORECASE)

@@ -28,17 +28,11 @@ from .answer_selection import (
     select,
     told_of,
 )
-from .memory_answers import (
-    NOTHING_BELOW,
-    from_memory,
-    of_whom_it_asks,
-    tellable,
-    words_to_it,
-    worth_telling,
-)
+from .memory_answers import NOTHING_BELOW, from_memory, of_whom_it_asks, tellable, worth_telling
 from .phrases import PHRASES, last_words, phrase, said_in
 from .realisation import listed, tell_all
 from .self_description import introduction
+from .sentence_answers import words_to_it
 from .told_days import age, day_asked, day_told, on_day
 
 PLAINLY_SHARED = 0.5  # share of an event's words that name it without a doubt
