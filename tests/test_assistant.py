@@ -209,6 +209,39 @@ def test_a_night_that_cannot_be_slept_leaves_the_npc_awake(mara, alice):
     assert not mara.assistant.asleep
 
 
+def _late(times):
+    """A memory process that is too late with its first jobs."""
+    left = [times]
+
+    def do(job, args, reads):
+        if left[0]:
+            left[0] -= 1
+            raise offload.TimedOut("the memory worker gave no answer in 60 s")
+        return job(*args)
+
+    return do
+
+
+def test_a_night_whose_worker_is_late_twice_is_slept_to_its_end(mara, alice, monkeypatch):
+    alice.execute_cmd("say I keep the ferry.")
+    monkeypatch.setattr(offload, "_apart", _late(2))
+    offload.wait(mara.assistant.sleep.whole_night())
+    assert mara.assistant.sleep.records[-1]["whole"] and not mara.assistant.asleep
+
+
+def test_a_night_whose_worker_stays_late_is_broken_off_in_words_that_say_so(
+    mara, alice, builder, monkeypatch
+):
+    alice.execute_cmd("say I keep the ferry.")
+    with monkeypatch.context() as busy:
+        busy.setattr(offload, "_apart", _late(99))
+        told = builder("@sleep/now mara")
+    assert "Mara was woken early" in told and "next one" in told
+    assert not mara.assistant.asleep
+    offload.wait(mara.assistant.sleep.whole_night())
+    assert mara.assistant.sleep.records[-1]["whole"]
+
+
 def test_a_deleted_npc_leaves_nothing_in_mem0s_history_either(mara, alice, store_folder):
     alice.execute_cmd("say I hide an xylophone in Elmstead since the flood.")
     offload.wait(mara.assistant.sleep.whole_night())

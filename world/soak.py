@@ -204,7 +204,7 @@ class Soak:
         self.tell(f"@sleep/now {npc}")
         with self._builder() as builder:
             builder.send(f"@sleep/now {npc}")
-            told = builder.expect("wakes up rested", "went wrong", timeout=600)
+            told = builder.expect("wakes up rested", "went wrong", "woken early", timeout=600)
         self.check(f"{npc} sleeps a whole night", "wakes up rested" in told)
 
     def _kill(self) -> None:

@@ -386,11 +386,13 @@ class Sleep:
 
         Raises (in the Deferred):
             SwitchedOff: The contrib was switched off meanwhile, the NPC paused or deleted.
+            TimedOut: The memory worker gave no answer at `ATTEMPTS` ticks one after the other. The
+                NPC was woken; what is left is done in its next night.
         """
         from twisted.internet import reactor
 
         self.begin()
-        name_of_npc, shown = self._npc.key, None
+        name_of_npc, shown, late = self._npc.key, None, 0
         try:
             while self._script.asleep and self._script.obj is not None:
                 self._check_switched_on()
@@ -398,7 +400,16 @@ class Sleep:
                 if (name := self.night.pass_name) != shown:
                     progress(name)
                     shown = name
-                yield self._script.at_tick()
+                try:
+                    yield self._script.at_tick()
+                    late = 0
+                except (offload.TimedOut, offload.Busy) as problem:
+                    late += 1
+                    if late == ATTEMPTS:
+                        raise offload.TimedOut(
+                            f"{name_of_npc} was woken early: {problem}, {ATTEMPTS} times. What is "
+                            "left of its night is done in the next one."
+                        ) from problem
                 if reactor.running:  # also where the heartbeat's own tick is under way
                     yield task.deferLater(reactor, PAUSE, lambda: None)
         except BaseException:
