@@ -17,15 +17,17 @@ import pytest
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.admin import doctor, edit, erase, forget, ids, reindex, undo_log
+from contrib_ai_memory.admin.jobs import link_pages
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import MemoryRecord, Percept
 from contrib_ai_memory.sleep.night import Sleep
 from contrib_ai_memory.store import attributes, memory_store
 from contrib_ai_memory.store.journal import Journal
 from contrib_ai_memory.store.lanes import keys_of_one
+from contrib_ai_memory.store.links import Link
 from contrib_ai_memory.store.payload import completed, entry_memory_id
 from contrib_ai_memory.store.preferences import Preference
-from contrib_ai_memory.store.removal import DataSubject
+from contrib_ai_memory.store.removal import DataSubject, Removal
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -125,6 +127,18 @@ def test_nothing_of_the_person_is_left_and_the_counts_tell_of_it(talked, alice):
     assert erased.observations > 0
     assert erased.vectors > 0
     assert erased.from_disk
+
+
+def test_a_memory_whose_last_link_goes_is_not_left_among_the_links(mara):
+    links, now = mara.memory.links, mara.memory.clock()
+    links.add([Link("1", "fact", 1.0, "evidence", now), Link("2", "fact", 1.0, "evidence", now)])
+    links.remove(["1"])
+    assert links.of("fact").keys() == {"2"}
+    offload.wait(links.take_out(Removal({2}, {"fact"})))
+    assert [each for page in link_pages(links) for each in page] == []
+    links.add([Link("3", "4", 1.0, "similar", now)])
+    links.drop_end("3", "4")
+    assert [each for page in link_pages(links) for each, _others in page] == ["4"]
 
 
 def test_what_the_other_said_is_recalled_as_before(talked, alice, bram):

@@ -114,7 +114,7 @@ class Links:
         gone = 0
         for each in ids:
             for other in buckets[_bucket_of(each)].pop(each, {}).get("linked_to", {}):
-                gone += _linked(buckets, other).pop(each, None) is not None
+                gone += _unlink(buckets, other, each)
         self._write(buckets, absent, -gone)
         return gone
 
@@ -134,7 +134,7 @@ class Links:
     def drop_end(self, memory_id: str, other: str) -> None:
         """Remove one direction of a broken link whose other direction is missing."""
         buckets, absent = self._buckets_of([memory_id])
-        _linked(buckets, memory_id).pop(other, None)
+        _unlink(buckets, memory_id, other)
         self._write(buckets, absent, 0)
 
     def _buckets_of(self, memory_ids: Iterable[str]) -> tuple[_Buckets, Collection[int]]:
@@ -185,6 +185,15 @@ def link_id(memory: MemoryRecord | Candidate) -> str:
 def linked_memory_id(agent_id: str, linked: str) -> str:
     """Return the store's id of the memory with this link id."""
     return entry_memory_id(agent_id, int(linked)) if linked.isdecimal() else linked
+
+
+def _unlink(buckets: _Buckets, memory_id: str, other: str) -> bool:
+    """Drop one direction of a link, and the memory with its last one. Whether it was there."""
+    linked = _linked(buckets, memory_id)
+    was_there = linked.pop(other, None) is not None
+    if not linked:
+        buckets[_bucket_of(memory_id)].pop(memory_id, None)
+    return was_there
 
 
 def _linked(buckets: _Buckets, memory_id: str) -> dict[str, Any]:
