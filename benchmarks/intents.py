@@ -21,8 +21,8 @@ import numpy as np
 
 from contrib_ai_memory.embedding.model import EmbeddingModel, open_model
 from contrib_ai_memory.english.addressing import forms, without_address
-from contrib_ai_memory.english.answer_types import AnswerTypes
 from contrib_ai_memory.english.intents import courtesy_of, intent_of
+from contrib_ai_memory.english.questions import asks_of_a_thing, asks_of_a_whole
 from contrib_ai_memory.offline.learned_intents import (
     FILE,
     LIKELY,
@@ -75,7 +75,7 @@ def data() -> Data:
         ]
         for text, asks in (*asked, *told):
             said = without_address(text, own)
-            portrait = AnswerTypes.of(said.lower()).portrait
+            portrait = asks_of_a_whole(said.lower()) and not asks_of_a_thing(said.lower())
             if said and not (intent_of(said) or courtesy_of(said) or portrait):
                 texts.append(masked(said, people))
                 classes.append(NONE)

@@ -332,11 +332,6 @@ class Settings(_Section):
         description="score profile: relevance alone [C]; salience: with weight, recency, frequency "
         "[B]; or the path of your own function",
     )
-    READER: bool = Field(
-        False,
-        description="without a language model, tell the one sentence that a small network finds to "
-        "answer, in place of up to three memories and doubts; false: by rules",
-    )
     RERANKER: str | None = Field(
         None,
         min_length=1,
@@ -420,7 +415,6 @@ GAME_ONLY = {
     "VECTOR_STORE": "all NPCs share one store",
     "EMBEDDING": "all NPCs share one embedding model",
     "MEMORY_PROCESS": "all NPCs share one process",
-    "READER": "all NPCs share one network",
     "RERANKER": "all NPCs share one cross-encoder",
     "LLM_NIGHT": "set LLM for an NPC",
     "PROVIDER": "set LLM to None for an NPC without a language model",

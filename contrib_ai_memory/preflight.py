@@ -189,9 +189,9 @@ def _provider() -> Iterator[str]:
 def _phrases() -> Iterator[str]:
     if not conf.get().PHRASES:
         return
-    from .offline.phrases import KINDS
+    from .offline.phrases import KINDS, RETIRED
 
-    for kind in set(conf.get().PHRASES) - set(KINDS):
+    for kind in set(conf.get().PHRASES) - {*KINDS, *RETIRED}:
         kinds = ", ".join(KINDS)
         yield _named("['PHRASES']", kind, f"there is no such kind; the kinds are {kinds}.")
 
@@ -237,5 +237,8 @@ def _short_context() -> Iterator[str]:
 
 
 def _no_reader() -> Iterator[str]:
-    if conf.get().READER and (missing := embedding_model.not_installed()):
-        yield _named("['READER']", True, f"it reads with a model that is not installed. {missing}")
+    if missing := embedding_model.not_installed():
+        yield (
+            "Without a language model the first memory that comes to mind is told in answer, and "
+            f"no better one looked for: what reads them is not installed. {missing}"
+        )

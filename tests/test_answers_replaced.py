@@ -1,9 +1,8 @@
-"""Of two answers on one matter the later one is told, and a doubt where the answer is lacking."""
+"""Of two answers on one matter the later one is told, and none that lacks what was asked for."""
 
 import pytest
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.offline.phrases import PHRASES
 
 pytestmark = pytest.mark.django_db
 
@@ -27,8 +26,8 @@ def says(mara, alice, bram):
     return say
 
 
-def doubts(answer):
-    return any(answer.startswith(each) for each in PHRASES["doubt"])
+def admits(answer):
+    return answer.startswith("I know nothing about that")
 
 
 def test_what_has_changed_since_is_told_without_what_was(says, alice, bram, tavern):
@@ -53,12 +52,12 @@ def test_the_past_is_told_to_one_who_asks_for_it(says, alice):
     assert "nine years" in says(4, alice, "how long did i mind the mules?")
 
 
-def test_a_year_that_nobody_named_is_doubted(says, alice):
+def test_a_year_that_nobody_named_is_not_known(says, alice):
     says(0, alice, "i opened my shop with the flood at the door, nineteen years old.")
-    assert doubts(says(1, alice, "in what year was the flood at the door of my shop?"))
+    assert admits(says(1, alice, "in what year was the flood at the door of my shop?"))
 
 
-def test_somebody_whom_nobody_named_is_doubted(says, alice, bram, tavern):
+def test_somebody_whom_nobody_named_is_not_known(says, alice, bram, tavern):
     says(0, alice, "i saw the thief of the silver bell run over the bridge.")
     bram.location = tavern
-    assert doubts(says(1, bram, "who did alice say was the thief of the silver bell?"))
+    assert admits(says(1, bram, "who did alice say was the thief of the silver bell?"))

@@ -8,7 +8,7 @@ import pytest
 from benchmarks import reader as measured
 from benchmarks import scenes
 from contrib_ai_memory import preflight
-from contrib_ai_memory.offline import reader, sentence_answers
+from contrib_ai_memory.offline import memory_answers, reader, sentence_answers
 from contrib_ai_memory.records import BUILDER, MemoryRecord, Recalled, ReplyRequest, ScoreParts
 
 NOW = "2026-03-09T12:00:00+00:00"
@@ -49,8 +49,8 @@ def request(asks, *recalled, speaker="Jory", persona=""):
 
 
 def answered(asks, *recalled, **more):
-    found = sentence_answers.answered(request(asks, *recalled, **more), reader.shared())
-    return found.text if found else ""
+    found = memory_answers.from_memory(request(asks, *recalled, **more))
+    return found.reply.text if found else ""
 
 
 @pytest.mark.parametrize(
@@ -145,37 +145,32 @@ def test_the_measure_counts_what_is_served_and_how_often_the_unknown_scores_less
     assert told["unknown below known"] == 1.0
 
 
-# --- the setting ----------------------------------------------------------------------------------
+# --- in the game ----------------------------------------------------------------------------------
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("on", [True, False])
-def test_with_the_setting_one_sentence_is_told_and_no_doubt(settings, says, alice, on):
-    settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "READER": on}
+def test_one_sentence_is_told_and_no_other(says, alice):
     says(alice, "My mare Clover threw a shoe at the ford, so I walked the last mile.")
     says(alice, "My sister Wynne keeps the toll on the north bridge.")
     says(alice, "The pitch was sold in Corrow for eleven marks, the rope for two.")
     said = says(alice, "who keeps the toll on the bridge?")
     assert "Wynne" in said
-    if on:
-        assert "Clover" not in said and "pitch" not in said
+    assert "Clover" not in said and "pitch" not in said
 
 
 @pytest.mark.django_db
-def test_without_the_model_on_this_machine_the_rules_answer(settings, monkeypatch, says, alice):
-    settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "READER": True}
+def test_without_the_model_on_this_machine_the_first_memory_is_told(monkeypatch, says, alice):
     monkeypatch.setattr(reader, "_reader", None)
     monkeypatch.setattr(reader, "not_installed", lambda: "pip install it")
     says(alice, "My sister Wynne keeps the toll on the north bridge.")
     assert "Wynne" in says(alice, "who keeps the toll on the bridge?")
 
 
-def test_that_the_model_is_missing_is_said_at_the_start(settings, monkeypatch):
-    settings.CONTRIB_AI_MEMORY = {"READER": True}
+def test_that_the_model_is_missing_is_said_at_the_start(monkeypatch):
+    told = "first memory that comes to mind"
+    assert not any(told in each for each in preflight.doubts())
     monkeypatch.setattr(
         "contrib_ai_memory.embedding.model._PACKAGES", {"no_such_package": "'a package'"}
     )
-    [doubt] = [each for each in preflight.doubts() if "READER" in each]
+    [doubt] = [each for each in preflight.doubts() if told in each]
     assert "no_such_package" in doubt
-    settings.CONTRIB_AI_MEMORY = {"READER": False}
-    assert not any("READER" in each for each in preflight.doubts())

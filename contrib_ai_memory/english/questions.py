@@ -652,3 +652,34 @@ def asks_of_you(question: str) -> bool:
 def asks_of_oneself(question: str) -> bool:
     """Whether a question is about the person who asks it: "where is my brother"."""
     return bool(_OF_ONESELF.search(question))
+
+
+_OF_A_WHOLE = re.compile(
+    r"\btell (?:me|us)(?: more)? (?:about|of)\b"
+    r"|\b(?:what|wat|whit|wot)\b.{0,14}\b(?:know|kno|ken|heard?|remember)\b.{0,6}\b(?:of|about|abt|on)\b"
+    r"|\bwho(?:['’]?s| is)\b.{0,20}(?:anyway|exactly|really)|\bdeal\b|\bdescribe\b|\bopinion\b"
+    r"|\bwhat (?:sort|kind|manner) of (?:man|woman|person|one)\b|\b(?:make|think) of\b",
+    re.I,
+)
+# "tell me about Alice's silver key", "what do you know of my brother?"
+_OF_A_THING = re.compile(r"\b(?:of|about|abt|on)\s+(?:[\w-]+['’]s|my|our)\s+[^\W\d_]")
+
+
+_OF_ONE_WHO_ASKS = re.compile(
+    r"\b(?:know|heard?|think|tell me)\b.{0,6}\b(?:of|about) me\b", re.IGNORECASE
+)
+
+
+def asks_of_a_whole(question: str) -> bool:
+    """Whether a question asks for all of somebody or something: "tell me about Bram"."""
+    return bool(_OF_A_WHOLE.search(question))
+
+
+def asks_of_a_thing(question: str) -> bool:
+    """Whether it asks so for something or somebody of a person's: "tell me of Bram's horse"."""
+    return bool(_OF_A_WHOLE.search(question) and _OF_A_THING.search(question))
+
+
+def asks_of_oneself_as_a_whole(question: str) -> bool:
+    """Whether it asks so for the one who asks: "what do you know about me?"."""
+    return bool(_OF_ONE_WHO_ASKS.search(question))

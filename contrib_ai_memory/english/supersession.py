@@ -19,13 +19,12 @@ from pathlib import Path
 
 import numpy as np
 
-from .answer_types import holds
 from .commitments import closes
 from .contradiction import are_apart, negated, numbers, tense_and_mood
 from .linear import Linear
 from .questions import asks
 from .sentence_classifier import LABELS, Sentence, SentenceClassifier
-from .tokens import FUNCTION_WORDS, content_words, stem, words_of, zipf
+from .tokens import FUNCTION_WORDS, content_words, holds_number, stem, words_of, zipf
 
 WEIGHTS = Path(__file__).with_name("supersession_weights.json")
 RAREST = 8.0  # Zipf frequency of the commonest word
@@ -268,7 +267,7 @@ class Look:
             {name: bool(cue.search(text)) for name, cue in _COMPILED.items()}
             | {
                 "asks": asks(text),
-                "number": holds(text)["number"],
+                "number": holds_number(text),
                 "gives": not statement.said and " gives " in text,
                 "deed": not statement.said,
                 "negated": negated(text),

@@ -252,3 +252,16 @@ def hearsay(text: str) -> list[tuple[int, int]]:
         if (before and before[-1] not in ".!?…") or _SAYING.match(text, quoted.end()):
             found.append(quoted.span())
     return found
+
+
+_NUMBER_WORDS = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety "
+    "hundred thousand dozen half pair"
+)
+_NUMBER = re.compile(rf"\b(?:\d+|{'|'.join(_NUMBER_WORDS.split())})\b", re.IGNORECASE)
+
+
+def holds_number(text: str) -> bool:
+    """Whether a text holds a number, in digits or as a word."""
+    return bool(_NUMBER.search(text))

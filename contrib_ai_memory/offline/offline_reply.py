@@ -43,18 +43,25 @@ def reply(request: ReplyRequest) -> Reply:
         return greeted(answer, said, request)
     if there := who_was_there(request, said):
         return there
-    if request.now and agenda_questions.read(said, request.now) and request.situation.agenda:
-        return agenda_told(request.situation.agenda)
+    agenda = request.situation.agenda
+    of_agenda = bool(request.now and agenda and agenda_questions.read(said, request.now))
+    if of_agenda and len(agenda) == 1:
+        return agenda_told(agenda)
     if request.situation.nothing_open:
         return nothing_open(said, request)
-    small = small_talk_in(said)
+    small, known = small_talk_in(said), known_words(request)
+    asking = bool(asked(said) or asks_about(said, known) or seems_to_ask(said, known))
+    asking = asking and small not in ("riddle", "no more", "so it is")
+    answer = from_memory(request) if asking else None
+    if answer and answer.surely:
+        return greeted(answer.reply, said, request)
+    if of_agenda:
+        return agenda_told(agenda)
     learned = "" if small else request.intent
-    if learned and (answer := _as_learned(Intent[learned], said, request)):
-        return greeted(answer, said, request)
-    known = known_words(request)
-    asking = asked(said) or asks_about(said, known) or seems_to_ask(said, known)
-    if asking and small not in ("riddle", "no more", "so it is"):
-        return greeted(_remembered(request), said, request)
+    if learned and (as_learned := _as_learned(Intent[learned], said, request)):
+        return greeted(as_learned, said, request)
+    if asking:
+        return greeted(answer.reply if answer else _unknown(request), said, request)
     if courtesy_of(said) or is_chatter(said):
         return acknowledge(said, request)
     return greeted(acknowledge(said, request), said, request)
@@ -74,7 +81,8 @@ def _as_learned(intent: Intent, said: str, request: ReplyRequest) -> Reply | Non
     whom = others[0].name if others else "me" if asks_of_oneself(said) else ""
     if intent is Intent.ABOUT:
         asked_for = f"what do you know about {whom}?"
-        return _remembered(replace(request, utterance=asked_for)) if whom else None
+        about = from_memory(replace(request, utterance=asked_for)) if whom else None
+        return about.reply if about else None
     if intent in (Intent.LAST_SEEN, Intent.OPINION, Intent.WHISPERED) and not whom:
         return None
     if intent in (Intent.TALK, Intent.NEWS) and not request.situation.lines_asked_for:
@@ -89,10 +97,8 @@ def _is_call(said: str, request: ReplyRequest) -> bool:
     )
 
 
-def _remembered(request: ReplyRequest) -> Reply:
-    """Answer from memory, or admit to know nothing and name who might know."""
-    if answer := from_memory(request):
-        return answer
+def _unknown(request: ReplyRequest) -> Reply:
+    """Admit to know nothing, and name who might know."""
     said = set(words_of(request.utterance))
     for person in request.situation.people:
         if person.identity != request.speaker_id and names(person.name) & said:

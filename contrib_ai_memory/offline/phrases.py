@@ -57,7 +57,6 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "own life": ("I could not tell you, {name}.", "I do not think much about that, {name}."),
     "asks name": ("I will remember that. What is your {topic} called?",),
     "as it was told": ("So I heard it, {name}.", "That is how I remember it, {name}."),
-    "not sure": ("No, {name}. It is only what comes to mind.",),
     "quite sure": ("As sure as I can be, {name}.",),
     "stays with me": ("What is told to me in confidence stays with me, {name}.",),
     "nothing given by": ("{whom} has given me nothing that I remember.",),
@@ -73,17 +72,13 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "reminds": ("{topic}. I will remind you, {name}.",),
     "asked for": ("I will see to it, {name}.", "You can count on me, {name}."),
     "asked for a day": ("{topic}. I will see to it, {name}.",),
-    "doubt": (
-        "I could not say for sure.",
-        "I am not sure of it.",
-        "I do not know for certain.",
-    ),
     "nothing": ("I know nothing about that, {name}.",),
     "nothing open": ("Nothing is open that I know of, {name}.",),
     "ask them": ("I know nothing about that, {name}. {topic} might.",),
 }
 _FIELD = re.compile(r"\{\w+\}")
 KINDS = tuple(PHRASES)  # as settings name them
+RETIRED = ("doubt", "not sure")  # kinds that are said no more; settings may still name them
 
 TONES: Mapping[str, Phrases] = {
     "plain": {},

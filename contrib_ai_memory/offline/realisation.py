@@ -12,10 +12,9 @@ from datetime import date
 
 from ..english import corrections, reported_speech
 from ..english.addressing import Named, forms, hushes, named, without_address
-from ..english.answer_types import holds
 from ..english.due_dates import due, is_weekday
 from ..english.questions import asks, pieces, sentences_of
-from ..english.tokens import content_words, is_past, words_of
+from ..english.tokens import content_words, holds_number, is_past, words_of
 from ..local_time import date_of, local
 from ..records import MemoryRecord, ReplyRequest
 from ..text.sanitising import oneline
@@ -155,7 +154,7 @@ def _with_article(thing: str) -> str:
     """
     first, last = thing.split()[0].lower(), thing.partition(" of ")[0].split()[-1].lower()
     several = last.endswith("s") and not last.endswith("ss")
-    if first in _DETERMINED or thing[0].isupper() or several or holds(first)["number"]:
+    if first in _DETERMINED or thing[0].isupper() or several or holds_number(first):
         return thing
     return f"{'an' if first[0] in 'aeiou' else 'a'} {thing}"
 

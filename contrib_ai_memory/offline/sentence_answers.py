@@ -1,7 +1,8 @@
-"""The one sentence of memory or persona that answers a question, with the setting READER.
+"""The sentences of memory and persona that answer a question, ranked, and how they are told.
 
 Recalled memories are cut into sentences, and what the NPC knows of itself stands beside them. The
-network of `reader` scores each; the best one is told, where it is surer than that nothing answers.
+network of `reader` scores each: above 0 it is surer than that nothing answers. Without the network
+they stand as the recall ranks them, and the first is told.
 Worker threads only.
 """
 
@@ -13,10 +14,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from ..english.addressing import forms, names, without_address
-from ..english.answer_types import AnswerTypes
 from ..english.contradiction import tells_change
 from ..english.questions import (
-    asked,
     asks,
     asks_for_several,
     asks_of_a_life,
@@ -26,16 +25,14 @@ from ..english.questions import (
 from ..english.reported_speech import first_person
 from ..english.tokens import content_words, words_of
 from ..local_time import date_of
-from ..records import BUILDER, MOVE_KINDS, KnownPerson, MemoryRecord, Recalled, Reply, ReplyRequest
+from ..records import BUILDER, MOVE_KINDS, MemoryRecord, ReplyRequest
 from ..text.sanitising import oneline
 from . import reader
-from .reader import AnswerReader
 from .realisation import ended, tell_all
 
 # of the reader's score and how far below the best of the recall a memory is
 # (`python -m benchmarks.reader`)
 NOTHING_BELOW = 0.0  # what scores less is not told
-NOTHING_BELOW_OF_A_WHOLE = -2.0  # the same, where all of somebody or something is asked for
 RECALL_COUNTS = 3.0
 ON_ONE_MATTER = 2  # content words that both have
 LATER_WITHIN = 0.6  # less than the best score, from which what was said later is told in its place
@@ -47,21 +44,18 @@ NEARLY_AS_GOOD = 0.5  # less than the best score, for the second and third
 NEARLY_AS_GOOD_ABOUT = 3.0  # the same, of a person or a thing as a whole
 OF_COMING = 4.0  # more for a coming or going, where such is asked for; no other is told
 LACKS_NUMBER = 3.0  # less for what holds none of the numbers that the question holds
-MOST_WORDS = 40  # of all that is told
-ATTRIBUTES_TOLD = 2  # of a profile, beside memories of that person
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
+MOST_WORDS = 40  # of all that is told
 
 _HEADING = re.compile(r"(?m)^\s*#+[^\n]*$")
 _OF_COMING = re.compile(
     r"\b(?:com(?:e|es|ing)|came|arriv\w+|leav(?:e|es|ing)|left|went|gone|get here|got here)\b", re.I
 )
 _NUMBER = re.compile(r"\d+")
-_OF_KNOWING = content_words("know tell hear heard think remember say about")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d+\.)\s+")
 _OF_BEFORE = re.compile(
     r"\b(?:at first|in the beginning|used to|before|originally|once|formerly|old|first)\b", re.I
 )
-OF_ONESELF = re.compile(r"\b(?:know|heard?|think|tell me)\b.{0,6}\b(?:of|about) me\b", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,42 +77,25 @@ class SentenceCandidate:
     score: float = 0.0
 
 
-def answered(request: ReplyRequest, network: AnswerReader) -> Reply | None:
-    """Tell what answers a question; None if nothing does."""
-    ranked = scored(request, network)
-    if person := portrayed(request):
-        return _portrait(person, request, ranked)
-    asked_of = words_to_it(request).lower()
-    types = AnswerTypes.of(asked_of)
-    if types.portrait or types.thing:
-        topic = content_words(asked_of) - _OF_KNOWING
-        ranked = [each for each in ranked if topic & content_words(each.text)]
-        chosen = choose(request, ranked, several=True, least=NOTHING_BELOW_OF_A_WHOLE)
-    else:
-        chosen = choose(request, ranked)
-    return _reply(told(chosen, request), chosen)
-
-
-def _reply(
-    said: str, chosen: Iterable[SentenceCandidate], more: Iterable[str] = ()
-) -> Reply | None:
-    used = [each.memory.id for each in chosen if each.memory]
-    return Reply(said, told=tuple(dict.fromkeys([*used, *more]))) if said else None
-
-
-def scored(request: ReplyRequest, network: AnswerReader) -> list[SentenceCandidate]:
+def ranked(request: ReplyRequest) -> list[SentenceCandidate]:
     """Return the sentences that may be told, the best answer first."""
     found = sentences(request)
-    question = reader.question_read(request.speaker, request.npc_name, words_to_it(request))
-    scores = network.scores(question, [each.read for each in found])
     judged = [
-        replace(each, score=float(score) + RECALL_COUNTS * each.recalled + _more(each, request))
-        for each, score in zip(found, scores, strict=True)
+        replace(each, score=score + RECALL_COUNTS * each.recalled + _more(each, request))
+        for each, score in zip(found, _read_scores(request, found), strict=True)
     ]
     if asks_of_a_life(words_to_it(request)):
         judged = [each for each in judged if _is_own(each, request)]
-    ranked = sorted(judged, key=lambda each: -each.score)
-    return ranked if _OF_BEFORE.search(request.utterance) else _latest_first(ranked)
+    best = sorted(judged, key=lambda each: -each.score)
+    return best if _OF_BEFORE.search(request.utterance) else _latest_first(best)
+
+
+def _read_scores(request: ReplyRequest, found: Sequence[SentenceCandidate]) -> list[float]:
+    """Return the reader's score of each sentence; without it 0 for memories, less for a persona."""
+    if network := reader.shared():
+        question = reader.question_read(request.speaker, request.npc_name, words_to_it(request))
+        return [float(each) for each in network.scores(question, [each.read for each in found])]
+    return [0.0 if each.memory else -1.0 for each in found]
 
 
 def _more(candidate: SentenceCandidate, request: ReplyRequest) -> float:
@@ -129,23 +106,23 @@ def _more(candidate: SentenceCandidate, request: ReplyRequest) -> float:
     return OF_COMING * bool(moves) - LACKS_NUMBER * lacks
 
 
-def _latest_first(ranked: list[SentenceCandidate]) -> list[SentenceCandidate]:
+def _latest_first(best: list[SentenceCandidate]) -> list[SentenceCandidate]:
     """Put what was said later on the matter of the best sentence before it, if it answers too."""
-    if not ranked or (since := _told_at(ranked[0])) is None:
-        return ranked
-    about = content_words(ranked[0].text)
+    if not best or (since := _told_at(best[0])) is None:
+        return best
+    about = content_words(best[0].text)
     later = [
         each
-        for each in ranked
-        if each.score >= max(NOTHING_BELOW, ranked[0].score - _within(each))
+        for each in best
+        if each.score >= max(NOTHING_BELOW, best[0].score - _within(each))
         and (_told_at(each) or 0) > since
         and len(about & content_words(each.text)) >= ON_ONE_MATTER
     ]
     newest = max(later, key=lambda each: _told_at(each) or 0, default=None)
     if newest is None:
-        return ranked
-    first = replace(newest, score=ranked[0].score)
-    return [first, *(each for each in ranked if each is not newest)]
+        return best
+    first = replace(newest, score=best[0].score)
+    return [first, *(each for each in best if each is not newest)]
 
 
 def _within(later: SentenceCandidate) -> float:
@@ -169,7 +146,7 @@ def _told_at(candidate: SentenceCandidate) -> int | None:
 
 def choose(
     request: ReplyRequest,
-    ranked: Sequence[SentenceCandidate],
+    found: Sequence[SentenceCandidate],
     *,
     several: bool = False,
     least: float | None = None,
@@ -184,12 +161,12 @@ def choose(
     within = NEARLY_AS_GOOD_ABOUT if several else NEARLY_AS_GOOD
     several = several or asks_for_several(words_to_it(request))
     chosen: list[SentenceCandidate] = []
-    for each in ranked[: SEVERAL if several else 1]:
+    for each in found[: SEVERAL if several else 1]:
         near = not chosen or each.score >= chosen[0].score - within
         words = sum(len(one.text.split()) for one in (*chosen, each))
-        repeats = any(_repeats(each.text, one.text) for one in chosen)
+        known = any(repeats(each.text, one.text) for one in chosen)
         fits = not chosen or words <= MOST_WORDS
-        if each.score >= least and near and fits and not repeats:
+        if each.score >= least and near and fits and not known:
             chosen.append(each)
     return chosen
 
@@ -236,8 +213,8 @@ def sentences(request: ReplyRequest) -> list[SentenceCandidate]:
 def _recalled(request: ReplyRequest) -> Iterator[SentenceCandidate]:
     seen: set[str] = set()
     called = forms((request.npc_name, *request.npc_names))
-    ranked = sorted(request.recalled, key=lambda each: -each.score.total)
-    for each in ranked:
+    best_first = sorted(request.recalled, key=lambda each: -each.score.total)
+    for each in best_first:
         if each.memory.record == "experience" or not _may_answer(each.memory, request):
             continue
         said = each.memory.said
@@ -247,7 +224,7 @@ def _recalled(request: ReplyRequest) -> Iterator[SentenceCandidate]:
             if text.lower() not in seen and not asks(text):
                 seen.add(text.lower())
                 read = _read(each.memory, text, request)
-                below = each.score.total - ranked[0].score.total
+                below = each.score.total - best_first[0].score.total
                 yield SentenceCandidate(text, each.memory, read, below)
 
 
@@ -282,61 +259,7 @@ def _read(memory: MemoryRecord, text: str, request: ReplyRequest) -> str:
     return reader.sentence_read(speaker, days, text)
 
 
-# --- people ---------------------------------------------------------------------------------------
-
-
-def _portrait(
-    person: KnownPerson, request: ReplyRequest, ranked: Sequence[SentenceCandidate]
-) -> Reply | None:
-    """Tell what is known of somebody as a whole: what weighs most, and what the profile adds."""
-    theirs = [
-        each
-        for each in ranked
-        if each.memory
-        and _is_of(person, each.memory)
-        and each.score >= NOTHING_BELOW_OF_A_WHOLE
-        and not asked(each.text)
-    ]
-    theirs.sort(key=lambda each: -each.score - (each.memory.importance if each.memory else 0.0))
-    chosen = theirs[:SEVERAL]
-    said = told(chosen, request)
-    known = [each for each in person.attributes if not _repeats(each, said)]
-    evidence = [each.memory.id for each in behind(request, [person])] if known else []
-    if evidence:
-        said = " ".join(filter(None, [said, *map(ended, known[:ATTRIBUTES_TOLD])]))
-    return _reply(said, chosen, evidence)
-
-
-def _is_of(person: KnownPerson, memory: MemoryRecord) -> bool:
-    """Whether a memory tells of somebody, and not only that they came or went."""
-    if MOVE_KINDS.intersection(memory.tags):
-        return False
-    known = person.identity in (memory.about, *memory.entities) or memory.speaker == person.name
-    return known or bool(names(person.name) & {*words_of(memory.content)})
-
-
-def portrayed(request: ReplyRequest) -> KnownPerson | None:
-    """Return the person whom a question asks about as a whole, None if it asks for none."""
-    people = request.situation.people
-    if not people or not AnswerTypes.of(request.utterance.lower()).portrait:
-        return None
-    others = [each for each in people if each.identity != request.speaker_id]
-    if others:
-        return others[0]
-    return people[0] if OF_ONESELF.search(request.utterance) else None
-
-
-def behind(request: ReplyRequest, people: Sequence[KnownPerson]) -> list[Recalled]:
-    """Return the memories that the profiles of people rest on."""
-    numbers = {number for person in people for number in person.evidence}
-    return [
-        each
-        for each in request.recalled
-        if each.memory.record == "entry" and numbers & {*each.memory.journal_ids}
-    ]
-
-
-def _repeats(text: str, said: str) -> bool:
+def repeats(text: str, said: str) -> bool:
     """Return whether most words of a text were said."""
     words = content_words(text)
     return len(words & content_words(said)) >= REPEATED * len(words)

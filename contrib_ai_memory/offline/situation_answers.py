@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 
+from ..embedding import embedder
 from ..embedding.model import ModelAway
 from ..english import agenda_questions, presence_questions
 from ..english.addressing import names
@@ -19,23 +20,15 @@ from ..english.reported_speech import capital
 from ..english.tokens import content_words, without_quotations, words_of
 from ..local_time import date_of
 from ..records import KnownPerson, MemoryRecord, OpenItem, Reply, ReplyRequest
-from .answer_selection import (
-    PORTRAIT,
-    SURE_FROM,
-    AnswerCandidate,
-    certainty,
-    confidence,
-    select,
-    told_of,
-)
-from .memory_answers import NOTHING_BELOW, from_memory, of_whom_it_asks, tellable, worth_telling
-from .phrases import PHRASES, last_words, phrase, said_in
+from .memory_answers import from_memory, portrait, worth_telling
+from .phrases import last_words, phrase
 from .realisation import listed, tell_all
 from .self_description import introduction
-from .sentence_answers import words_to_it
+from .sentence_answers import ranked, words_to_it
 from .told_days import age, day_asked, day_told, on_day
 
-PLAINLY_SHARED = 0.5  # share of an event's words that name it without a doubt
+SAME_EVENT = 0.35  # cosine of an event and a memory of it
+TALK_TOLD = 5  # lines of the last talk
 VISITORS_TOLD = 6
 NEWS_TOLD = 2  # lines of others
 OPINION_TOLD = 2  # memories of somebody, beside what the NPC thinks of them
@@ -69,18 +62,14 @@ def _oneself(request: ReplyRequest, _whom: str) -> Reply:
     """Say who the speaker is, and what they are known for."""
     known = from_memory(replace(request, utterance="what do you know about me?"))
     named = f"You are {request.speaker}."
-    if known is None or not known.told:
+    if known is None or not known.reply.told:
         return Reply(named, told=())
-    return Reply(f"{named} {known.text}", told=known.told)
+    return Reply(f"{named} {known.reply.text}", told=known.reply.told)
 
 
 def _sureness(request: ReplyRequest, _whom: str) -> Reply:
     """Say how sure the NPC is of what it has said last."""
-    last = last_words(request)
-    doubts = request.phrases.get("doubt") or PHRASES["doubt"]
-    if any(said_in(each, last) for each in doubts):
-        return Reply(phrase("not sure", request), told=())
-    told = _TOLD_BY.search(without_quotations(last))
+    told = _TOLD_BY.search(without_quotations(last_words(request)))
     return Reply(phrase("as it was told" if told else "quite sure", request), told=())
 
 
@@ -136,24 +125,22 @@ def who_was_there(request: ReplyRequest, said: str) -> Reply | None:
         return None
     if asked.relation != "at":
         return _beside_coming(request, asked.relation) if request.situation.coming else None
-    event = tellable(replace(request, utterance=asked.event))
-    seen = tuple(each for each in event.recalled if each.memory.record == "entry")
-    event = replace(event, recalled=seen)
+    memory = _memory_of(asked.event, request)
+    if memory is None:
+        return None
+    told = tell_all([memory], replace(request, utterance=asked.event), by_date=True)
+    return Reply(f"{_witnesses_told(memory, asked.whom, request)} {told}", told=(memory.id,))
+
+
+def _memory_of(event: str, request: ReplyRequest) -> MemoryRecord | None:
+    """Return the memory that is nearest to an event, None if none is near or the model is away."""
+    seen = [each for each in worth_telling(request) if each.record == "entry"]
     try:
-        best = select(event)[:1]
+        vectors = embedder.shared().encode([event, *(each.said for each in seen)])
     except ModelAway:
         return None
-    sure = confidence(event, best)
-    if not best or sure < NOTHING_BELOW:
-        return None
-    text = f"{_witnesses_told(best[0].memory, asked.whom, request)} {_events_told(best, event)}"
-    if sure < SURE_FROM and certainty(event, best)["shared"] < PLAINLY_SHARED:
-        text = f"{phrase('doubt', request)} {text}"
-    return Reply(text, told=(best[0].memory.id,))
-
-
-def _events_told(best: Sequence[AnswerCandidate], request: ReplyRequest) -> str:
-    return tell_all((each.memory for each in best), request, by_date=True)
+    near = vectors[1:] @ vectors[0]
+    return seen[int(near.argmax())] if near.max(initial=0.0) >= SAME_EVENT else None
 
 
 def _witnesses_told(memory: MemoryRecord, whom: str, request: ReplyRequest) -> str:
@@ -266,19 +253,14 @@ def _opinion(request: ReplyRequest, whom: str) -> Reply | None:
         standing = standing.replace("you is", "you are").replace("you and I", "we")
         return Reply(capital(standing), told=())
     about = replace(request, utterance=f"tell me about {person.name}")
-    about = of_whom_it_asks(tellable(about))
-    try:
-        told = [each.memory for each in told_of(about, select(about))[:OPINION_TOLD]]
-    except ModelAway:
-        told = []
-    text = " ".join([standing, *([tell_all(told, request)] if told else [])])
-    return Reply(text, told=tuple(each.id for each in told))
+    known = portrait(person, about, ranked(about), most=OPINION_TOLD)
+    return Reply(f"{standing} {known.text}", told=known.told) if known else Reply(standing, told=())
 
 
 def _talk(request: ReplyRequest, _whom: str) -> Reply | None:
     """Recall what the speaker said when they last talked."""
     talk = set(request.situation.lines_asked_for)
-    lines = [each.memory for each in worth_telling(request) if each.memory.id in talk][:PORTRAIT]
+    lines = [each for each in worth_telling(request) if each.id in talk][:TALK_TOLD]
     day = day_asked(request.utterance, request.now)
     when = on_day(day, date_of(request.now)) if day else ""
     if not lines:
@@ -292,7 +274,7 @@ def _talk(request: ReplyRequest, _whom: str) -> Reply | None:
 def _news(request: ReplyRequest, _whom: str) -> Reply:
     """Tell what others have told lately."""
     heard = set(request.situation.lines_asked_for)
-    lines = [each.memory for each in worth_telling(request) if each.memory.id in heard]
+    lines = [each for each in worth_telling(request) if each.id in heard]
     lines = sorted(lines, key=lambda each: (-each.importance, each.id))[:NEWS_TOLD]
     if not lines:
         return Reply(phrase("no news", request), told=())
@@ -305,7 +287,7 @@ def _word_left(request: ReplyRequest, _whom: str) -> Reply | None:
     left = [item for item in request.situation.agenda if item.message]
     if left:
         return agenda_told(left)
-    said = [each.memory.content for each in tellable(request).recalled]
+    said = [each.content for each in worth_telling(request)]
     if any(_LETTER.search(each) and names(request.speaker) & {*words_of(each)} for each in said):
         return None  # there may be a letter that somebody spoke of
     return Reply(phrase("no word left", request), told=())

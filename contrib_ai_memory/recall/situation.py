@@ -14,9 +14,9 @@ from typing import Any
 
 from ..english import presence_questions
 from ..english.addressing import forms, without_address
-from ..english.answer_types import AnswerTypes
 from ..english.intents import Intent, intent_of
 from ..english.presence_questions import PresenceQuestion
+from ..english.questions import asks_of_a_whole
 from ..ingest.index import to_memory
 from ..local_time import day_of, local
 from ..offline.corrected_lines import corrected_before
@@ -71,8 +71,8 @@ def situation_of(
     talk = look_up(memory, entry) if look_up else ()
     agenda, evidence = open_items(memory, entry)
     people = tuple(_person(memory, each, here, listeners) for each in identities if each)
-    asks_of_people = (
-        meant in (Intent.OPINION, Intent.ABOUT) or AnswerTypes.of(entry.content.lower()).portrait
+    asks_of_people = meant in (Intent.OPINION, Intent.ABOUT) or asks_of_a_whole(
+        entry.content.lower()
     )
     profiled = _behind(memory, people) if asks_of_people else ()
     asks_of_visits = meant in (Intent.VISITORS, Intent.LAST_SEEN)
