@@ -734,11 +734,32 @@ class ReplyRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Weighed:
+    """A sentence that might have answered.
+
+    Attributes:
+        score: How surely it answers; 0 is as sure as that nothing does, and less is not told.
+        memory: The id of the memory that it is of; "" for the persona.
+    """
+
+    text: str
+    score: float
+    memory: str
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer, and the ids of the memories used in it (None: any that were offered)."""
+    """An answer.
+
+    Attributes:
+        told: Ids of the memories used in it (None: any that were offered).
+        weighed: What might have been told from memory, the best first; empty where nothing of
+            memory was looked for.
+    """
 
     text: str
     told: tuple[str, ...] | None = None
+    weighed: tuple[Weighed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

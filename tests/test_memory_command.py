@@ -153,13 +153,31 @@ def test_profiles_list_people_and_tell_of_one(night, builder):
     assert "It knows Alice, Bram" in builder("@memory/profile mara = Cleo")
 
 
-def test_the_preview_is_the_prompt_and_keeps_secrets(day, builder):
+A_MODEL = {"LLM": {"base_url": "http://127.0.0.1:9/v1", "model": "m"}}
+
+
+def test_without_a_model_the_preview_is_what_would_be_said_and_among_what_it_was_chosen(
+    day, builder
+):
+    entries = len(day.memory.journal)
+    shown = one_line(builder("@memory/preview mara = Alice: Where did I hide my silver key?"))
+    assert "Mara says: You told me" in shown and "you hide a silver key in Elmstead" in shown
+    assert re.search(r"\d\.\d\d +3 +I hide a silver key in Elmstead", shown)
+    assert re.search(r"-\d\.\d\d +1 +I keep the ferry at Millbrook", shown)
+    greeted = builder("@memory/preview mara = Alice: Good day to you!")
+    assert "No memory was looked for" in greeted
+    bram = builder("@memory/preview mara = Bram: Where did Alice hide her silver key?")
+    assert "hide a silver key" not in bram and "Elmstead" in bram
+    assert len(day.memory.journal) == entries
+
+
+def test_the_preview_is_the_prompt_and_keeps_secrets(day, builder, settings):
+    settings.CONTRIB_AI_MEMORY |= A_MODEL
     entries = len(day.memory.journal)
     shown = builder("@memory/preview mara = Alice: Where did I hide my silver key?")
     assert "You are Mara, a character in a text game." in one_line(shown)
     assert "I hide a silver key in Elmstead." in one_line(shown)
     assert "Alice says to you: Where did I hide my silver key?" in one_line(shown)
-    assert "No language model is set" in shown
     bram = builder("@memory/preview mara = Bram: Where did Alice hide her silver key?")
     assert "I hide a silver key" not in bram
     assert len(day.memory.journal) == entries
@@ -168,7 +186,8 @@ def test_the_preview_is_the_prompt_and_keeps_secrets(day, builder):
     assert "knows nobody called" in builder("@memory/preview mara = Cleo: Good day")
 
 
-def test_a_previewed_whisper_brings_what_only_those_two_know(day, builder):
+def test_a_previewed_whisper_brings_what_only_those_two_know(day, builder, settings):
+    settings.CONTRIB_AI_MEMORY |= A_MODEL
     alice = "Alice{}: Where did I hide my silver key?"
     said, whispered = (
         builder(f"@memory/preview mara = {alice.format(how)}") for how in ("", " whispers")

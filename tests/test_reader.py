@@ -49,8 +49,8 @@ def request(asks, *recalled, speaker="Jory", persona=""):
 
 
 def answered(asks, *recalled, **more):
-    found = memory_answers.from_memory(request(asks, *recalled, **more))
-    return found.reply.text if found else ""
+    found = memory_answers.from_memory(request(asks, *recalled, **more)).reply
+    return found.text if found else ""
 
 
 @pytest.mark.parametrize(

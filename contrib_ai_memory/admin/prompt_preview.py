@@ -1,4 +1,4 @@
-"""Preview the exact prompt for a line of talk, without sending it.
+"""Preview the exact prompt for a line of talk without sending it, or the answer without a model.
 
 It is made by the code that makes an answer (`recall.reply.prepare`). Nothing is said, remembered
 or counted as accessed. Reactor thread.
@@ -7,8 +7,8 @@ or counted as accessed. Reactor thread.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator
-from dataclasses import dataclass
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evennia.objects.models import ObjectDB
@@ -19,7 +19,8 @@ from ..llm import prompts, router
 from ..privacy import unmasked
 from ..recall import reply
 from ..recall.tool_loop import offered_now
-from ..records import Entry, Recalled
+from ..records import Entry, Recalled, Reply, Weighed
+from ..store.links import link_id
 from ..text.sanitising import sanitise
 from . import ids
 
@@ -41,6 +42,9 @@ class Preview:
         tools: Names of the tools that the model may call.
         model: Its name; "" where none is set and the offline provider answers.
         language: Which provider answers now, in a sentence.
+        answer: What the NPC would say; "" where a model would be asked.
+        weighed: The sentences among which that was chosen, the best first; `memory` is the id by
+            which staff know it.
     """
 
     listener: str
@@ -49,6 +53,8 @@ class Preview:
     tools: tuple[str, ...]
     model: str
     language: str
+    answer: str = ""
+    weighed: tuple[Weighed, ...] = ()
 
     @property
     def tokens(self) -> int:
@@ -89,6 +95,9 @@ def preview(
         )
     settings = npc.memory.settings
     messages, llm = talk.opening, settings.LLM
+    said = Reply("")
+    if router.chosen_name(settings) == router.OFFLINE.name:
+        said = yield router.offline_reply(request)
     return Preview(
         name,
         tuple((each["role"], each["content"] or _tool_calls(each)) for each in messages),
@@ -96,7 +105,15 @@ def preview(
         tools=tuple(each["function"]["name"] for each in offered_now(settings)),
         model=llm.model if llm else "",
         language=router.status(settings, npc.memory.id),
+        answer=said.text,
+        weighed=_by_link(said.weighed, request.recalled),
     )
+
+
+def _by_link(weighed: Iterable[Weighed], recalled: Iterable[Recalled]) -> tuple[Weighed, ...]:
+    """Return sentences with the ids by which staff know their memories."""
+    known = {each.memory.id: link_id(each.memory) for each in recalled}
+    return tuple(replace(each, memory=known.get(each.memory, "")) for each in weighed)
 
 
 def find_person(npc: Any, player: str) -> tuple[str, str]:

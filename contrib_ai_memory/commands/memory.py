@@ -799,7 +799,7 @@ _WHISPERS = re.compile(r"\s+whispers$", re.IGNORECASE)
 @SWITCHES.add("<player>: <line>")
 @defer.inlineCallbacks
 def _preview(command: MemoryCommand, npc: Any, text: str) -> Steps:
-    """The prompt for an answer to a line of talk. Nothing is sent, said or remembered."""
+    """The prompt for an answer to a line of talk, or the answer. Nothing is sent or remembered."""
     player, colon, words = text.partition(":")
     if not colon:
         command.tell(
@@ -812,21 +812,32 @@ def _preview(command: MemoryCommand, npc: Any, text: str) -> Steps:
     seen: prompt_preview.Preview = yield prompt_preview.preview(
         npc, name, words, whispered=name != player
     )
+    if seen.answer:
+        command.page(*_answer_lines(npc, seen))
+        return
     lines = [heading(f"Prompt for {seen.listener}", f"about {seen.tokens} tokens")]
     for role, content in seen.messages:
         lines += [f"|c[{safe(role)}]|n", prose(content, indent=0, limit=PROMPT_LIMIT)]
-    if seen.model:
-        lines.append(hanging("|wTools offered:|n ", ", ".join(seen.tools) or "none"))
-        lines.append(dim(f"It would be sent to {seen.language}.", indent=0))
-    else:
-        lines.append(
-            dim(
-                f"No language model is set, so nothing is sent: {npc.key} answers from these "
-                "memories by fixed rules.",
-                indent=0,
-            )
-        )
+    lines.append(hanging("|wTools offered:|n ", ", ".join(seen.tools) or "none"))
+    lines.append(dim(f"It would be sent to {seen.language}.", indent=0))
     command.page(*lines)
+
+
+def _answer_lines(npc: Any, seen: prompt_preview.Preview) -> list[str]:
+    """What an NPC without a language model would say, and among which sentences it chose."""
+    lines = [
+        heading(f"Asked so by {seen.listener}"),
+        hanging(f"{safe(npc.key)} says: ", seen.answer),
+    ]
+    if seen.weighed:
+        lines.append("|wWeighed|n, the surest first; what is below 0 does not answer")
+    for each in seen.weighed:
+        of = ids.short_link(each.memory) if each.memory else "persona"
+        colour = "|g" if each.score >= 0 else "|x"
+        lines.append(hanging(f"  {colour}{each.score:6.2f}|n |y{safe(of):<8}|n ", each.text))
+    if not seen.weighed:
+        lines.append(dim("No memory was looked for to say this.", indent=0))
+    return lines
 
 
 # --- adding and editing ---------------------------------------------------------------------------

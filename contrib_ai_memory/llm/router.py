@@ -20,6 +20,7 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..offline.offline_provider import OfflineProvider
+from ..records import ReplyRequest
 from .breaker import Breaker
 from .provider import Provider, ProviderError, Unreachable
 from .tally import Tally, of_call
@@ -222,6 +223,11 @@ def _run_offline(
     answer = yield _run(OFFLINE.name, OFFLINE, operation, args, priority)
     tally.made(OFFLINE.name)
     return answer
+
+
+def offline_reply(request: ReplyRequest) -> defer.Deferred:
+    """Have the offline provider answer for staff who look, as a Deferred `Reply`."""
+    return _run(OFFLINE.name, OFFLINE, "reply", (request,), offload.LOOK)
 
 
 def _run(

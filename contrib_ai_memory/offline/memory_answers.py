@@ -23,7 +23,7 @@ from ..english.questions import (
     statements,
 )
 from ..english.tokens import content_words, words_of
-from ..records import MOVE_KINDS, KnownPerson, MemoryRecord, Recalled, Reply, ReplyRequest
+from ..records import MOVE_KINDS, KnownPerson, MemoryRecord, Recalled, Reply, ReplyRequest, Weighed
 from .courtesies import are_noise, is_mere_courtesy
 from .phrases import phrase
 from .realisation import ended
@@ -32,6 +32,8 @@ from .sentence_answers import SEVERAL, SentenceCandidate, choose, ranked, repeat
 # scores of `sentence_answers` (`python -m benchmarks.reader`)
 SURELY = 2.5  # from which an answer is told before anything else that a line may mean
 NOTHING_BELOW_OF_A_WHOLE = -2.0  # where all of somebody or something is asked for
+WEIGHED = 8  # sentences kept beside a reply
+SHOWN = 160  # characters of each
 ATTRIBUTES_TOLD = 2  # of a profile, beside memories of that person
 
 _OF_KNOWING = content_words("know tell hear heard think remember say about")
@@ -39,22 +41,37 @@ _OF_KNOWING = content_words("know tell hear heard think remember say about")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A reply from memory.
+    """What memory says to a question.
 
     Attributes:
+        reply: None if nothing answers.
         surely: Whether hardly anything else can be meant.
+        weighed: The best sentences.
     """
 
-    reply: Reply
-    surely: bool = False
+    reply: Reply | None
+    surely: bool
+    weighed: tuple[Weighed, ...]
 
 
-def from_memory(request: ReplyRequest) -> Answer | None:
-    """Tell what answers a question; None if nothing does."""
+def from_memory(request: ReplyRequest) -> Answer:
+    """Look for what answers a question."""
     found = ranked(request)
+    reply, surely = _reply_of(request, found)
+    weighed = tuple(
+        Weighed(each.text[:SHOWN], round(each.score, 2), each.memory.id if each.memory else "")
+        for each in found[:WEIGHED]
+    )
+    return Answer(reply, surely, weighed)
+
+
+def _reply_of(
+    request: ReplyRequest, found: Sequence[SentenceCandidate]
+) -> tuple[Reply | None, bool]:
+    """Return what is told of the ranked sentences, and whether hardly anything else is meant."""
     question = words_to_it(request).lower()
     if person := portrayed(request):
-        return _answer(portrait(person, request, found))
+        return portrait(person, request, found), False
     if asks_of_a_whole(question):
         topic = content_words(question) - _OF_KNOWING
         of_it = [each for each in found if topic & content_words(each.text)]
@@ -63,12 +80,8 @@ def from_memory(request: ReplyRequest) -> Answer | None:
         chosen = choose(request, found)
     reply = _reply(told(chosen, request), chosen)
     if reply is None and asks_of_a_life(question) and len(request.situation.people) < 2:
-        return Answer(Reply(phrase("own life", request), told=()))
-    return _answer(reply, surely=bool(chosen) and chosen[0].score >= SURELY)
-
-
-def _answer(reply: Reply | None, *, surely: bool = False) -> Answer | None:
-    return Answer(reply, surely) if reply else None
+        return Reply(phrase("own life", request), told=()), False
+    return reply, bool(chosen) and chosen[0].score >= SURELY
 
 
 def _reply(

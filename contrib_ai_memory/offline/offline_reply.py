@@ -17,7 +17,7 @@ from ..english.questions import asked, asks_about, asks_of_oneself, seems_to_ask
 from ..english.tokens import words_of
 from ..records import Reply, ReplyRequest
 from .courtesies import acknowledge, greeted, greeting
-from .memory_answers import from_memory, known_words
+from .memory_answers import Answer, from_memory, known_words
 from .phrases import phrase
 from .sentence_answers import words_to_it
 from .situation_answers import ANSWERS, agenda_told, last_seen, nothing_open, who_was_there
@@ -52,16 +52,16 @@ def reply(request: ReplyRequest) -> Reply:
     small, known = small_talk_in(said), known_words(request)
     asking = bool(asked(said) or asks_about(said, known) or seems_to_ask(said, known))
     asking = asking and small not in ("riddle", "no more", "so it is")
-    answer = from_memory(request) if asking else None
-    if answer and answer.surely:
-        return greeted(answer.reply, said, request)
+    found = from_memory(request) if asking else None
+    if found and found.reply and found.surely:
+        return _weighed(greeted(found.reply, said, request), found)
     if of_agenda:
         return agenda_told(agenda)
     learned = "" if small else request.intent
     if learned and (as_learned := _as_learned(Intent[learned], said, request)):
         return greeted(as_learned, said, request)
-    if asking:
-        return greeted(answer.reply if answer else _unknown(request), said, request)
+    if found:
+        return _weighed(greeted(found.reply or _unknown(request), said, request), found)
     if courtesy_of(said) or is_chatter(said):
         return acknowledge(said, request)
     return greeted(acknowledge(said, request), said, request)
@@ -81,13 +81,16 @@ def _as_learned(intent: Intent, said: str, request: ReplyRequest) -> Reply | Non
     whom = others[0].name if others else "me" if asks_of_oneself(said) else ""
     if intent is Intent.ABOUT:
         asked_for = f"what do you know about {whom}?"
-        about = from_memory(replace(request, utterance=asked_for)) if whom else None
-        return about.reply if about else None
+        return from_memory(replace(request, utterance=asked_for)).reply if whom else None
     if intent in (Intent.LAST_SEEN, Intent.OPINION, Intent.WHISPERED) and not whom:
         return None
     if intent in (Intent.TALK, Intent.NEWS) and not request.situation.lines_asked_for:
         return None
     return ANSWERS[intent](request, whom)
+
+
+def _weighed(reply: Reply, found: Answer) -> Reply:
+    return replace(reply, weighed=found.weighed)
 
 
 def _is_call(said: str, request: ReplyRequest) -> bool:

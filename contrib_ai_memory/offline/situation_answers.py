@@ -60,11 +60,11 @@ def _knows_speaker(request: ReplyRequest, _whom: str) -> Reply | None:
 
 def _oneself(request: ReplyRequest, _whom: str) -> Reply:
     """Say who the speaker is, and what they are known for."""
-    known = from_memory(replace(request, utterance="what do you know about me?"))
+    known = from_memory(replace(request, utterance="what do you know about me?")).reply
     named = f"You are {request.speaker}."
-    if known is None or not known.reply.told:
+    if known is None or not known.told:
         return Reply(named, told=())
-    return Reply(f"{named} {known.reply.text}", told=known.reply.told)
+    return replace(known, text=f"{named} {known.text}")
 
 
 def _sureness(request: ReplyRequest, _whom: str) -> Reply:
