@@ -44,12 +44,13 @@ from .store.condition import HELD
 from .store.conversations import Conversations
 from .store.evidence import Evidence
 from .store.journal import Journal
-from .store.links import Links
+from .store.links import Links, link_id
 from .store.npc_settings import NPCSettings
 from .store.people import People
 from .store.preferences import Preferences
 from .store.profiles import Profiles
 from .store.removal import MemoryPart, Removal
+from .store.reply_reasons import Reasons, ReplyReasons
 from .text.sanitising import sanitise
 
 _READ_FIRST = (*attributes.KEYS, npc_settings.KEY, "goals", "persona", "memory_keywords")
@@ -100,6 +101,7 @@ class MemoryHandler:
         self.agenda = Agenda(owner)
         self.profiles = Profiles(owner)
         self.chat_log = ChatLog(owner)
+        self.reasons = Reasons(owner)
 
     @property
     def settings(self) -> conf.Settings:
@@ -341,8 +343,17 @@ class MemoryHandler:
         """Answer an entry that was said to the NPC, as a Deferred `Answer`."""
         return reply.answer(self, entry, actions)
 
-    def note_answered(self, entry: Entry, answer: reply.Answer) -> None:
-        """Count memories that reached a reply as accessed, once a conversation (DESIGN §5.6)."""
+    def note_answered(self, entry: Entry, answer: reply.Answer, said: Entry | None) -> None:
+        """Keep why a reply was given, and count its memories as accessed (DESIGN §5.6).
+
+        Once a conversation.
+
+        Args:
+            said: The NPC's words, None if its tools have said everything.
+        """
+        if said and answer.weighed:
+            told = tuple(link_id(each.memory) for each in answer.recalled)
+            self.reasons.note(ReplyReasons(said.id, entry.id, answer.weighed, told))
         conversation = self.conversations.get(entry.session_id)
         ids = [item.memory.id for item in answer.recalled]
         if conversation:
@@ -420,9 +431,9 @@ class MemoryHandler:
         return (*self.rows, self.chat_log, self.conversations)
 
     @property
-    def rows(self) -> tuple[Links, Profiles, Preferences, Agenda]:
+    def rows(self) -> tuple[Links, Profiles, Preferences, Agenda, Reasons]:
         """Those that are kept in Attributes of a category of their own."""
-        return self.links, self.profiles, self.preferences, self.agenda
+        return self.links, self.profiles, self.preferences, self.agenda, self.reasons
 
     @defer.inlineCallbacks
     def take_out(self, removal: Removal) -> Generator[Any, Any, Counter[str]]:

@@ -474,7 +474,7 @@ class AssistantScript(DefaultScript):
         yield offload.breathe(offload.REPLY)
         if not npc.pk:
             return  # it was deleted meanwhile
-        memory.note_answered(entry, answer)
+        memory.note_answered(entry, answer, own)
         self.ndb.last_reply = time.monotonic()
         self._note_exchange(line)
         if actions.wants_sleep:

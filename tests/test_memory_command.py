@@ -196,6 +196,21 @@ def test_a_previewed_whisper_brings_what_only_those_two_know(day, builder, setti
     assert "[assistant]\nI will remember that, Alice." not in said
 
 
+def test_why_tells_what_the_last_answers_were_chosen_from_and_nothing_forgotten(
+    day, alice, builder
+):
+    assert "answered nothing from memory" in builder("@memory/why mara")
+    alice.execute_cmd("say Mara, what do I keep at Millbrook?")
+    wait(day.assistant.at_tick())
+    shown = one_line(builder("@memory/why mara"))
+    assert "Alice: Mara, what do I keep at Millbrook? Mara: You told me" in shown
+    assert re.search(r"\d\.\d\d \* +1 +I keep the ferry at Millbrook", shown)
+    builder("@memory/forget mara = 1")
+    shown = one_line(builder("@memory/why mara"))
+    assert "I keep the ferry" not in shown
+    builder("@memory/undo mara")
+
+
 def test_history_tells_what_was_said_and_what_builders_did(day, builder):
     builder("@memory/add mara = The cellar floods in spring.")
     shown = builder("@memory/history mara")

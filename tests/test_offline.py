@@ -16,7 +16,6 @@ from contrib_ai_memory.offline import (
     offline_provider,
     realisation,
     reported_lines,
-    self_description,
     told_days,
 )
 from contrib_ai_memory.offline.offline_provider import OfflineProvider
@@ -83,9 +82,7 @@ def test_the_examples_in_the_docstrings_of_english_run(name):
     assert doctest.testmod(module).failed == 0
 
 
-@pytest.mark.parametrize(
-    "module", [learned_intents, realisation, reported_lines, self_description, told_days]
-)
+@pytest.mark.parametrize("module", [learned_intents, realisation, reported_lines, told_days])
 def test_the_examples_in_the_docstrings_of_the_offline_provider_run(module):
     examples = doctest.testmod(module)
     assert examples.attempted and not examples.failed

@@ -711,7 +711,63 @@ def of_links(memory: Any, linked: Iterable[str]) -> Generator[Any, Any, dict[str
     return found
 
 
-# --- sources and results ----------------------------------------------------------
+# --- why it said what it said ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class WeighedShown:
+    """A memory that was weighed for a reply; `text` is empty if that was forgotten.
+
+    Attributes:
+        score: Without a language model 0 is as sure as that nothing answers.
+        told: Whether the reply is of it.
+    """
+
+    id: str
+    text: str
+    score: float
+    told: bool
+    private: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """A reply of an NPC, and what was weighed for it, the best first."""
+
+    asked: str
+    asker: str
+    said: str
+    when: str
+    weighed: tuple[WeighedShown, ...]
+
+
+@defer.inlineCallbacks
+def why(npc: Any, limit: int) -> Generator[Any, Any, list[Why]]:
+    """Tell why an NPC said its last replies, as a Deferred list of `Why`, the newest first."""
+    memory = npc.memory
+    found = [*memory.reasons][:limit]
+    linked = {each for reasons in found for each, _score in reasons.weighed if each}
+    known = yield of_links(memory, linked)
+    told = []
+    for reasons in found:
+        asked, said = memory.journal.get(reasons.asked), memory.journal.get(reasons.said)
+        if asked and said:
+            rows = tuple(
+                _weighed(each, score, known.get(each), each in reasons.told)
+                for each, score in reasons.weighed
+            )
+            told.append(Why(asked.content, asked.seen_as, said.content, said.timestamp, rows))
+    return told
+
+
+def _weighed(linked: str, score: float, record: MemoryRecord | None, told: bool) -> WeighedShown:
+    if not linked:
+        return WeighedShown("", "its persona", score, told)
+    text, private = (record.content, record.private) if record else ("", False)
+    return WeighedShown(linked, text, score, told, private)
+
+
+# --- sources and results --------------------------------------------------------------------------
 
 
 @defer.inlineCallbacks

@@ -66,6 +66,7 @@ OBSERVATIONS_SHOWN = 20
 EMOTIONS_SHOWN = 8
 MESSAGES_SHOWN = 40
 DAYS_SHOWN = 14
+ANSWERS_SHOWN = 5  # by `why`
 PROMPT_LIMIT = 20_000  # characters of one message in a preview
 VALUE_SHOWN = 100  # characters of a setting
 QUOTED = 60  # characters of a memory within a sentence
@@ -823,6 +824,27 @@ def _preview(command: MemoryCommand, npc: Any, text: str) -> Steps:
     command.page(*lines)
 
 
+@SWITCHES.add()
+@defer.inlineCallbacks
+def _why(command: MemoryCommand, npc: Any) -> Steps:
+    """The last answers of an NPC, and which memories were weighed for each."""
+    found: list[inspect.Why] = yield inspect.why(npc, ANSWERS_SHOWN)
+    if not found:
+        command.tell(f"{safe(npc.key)} has answered nothing from memory yet.")
+        return
+    lines = [heading(f"Why {npc.key} said that", "newest first")]
+    for each in found:
+        lines.append(hanging(f"|w{minute(each.when)}|n {safe(each.asker)}: ", each.asked))
+        lines.append(hanging(f"  |w{safe(npc.key)}:|n ", each.said))
+        for row in each.weighed:
+            mark = "|g*|n" if row.told else " "
+            head = f"  {row.score:6.2f} {mark} |y{ids.short_link(row.id):<8}|n"
+            text = row.text or "(forgotten)"
+            lines.append(hanging(f"{head}{private_mark(row.private)}", text, indent=20, limit=160))
+    lines.append(dim("* told. Without a model what scores below 0 does not answer.", indent=0))
+    command.page(*lines)
+
+
 def _answer_lines(npc: Any, seen: prompt_preview.Preview) -> list[str]:
     """What an NPC without a language model would say, and among which sentences it chose."""
     lines = [
@@ -1267,7 +1289,9 @@ class CmdMemory(MemoryCommand):
       profile <npc> [= <name>]            - the people it knows, or one of them
       agenda <npc>                        - promises, debts, requests and plans
       mood <npc>                          - what it feels, and why
-      preview <npc> = <player>: <line>    - the prompt for an answer to that line
+      preview <npc> = <player>: <line>    - what it would answer to that line, or
+                                            the prompt for it
+      why <npc>                           - what its last answers were chosen from
       history <npc>                       - its conversation; builders' changes
       stats <npc>                         - growth, importance, emotions
       cost <npc>                          - today's use of the language model

@@ -72,6 +72,7 @@ IN_PRIVATE = "(What was said between the two of you alone:)"
 # mind for the newest one
 REST_SHARE = 5 / 16
 LESSONS = 2  # in one answer
+WEIGHED = 8  # memories kept beside the answer of a model
 # a lesson bears on a line if its experience is among so many best memories, and as similar
 LESSONS_AMONG = 3
 LESSONS_FROM = 0.45
@@ -89,6 +90,7 @@ class Answer:
         overheard: Messages before the answered line that the model was shown and the chat log does
             not have: kept there, the next request begins with the same messages.
         lessons: Ids of the experiences whose lessons the model was told.
+        weighed: As `store.reply_reasons.ReplyReasons` has it.
     """
 
     text: str
@@ -98,6 +100,7 @@ class Answer:
     overheard: tuple[dict[str, Any], ...] = ()
     provenance: Provenance = NO_PROVENANCE
     lessons: tuple[str, ...] = ()
+    weighed: tuple[tuple[str, float], ...] = ()
 
 
 @defer.inlineCallbacks
@@ -121,7 +124,10 @@ def answer(memory: Any, entry: Entry, actions: Actions | None) -> Generator[Any,
             said = loop.provenance_of_words(text)
             rounds = tuple(loop.rounds)
             told = tuple(each.id for each in _lessons(memory, entry, request.recalled))
-            return Answer(text, loop.private, loop.recalled, rounds, loop.overheard, said, told)
+            best = heapq.nlargest(WEIGHED, request.recalled, key=lambda each: each.score.total)
+            weighed = tuple((link_id(each.memory), round(each.score.total, 3)) for each in best)
+            private, overheard = loop.private, loop.overheard
+            return Answer(text, private, loop.recalled, rounds, overheard, said, told, weighed)
         provider, reply = yield router.ask_without_tools(
             "reply", request, priority=offload.REPLY, settings=memory.settings
         )
@@ -134,7 +140,10 @@ def answer(memory: Any, entry: Entry, actions: Actions | None) -> Generator[Any,
     retold = provider == router.OFFLINE.name or retells(reply.text, used)
     said = marked(provenance, retold)
     private = any(each.memory.private for each in used)
-    return Answer(reply.text, private, used, tuple(loop.rounds), provenance=said)
+    linked = {each.memory.id: link_id(each.memory) for each in request.recalled}
+    weighed = tuple((linked.get(each.memory, ""), each.score) for each in reply.weighed)
+    rounds = tuple(loop.rounds)
+    return Answer(reply.text, private, used, rounds, provenance=said, weighed=weighed)
 
 
 @defer.inlineCallbacks

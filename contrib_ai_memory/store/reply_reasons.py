@@ -1,0 +1,82 @@
+"""Why an NPC said what it said: the memories that were weighed for each of its last replies.
+
+One JSON Attribute a reply, category `reasons`; the key is the journal id of the words. Ids and
+scores are all that is kept, so that nothing of what is forgotten is left here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from . import attributes
+from .removal import Removal
+
+CATEGORY = "reasons"
+KEPT = 60  # replies of one NPC
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyReasons:
+    """What was weighed for a reply.
+
+    Attributes:
+        said: Journal id of the NPC's words.
+        asked: Journal id of the line that they answer.
+        weighed: (link id of a memory, score), the best first; "" is the persona. Without a model a
+            score of 0 is as sure as that nothing answers; a model's are those of the recall.
+        told: Link ids of the memories that the words are of.
+    """
+
+    said: int
+    asked: int
+    weighed: tuple[tuple[str, float], ...] = ()
+    told: tuple[str, ...] = ()
+
+    def without(self, removal: Removal) -> ReplyReasons | None:
+        """Return it without what goes; None if the line or the words go."""
+        if not removal.entries.isdisjoint((self.said, self.asked)):
+            return None
+        gone = removal.linked
+        left = tuple(each for each in self.weighed if each[0] not in gone)
+        return replace(self, weighed=left, told=tuple(e for e in self.told if e not in gone))
+
+
+class Reasons:
+    """The reasons of one NPC's last replies. Reactor thread only."""
+
+    counted, category = "messages", CATEGORY
+
+    def __init__(self, npc: Any):
+        self._npc = npc
+
+    def __iter__(self) -> Iterator[ReplyReasons]:
+        """Yield them, those of the last reply first."""
+        found = attributes.read_all_json(self._npc, CATEGORY)
+        known = (attributes.from_plain(ReplyReasons, each) for each in found)
+        yield from sorted(known, key=lambda each: -each.said)
+
+    def note(self, reasons: ReplyReasons) -> None:
+        """Keep what was weighed for a reply, and drop the oldest beyond `KEPT`."""
+        self._put(reasons)
+        keys = sorted(attributes.keys_of(self._npc, "", CATEGORY), key=int)
+        for key in keys[:-KEPT]:
+            attributes.remove_json(self._npc, key, CATEGORY)
+
+    def _put(self, reasons: ReplyReasons) -> None:
+        attributes.write_json(self._npc, str(reasons.said), attributes.to_plain(reasons), CATEGORY)
+
+    def take_out(self, removal: Removal) -> int:
+        """See `MemoryPart`. The words of a reply are counted by the chat log."""
+        for each in [*self]:
+            left = each.without(removal)
+            if left is None:
+                attributes.remove_json(self._npc, str(each.said), CATEGORY)
+            elif left != each:
+                self._put(left)
+        return 0
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self._npc.attributes.clear(category=CATEGORY)
