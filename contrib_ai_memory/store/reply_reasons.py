@@ -1,6 +1,6 @@
 """Why an NPC said what it said: the memories that were weighed for each of its last replies.
 
-One JSON Attribute a reply, category `reasons`; the key is the journal id of the words. Ids and
+One JSON Attribute a reply, category `reply_reasons`; the key is the journal id of the words. Ids and
 scores are all that is kept, so that nothing of what is forgotten is left here.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 from . import attributes
 from .removal import Removal
 
-CATEGORY = "reasons"
+CATEGORY = "reply_reasons"
 KEPT = 60  # replies of one NPC
 
 
