@@ -44,13 +44,13 @@ from .store.condition import HELD
 from .store.conversations import Conversations
 from .store.evidence import Evidence
 from .store.journal import Journal
-from .store.links import Links, link_id
+from .store.links import Links
 from .store.npc_settings import NPCSettings
 from .store.people import People
 from .store.preferences import Preferences
 from .store.profiles import Profiles
 from .store.removal import MemoryPart, Removal
-from .store.reply_reasons import Reasons, ReplyReasons
+from .store.reply_reasons import Reasons
 from .text.sanitising import sanitise
 
 _READ_FIRST = (*attributes.KEYS, npc_settings.KEY, "goals", "persona", "memory_keywords")
@@ -343,17 +343,8 @@ class MemoryHandler:
         """Answer an entry that was said to the NPC, as a Deferred `Answer`."""
         return reply.answer(self, entry, actions)
 
-    def note_answered(self, entry: Entry, answer: reply.Answer, said: Entry | None) -> None:
-        """Keep why a reply was given, and count its memories as accessed (DESIGN §5.6).
-
-        Once a conversation.
-
-        Args:
-            said: The NPC's words, None if its tools have said everything.
-        """
-        if said and answer.weighed:
-            told = tuple(link_id(each.memory) for each in answer.recalled)
-            self.reasons.note(ReplyReasons(said.id, entry.id, answer.weighed, told))
+    def note_answered(self, entry: Entry, answer: reply.Answer) -> None:
+        """Count memories that reached a reply as accessed, once a conversation (DESIGN §5.6)."""
         conversation = self.conversations.get(entry.session_id)
         ids = [item.memory.id for item in answer.recalled]
         if conversation:

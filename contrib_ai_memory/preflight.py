@@ -237,8 +237,8 @@ def _short_context() -> Iterator[str]:
 
 
 def _no_reader() -> Iterator[str]:
-    if missing := embedding_model.not_installed():
+    if conf.get().LLM is None and (missing := embedding_model.to_install()):
         yield (
-            "Without a language model the first memory that comes to mind is told in answer, and "
-            f"no better one looked for: what reads them is not installed. {missing}"
+            "NPCs answer a question with the first memory that comes to mind, and look for no "
+            f"better one: what reads them is not installed. {missing}"
         )

@@ -738,13 +738,17 @@ class Weighed:
     """A sentence that might have answered.
 
     Attributes:
-        score: How surely it answers; 0 is as sure as that nothing does, and less is not told.
+        score: How surely it answers; 0 is as sure as that nothing does.
         memory: The id of the memory that it is of; "" for the persona.
+        told: Whether the reply tells it.
+        private: Whether it was said in confidence.
     """
 
     text: str
     score: float
     memory: str
+    told: bool = False
+    private: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -753,8 +757,8 @@ class Reply:
 
     Attributes:
         told: Ids of the memories used in it (None: any that were offered).
-        weighed: What might have been told from memory, the best first; empty where nothing of
-            memory was looked for.
+        weighed: What might have been told from memory: what is, then the best of the others. Empty
+            where no question chose among memories.
     """
 
     text: str

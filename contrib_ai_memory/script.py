@@ -39,6 +39,7 @@ from .store.chat_log import exchange
 from .store.condition import HELD, StoreError
 from .store.evidence import EvidenceGone
 from .store.npc_settings import NPCSettings
+from .store.reply_reasons import ReplyReasons
 from .text.sanitising import oneline
 
 KEY = attributes.HEARTBEAT
@@ -468,13 +469,15 @@ class AssistantScript(DefaultScript):
             thinking.cancel()
         said = exchange(entry, answer.rounds, own, actions.spoken, answer.provenance)
         memory.chat_log.add([*answer.overheard, *said])
+        if own and answer.weighed:
+            memory.reasons.note(ReplyReasons.of(own, entry, answer.weighed))
         for words in (own, *map(memory.journal.get, actions.spoken)):
             if words and entry.source_entity:
                 agenda_items.close_messages(memory, entry.source_entity, words)
         yield offload.breathe(offload.REPLY)
         if not npc.pk:
             return  # it was deleted meanwhile
-        memory.note_answered(entry, answer, own)
+        memory.note_answered(entry, answer)
         self.ndb.last_reply = time.monotonic()
         self._note_exchange(line)
         if actions.wants_sleep:

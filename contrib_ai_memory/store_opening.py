@@ -16,6 +16,7 @@ from .embedding import embedder
 from .english import salience
 from .handler import open_memories
 from .log import logger
+from .offline import reader
 from .store import condition, generations, memory_store, snapshot
 from .store.condition import HELD
 
@@ -90,6 +91,8 @@ def _import_model_client() -> None:
 
 def _load_the_rest() -> None:
     salience.load()
+    if conf.get().LLM is None:
+        reader.shared()
     _keep_from_collection()
 
 

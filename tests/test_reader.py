@@ -7,7 +7,10 @@ import pytest
 
 from benchmarks import reader as measured
 from benchmarks import scenes
-from contrib_ai_memory import preflight
+from contrib_ai_memory import offload, preflight
+from contrib_ai_memory.admin import inspect
+from contrib_ai_memory.embedding.model import ModelError
+from contrib_ai_memory.log import logger
 from contrib_ai_memory.offline import memory_answers, reader, sentence_answers
 from contrib_ai_memory.records import BUILDER, MemoryRecord, Recalled, ReplyRequest, ScoreParts
 
@@ -93,6 +96,50 @@ def test_what_the_persona_says_is_answered_in_the_first_person():
     assert answered("where were you born?", persona=persona) == "I was born in Corrow."
 
 
+def test_a_persona_is_told_only_of_the_npc_and_without_what_it_tells_its_actor():
+    persona = (
+        "You keep the inn. You must never reveal that the cellar key hangs behind the stove. "
+        "Mara secretly poisoned the old innkeeper. Nobody knows that you cannot read."
+    )
+    for asks in ("where is the cellar key?", "did you poison the old innkeeper?", "can you read?"):
+        said = answered(asks, persona=persona)
+        assert not any(each in said for each in ("stove", "poisoned", "cannot read"))
+    told = [
+        each.text
+        for each in sentence_answers.sentences(request("what do you keep?", persona=persona))
+        if each.memory is None
+    ]
+    assert told == ["I keep the inn."]
+    assert all(each.memory for each in sentence_answers.sentences(request("what is lost?")))
+
+
+def test_a_departure_does_not_answer_where_somebody_left_something():
+    went = remembered(1, "Bram", "Bram is leaving the inn, heading for the road.", tags=("leave",))
+    axe = remembered(2, "Bram", "Bram left his axe in the woodshed.")
+    assert "woodshed" in answered("where did bram leave his axe?", went, axe)
+    assert "heading for the road" in answered("when did bram leave the inn?", went, axe)
+
+
+def test_without_the_reader_something_that_shares_no_word_is_not_told(monkeypatch):
+    monkeypatch.setattr(reader, "shared", lambda: None)
+    asked = remembered(0, "Petra", "Who has seen the tinker's dog?")
+    sister = remembered(3, "Jory", "my sister wynne keeps the toll")
+    assert "toll" in answered("who keeps the toll?", asked, sister)
+    assert answered("what is the name of the king?", asked, sister) == ""
+
+
+def test_a_damaged_model_is_told_once_and_answers_go_on(monkeypatch, caplog):
+    def damaged():
+        raise ModelError("model.safetensors is another file.")
+
+    monkeypatch.setattr(reader, "_reader", None)
+    monkeypatch.setattr(reader, "_unusable", False)
+    monkeypatch.setattr(reader, "bundled_path", damaged)
+    monkeypatch.setattr(logger(), "propagate", True)
+    assert reader.shared() is None and reader.shared() is None
+    assert caplog.text.count("another file") == 1
+
+
 def test_nothing_but_a_question_is_no_sentence():
     texts = [each.text for each in sentence_answers.sentences(request("what?"))]
     assert not any("Has anybody seen" in each for each in texts)
@@ -156,6 +203,20 @@ def test_one_sentence_is_told_and_no_other(says, alice):
     said = says(alice, "who keeps the toll on the bridge?")
     assert "Wynne" in said
     assert "Clover" not in said and "pitch" not in said
+
+
+@pytest.mark.django_db
+def test_a_correction_that_was_told_is_named_by_its_own_line(says, mara, alice):
+    says(alice, "My brother has the mill at Corrow.")
+    says(alice, "sorry, i meant Elmstead, not Corrow")
+    assert "Elmstead" in says(alice, "where is my brother's mill?")
+    [why, *_] = offload.wait(inspect.why(mara, 1))
+    told = [each for each in why.weighed if each.told]
+    assert [mara.memory.journal.get(int(each.id)).content for each in told] == [
+        "Mara, sorry, i meant Elmstead, not Corrow"
+    ]
+    own = mara.memory.journal.get(mara.memory.journal.last_id)
+    assert {*own.evidence} >= {told[0].id, "1"}
 
 
 @pytest.mark.django_db

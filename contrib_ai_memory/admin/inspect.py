@@ -8,6 +8,7 @@ the store gives a Deferred.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Sequence
@@ -716,7 +717,7 @@ def of_links(memory: Any, linked: Iterable[str]) -> Generator[Any, Any, dict[str
 
 @dataclass(frozen=True, slots=True)
 class WeighedShown:
-    """A memory that was weighed for a reply; `text` is empty if that was forgotten.
+    """A memory that was weighed for a reply; `text` is empty if a night has pruned it since.
 
     Attributes:
         score: Without a language model 0 is as sure as that nothing answers.
@@ -738,6 +739,7 @@ class Why:
     asker: str
     said: str
     when: str
+    private: bool
     weighed: tuple[WeighedShown, ...]
 
 
@@ -745,22 +747,24 @@ class Why:
 def why(npc: Any, limit: int) -> Generator[Any, Any, list[Why]]:
     """Tell why an NPC said its last replies, as a Deferred list of `Why`, the newest first."""
     memory = npc.memory
-    found = [*memory.reasons][:limit]
-    linked = {each for reasons in found for each, _score in reasons.weighed if each}
+    talked = (
+        (memory.journal.get(each.asked), memory.journal.get(each.said), each.weighed)
+        for each in memory.reasons
+    )
+    found = [*itertools.islice(((a, s, rows) for a, s, rows in talked if a and s), limit)]
+    linked = {each for _asked, _said, rows in found for each, *_ in rows if each}
     known = yield of_links(memory, linked)
     told = []
-    for reasons in found:
-        asked, said = memory.journal.get(reasons.asked), memory.journal.get(reasons.said)
-        if asked and said:
-            rows = tuple(
-                _weighed(each, score, known.get(each), each in reasons.told)
-                for each, score in reasons.weighed
-            )
-            told.append(Why(asked.content, asked.seen_as, said.content, said.timestamp, rows))
+    for asked, said, rows in found:
+        weighed = tuple(_weighed(known.get(each), each, *rest) for each, *rest in rows)
+        secret = asked.private or said.private
+        told.append(
+            Why(asked.content, asked.seen_as, said.content, said.timestamp, secret, weighed)
+        )
     return told
 
 
-def _weighed(linked: str, score: float, record: MemoryRecord | None, told: bool) -> WeighedShown:
+def _weighed(record: MemoryRecord | None, linked: str, score: float, told: bool) -> WeighedShown:
     if not linked:
         return WeighedShown("", "its persona", score, told)
     text, private = (record.content, record.private) if record else ("", False)

@@ -7,8 +7,8 @@ or counted as accessed. Reactor thread.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Generator
+from dataclasses import dataclass
 from typing import Any
 
 from evennia.objects.models import ObjectDB
@@ -20,7 +20,6 @@ from ..privacy import unmasked
 from ..recall import reply
 from ..recall.tool_loop import offered_now
 from ..records import Entry, Recalled, Reply, Weighed
-from ..store.links import link_id
 from ..text.sanitising import sanitise
 from . import ids
 
@@ -96,7 +95,7 @@ def preview(
     settings = npc.memory.settings
     messages, llm = talk.opening, settings.LLM
     said = Reply("")
-    if router.chosen_name(settings) == router.OFFLINE.name:
+    if router.answers_offline(settings):
         said = yield router.offline_reply(request)
     return Preview(
         name,
@@ -106,14 +105,8 @@ def preview(
         model=llm.model if llm else "",
         language=router.status(settings, npc.memory.id),
         answer=said.text,
-        weighed=_by_link(said.weighed, request.recalled),
+        weighed=reply.by_link(said.weighed, request.recalled),
     )
-
-
-def _by_link(weighed: Iterable[Weighed], recalled: Iterable[Recalled]) -> tuple[Weighed, ...]:
-    """Return sentences with the ids by which staff know their memories."""
-    known = {each.memory.id: link_id(each.memory) for each in recalled}
-    return tuple(replace(each, memory=known.get(each.memory, "")) for each in weighed)
 
 
 def find_person(npc: Any, player: str) -> tuple[str, str]:

@@ -834,15 +834,14 @@ def _why(command: MemoryCommand, npc: Any) -> Steps:
         return
     lines = [heading(f"Why {npc.key} said that", "newest first")]
     for each in found:
-        lines.append(hanging(f"|w{minute(each.when)}|n {safe(each.asker)}: ", each.asked))
+        when = f"|w{minute(each.when)}|n{private_mark(each.private)}"
+        lines.append(hanging(f"{when} {safe(each.asker)}: ", each.asked))
         lines.append(hanging(f"  |w{safe(npc.key)}:|n ", each.said))
-        for row in each.weighed:
-            mark = "|g*|n" if row.told else " "
-            head = f"  {row.score:6.2f} {mark} |y{ids.short_link(row.id):<8}|n"
-            text = row.text or "(forgotten)"
-            lines.append(hanging(f"{head}{private_mark(row.private)}", text, indent=20, limit=160))
-    lines.append(dim("* told. Without a model what scores below 0 does not answer.", indent=0))
-    command.page(*lines)
+        lines += [
+            _weighed_line(row.id, row.score, row.text, told=row.told, private=row.private)
+            for row in each.weighed
+        ]
+    command.page(*lines, dim(f"{_HOW_CHOSEN} A model's are how well they came to mind.", indent=0))
 
 
 def _answer_lines(npc: Any, seen: prompt_preview.Preview) -> list[str]:
@@ -851,15 +850,21 @@ def _answer_lines(npc: Any, seen: prompt_preview.Preview) -> list[str]:
         heading(f"Asked so by {seen.listener}"),
         hanging(f"{safe(npc.key)} says: ", seen.answer),
     ]
-    if seen.weighed:
-        lines.append("|wWeighed|n, the surest first; what is below 0 does not answer")
-    for each in seen.weighed:
-        of = ids.short_link(each.memory) if each.memory else "persona"
-        colour = "|g" if each.score >= 0 else "|x"
-        lines.append(hanging(f"  {colour}{each.score:6.2f}|n |y{safe(of):<8}|n ", each.text))
-    if not seen.weighed:
-        lines.append(dim("No memory was looked for to say this.", indent=0))
-    return lines
+    lines += [
+        _weighed_line(each.memory, each.score, each.text, told=each.told, private=each.private)
+        for each in seen.weighed
+    ]
+    how = _HOW_CHOSEN if seen.weighed else "It was not chosen among memories."
+    return [*lines, dim(how, indent=0)]
+
+
+def _weighed_line(linked: str, score: float, text: str, *, told: bool, private: bool) -> str:
+    of = ids.short_link(linked) if linked else "persona"
+    head = f"  {score:6.2f} {'|g+|n' if told else ' '} |y{safe(of):<8}|n{private_mark(private)}"
+    return hanging(head, text or "(pruned since)", indent=20, limit=160)
+
+
+_HOW_CHOSEN = "+ told. The number is how surely a sentence answers; 0 is as sure as that none does."
 
 
 # --- adding and editing ---------------------------------------------------------------------------

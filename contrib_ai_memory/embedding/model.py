@@ -95,17 +95,19 @@ def open_model(
 
 def not_installed(source: str | None = None) -> str:
     """Return which packages of a model on this machine are missing and what to do, or ""."""
+    missing = to_install(source)
+    server = 'name the server of a model in CONTRIB_AI_MEMORY["EMBEDDING"]["base_url"]'
+    return f"The embedding model needs {missing} Or {server}." if missing else ""
+
+
+def to_install(source: str | None = None) -> str:
+    """Return which packages of a model on this machine are missing and how to get them, or ""."""
     needed = _PACKAGES if source is None else _LIBRARY
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
-    if not missing:
-        return ""
     installs = " and ".join(
         f"pip install {what}" for what in dict.fromkeys(needed[name] for name in missing)
     )
-    return (
-        f"The embedding model needs {', '.join(missing)}, not installed: {installs}. Or name the "
-        'server of a model in CONTRIB_AI_MEMORY["EMBEDDING"]["base_url"].'
-    )
+    return f"{', '.join(missing)}, not installed: {installs}." if missing else ""
 
 
 def stay_offline(*sources: str | None) -> None:

@@ -70,7 +70,7 @@ def _completed(
         old = done[1] if done else old
         known = without_address(old.said, called)
         if meant := corrections.completed(said, [known], names_wrong=True):
-            ids = (*old.journal_ids, *line.journal_ids)
+            ids = (*line.journal_ids, *old.journal_ids)
             return known, replace(line, quote=meant[1], journal_ids=ids)
     return None
 

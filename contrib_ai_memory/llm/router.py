@@ -102,6 +102,11 @@ def rules_judge(settings: conf.Settings | None = None) -> bool:
     return model_server(settings) is None and compares is OfflineProvider.compare
 
 
+def answers_offline(settings: conf.Settings | None = None) -> bool:
+    """Whether the settings choose neither a language model nor a provider of the game's own."""
+    return model_server(settings) is None and own_provider(settings) is None
+
+
 def chosen_name(settings: conf.Settings | None = None) -> str:
     """Return the name of the provider that the settings choose."""
     if model_server(settings) is not None:

@@ -27,10 +27,18 @@ from ..records import MOVE_KINDS, KnownPerson, MemoryRecord, Recalled, Reply, Re
 from .courtesies import are_noise, is_mere_courtesy
 from .phrases import phrase
 from .realisation import ended
-from .sentence_answers import SEVERAL, SentenceCandidate, choose, ranked, repeats, told, words_to_it
+from .sentence_answers import (
+    SEVERAL,
+    SURELY,
+    SentenceCandidate,
+    choose,
+    ranked,
+    repeats,
+    told,
+    words_to_it,
+)
 
 # scores of `sentence_answers` (`python -m benchmarks.reader`)
-SURELY = 2.5  # from which an answer is told before anything else that a line may mean
 NOTHING_BELOW_OF_A_WHOLE = -2.0  # where all of somebody or something is asked for
 WEIGHED = 8  # sentences kept beside a reply
 SHOWN = 160  # characters of each
@@ -40,55 +48,66 @@ _OF_KNOWING = content_words("know tell hear heard think remember say about")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class MemoryAnswer:
     """What memory says to a question.
 
     Attributes:
         reply: None if nothing answers.
         surely: Whether hardly anything else can be meant.
-        weighed: The best sentences.
+        weighed: As `Reply` has it.
     """
 
     reply: Reply | None
-    surely: bool
-    weighed: tuple[Weighed, ...]
+    surely: bool = False
+    weighed: tuple[Weighed, ...] = ()
 
 
-def from_memory(request: ReplyRequest) -> Answer:
+def from_memory(request: ReplyRequest) -> MemoryAnswer:
     """Look for what answers a question."""
     found = ranked(request)
-    reply, surely = _reply_of(request, found)
-    weighed = tuple(
-        Weighed(each.text[:SHOWN], round(each.score, 2), each.memory.id if each.memory else "")
-        for each in found[:WEIGHED]
-    )
-    return Answer(reply, surely, weighed)
-
-
-def _reply_of(
-    request: ReplyRequest, found: Sequence[SentenceCandidate]
-) -> tuple[Reply | None, bool]:
-    """Return what is told of the ranked sentences, and whether hardly anything else is meant."""
     question = words_to_it(request).lower()
     if person := portrayed(request):
-        return portrait(person, request, found), False
+        reply = portrait(person, request, found)
+        return MemoryAnswer(reply, weighed=reply.weighed if reply else _weighed(found))
     if asks_of_a_whole(question):
         topic = content_words(question) - _OF_KNOWING
         of_it = [each for each in found if topic & content_words(each.text)]
         chosen = choose(request, of_it, several=True, least=NOTHING_BELOW_OF_A_WHOLE)
     else:
         chosen = choose(request, found)
-    reply = _reply(told(chosen, request), chosen)
+    weighed = _weighed(found, chosen)
+    reply = _reply(told(chosen, request), chosen, weighed)
     if reply is None and asks_of_a_life(question) and len(request.situation.people) < 2:
-        return Reply(phrase("own life", request), told=()), False
-    return reply, bool(chosen) and chosen[0].score >= SURELY
+        reply = Reply(phrase("own life", request), (), weighed)
+    surely = bool(chosen) and chosen[0].score >= SURELY
+    return MemoryAnswer(reply, surely, weighed)
 
 
 def _reply(
-    said: str, chosen: Iterable[SentenceCandidate], more: Iterable[str] = ()
+    said: str,
+    chosen: Iterable[SentenceCandidate],
+    weighed: tuple[Weighed, ...],
+    more: Iterable[str] = (),
 ) -> Reply | None:
     used = [each.memory.id for each in chosen if each.memory]
-    return Reply(said, told=tuple(dict.fromkeys([*used, *more]))) if said else None
+    return Reply(said, tuple(dict.fromkeys([*used, *more])), weighed) if said else None
+
+
+def _weighed(
+    found: Sequence[SentenceCandidate], chosen: Sequence[SentenceCandidate] = ()
+) -> tuple[Weighed, ...]:
+    """Return what was chosen, then the best of the other sentences, as staff is shown them."""
+    others = [each for each in found if each not in chosen]
+    return tuple(
+        Weighed(
+            each.text[:SHOWN],
+            round(each.score, 2),
+            each.memory.id if each.memory else "",
+            each in chosen,
+            bool(each.memory and each.memory.private),
+        )
+        for each in [*chosen, *others][:WEIGHED]
+    )
 
 
 # --- people ---------------------------------------------------------------------------------------
@@ -122,7 +141,7 @@ def portrait(
     evidence = [each.memory.id for each in behind(request, [person])] if known else []
     if evidence:
         said = " ".join(filter(None, [said, *map(ended, known[:ATTRIBUTES_TOLD])]))
-    return _reply(said, chosen, evidence)
+    return _reply(said, chosen, _weighed(found, chosen), evidence)
 
 
 def _is_of(person: KnownPerson, memory: MemoryRecord) -> bool:

@@ -17,7 +17,7 @@ from ..english.questions import asked, asks_about, asks_of_oneself, seems_to_ask
 from ..english.tokens import words_of
 from ..records import Reply, ReplyRequest
 from .courtesies import acknowledge, greeted, greeting
-from .memory_answers import Answer, from_memory, known_words
+from .memory_answers import MemoryAnswer, from_memory, known_words
 from .phrases import phrase
 from .sentence_answers import words_to_it
 from .situation_answers import ANSWERS, agenda_told, last_seen, nothing_open, who_was_there
@@ -30,7 +30,7 @@ _OF_MY_PLACE = re.compile(  # "where am i staying?"
 
 
 def reply(request: ReplyRequest) -> Reply:
-    """Answer a line as the NPC; never empty."""
+    """MemoryAnswer a line as the NPC; never empty."""
     if request.kind == "give":
         return Reply(phrase("gift", request), told=())
     if request.question:
@@ -68,7 +68,7 @@ def reply(request: ReplyRequest) -> Reply:
 
 
 def _as_learned(intent: Intent, said: str, request: ReplyRequest) -> Reply | None:
-    """Answer a line by the intent that the classifier found; None if it cannot be so."""
+    """MemoryAnswer a line by the intent that the classifier found; None if it cannot be so."""
     if intent is Intent.GREETING:
         return greeting(request)
     if intent in (Intent.NAME, Intent.ROLE) and asks_of_oneself(said):
@@ -89,7 +89,7 @@ def _as_learned(intent: Intent, said: str, request: ReplyRequest) -> Reply | Non
     return ANSWERS[intent](request, whom)
 
 
-def _weighed(reply: Reply, found: Answer) -> Reply:
+def _weighed(reply: Reply, found: MemoryAnswer) -> Reply:
     return replace(reply, weighed=found.weighed)
 
 

@@ -16,7 +16,8 @@ import numpy as np
 
 from .. import conf
 from ..embedding import runtime
-from ..embedding.model import bundled_path, not_installed
+from ..embedding.model import ModelError, bundled_path, not_installed
+from ..log import logger
 
 GRAPH = Path(__file__).with_name("reader.onnx")
 MAX_TOKENS = 96  # of a question and a sentence together
@@ -24,6 +25,7 @@ _BATCH = 32
 
 _opening = threading.Lock()
 _reader: AnswerReader | None = None
+_unusable = False
 
 
 class AnswerReader:
@@ -58,12 +60,16 @@ class AnswerReader:
 def shared() -> AnswerReader | None:
     """Return the reader of this process, opened when it is first asked for (0.2 s).
 
-    None where the bundled embedding model is not installed, whose words it reads.
+    None where the bundled embedding model, whose words it reads, is not installed or damaged.
     """
-    global _reader
+    global _reader, _unusable
     with _opening:
-        if _reader is None and not not_installed():
-            _reader = AnswerReader(threads=conf.get().EMBEDDING.threads)
+        if _reader is None and not _unusable and not not_installed():
+            try:
+                _reader = AnswerReader(threads=conf.get().EMBEDDING.threads)
+            except ModelError as problem:
+                _unusable = True
+                logger().error("Answers are the first memory that comes to mind: %s", problem)
         return _reader
 
 

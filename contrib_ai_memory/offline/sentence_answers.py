@@ -19,6 +19,7 @@ from ..english.questions import (
     asks,
     asks_for_several,
     asks_of_a_life,
+    asks_of_you,
     asks_when,
     sentences_of,
 )
@@ -33,6 +34,7 @@ from .realisation import ended, tell_all
 # of the reader's score and how far below the best of the recall a memory is
 # (`python -m benchmarks.reader`)
 NOTHING_BELOW = 0.0  # what scores less is not told
+SURELY = 2.5  # from which an answer is told before anything else that a line may mean
 RECALL_COUNTS = 3.0
 ON_ONE_MATTER = 2  # content words that both have
 LATER_WITHIN = 0.6  # less than the best score, from which what was said later is told in its place
@@ -48,8 +50,19 @@ REPEATED = 0.6  # share of words in what is told already that makes it a repetit
 MOST_WORDS = 40  # of all that is told
 
 _HEADING = re.compile(r"(?m)^\s*#+[^\n]*$")
-_OF_COMING = re.compile(
-    r"\b(?:com(?:e|es|ing)|came|arriv\w+|leav(?:e|es|ing)|left|went|gone|get here|got here)\b", re.I
+_OF_COMING = re.compile(  # not "where did he leave his axe"
+    r"\b(?:com(?:e|es|ing)|came|arriv\w+|went|gone|get here|got here"
+    r"|(?:leav(?:e|es|ing)|left)(?! (?:(?:his|her|their|my|your|our|its|an?|some|it|me|us|him|them"
+    r"|behind|over)\b|\w+ (?:the|an?|his|her|their|my)\b)))\b",
+    re.I,
+)
+# of a persona, what is for whoever plays it alone: "you must never reveal that …"
+_FOR_THE_ACTOR = re.compile(
+    r"\b(?:never|must|should|don['’]?t|do not|secret\w*|hid(?:e|es|den|ing)|reveal\w*|pretend\w*"
+    r"|lies? (?:about|to)|(?:nobody|no ?one|none) (?:knows?|else)|unknown to|unless"
+    r"|if (?:asked|anyone|anybody|somebody|someone|a player)|players?|npc|responds?|repl(?:y|ies)"
+    r"|speaks?|talks?|answers?)\b",
+    re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d+")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d+\.)\s+")
@@ -87,23 +100,30 @@ def ranked(request: ReplyRequest) -> list[SentenceCandidate]:
     if asks_of_a_life(words_to_it(request)):
         judged = [each for each in judged if _is_own(each, request)]
     best = sorted(judged, key=lambda each: -each.score)
+    if best and best[0].score >= SURELY and _tells_a_move(best[0]):
+        best[0] = replace(best[0], score=SURELY - 0.1)  # the reader did not say so
     return best if _OF_BEFORE.search(request.utterance) else _latest_first(best)
 
 
 def _read_scores(request: ReplyRequest, found: Sequence[SentenceCandidate]) -> list[float]:
-    """Return the reader's score of each sentence; without it 0 for memories, less for a persona."""
+    """Return the reader's score of each sentence; without it 0 for memories that share a word with
+    the question, less for all else."""
     if network := reader.shared():
         question = reader.question_read(request.speaker, request.npc_name, words_to_it(request))
         return [float(each) for each in network.scores(question, [each.read for each in found])]
-    return [0.0 if each.memory else -1.0 for each in found]
+    asked = content_words(words_to_it(request))
+    return [0.0 if each.memory and asked & content_words(each.read) else -1.0 for each in found]
 
 
 def _more(candidate: SentenceCandidate, request: ReplyRequest) -> float:
     """Return what the reader does not see: numbers, and that a coming or going is asked for."""
     numbers = set(_NUMBER.findall(request.utterance))
     lacks = bool(numbers) and numbers.isdisjoint(_NUMBER.findall(candidate.text))
-    moves = candidate.memory and MOVE_KINDS.intersection(candidate.memory.tags)
-    return OF_COMING * bool(moves) - LACKS_NUMBER * lacks
+    return OF_COMING * _tells_a_move(candidate) - LACKS_NUMBER * lacks
+
+
+def _tells_a_move(candidate: SentenceCandidate) -> bool:
+    return bool(candidate.memory and MOVE_KINDS.intersection(candidate.memory.tags))
 
 
 def _latest_first(best: list[SentenceCandidate]) -> list[SentenceCandidate]:
@@ -198,9 +218,11 @@ def of_builder(memory: MemoryRecord) -> bool:
 def sentences(request: ReplyRequest) -> list[SentenceCandidate]:
     """Return the best recalled sentences, then those of the persona.
 
-    What only asks is none, nor is what an experience is about: its lines are there.
+    What only asks is none, nor is what an experience is about: its lines are there. The persona
+    answers where the NPC itself is asked about, without what tells an actor how to play it.
     """
-    own = [first_person(each, request.npc_name) for each in sentences_of(oneline(request.persona))]
+    said = sentences_of(oneline(request.persona)) if asks_of_you(words_to_it(request)) else []
+    own = [first_person(each, request.npc_name) for each in said if not _FOR_THE_ACTOR.search(each)]
     return [
         *islice(_recalled(request), READ),
         *(
@@ -213,9 +235,11 @@ def sentences(request: ReplyRequest) -> list[SentenceCandidate]:
 def _recalled(request: ReplyRequest) -> Iterator[SentenceCandidate]:
     seen: set[str] = set()
     called = forms((request.npc_name, *request.npc_names))
-    best_first = sorted(request.recalled, key=lambda each: -each.score.total)
-    for each in best_first:
-        if each.memory.record == "experience" or not _may_answer(each.memory, request):
+    may = [each for each in request.recalled if _may_answer(each.memory, request)]
+    corrected = {number for each in may for number in _corrected_by(each.memory)}
+    best: float | None = None
+    for each in sorted(may, key=lambda each: -each.score.total):
+        if each.memory.record == "entry" and corrected.intersection(each.memory.journal_ids[:1]):
             continue
         said = each.memory.said
         if each.memory.is_talk:
@@ -223,13 +247,20 @@ def _recalled(request: ReplyRequest) -> Iterator[SentenceCandidate]:
         for text in cut(said, whole=each.memory.record != "taught"):
             if text.lower() not in seen and not asks(text):
                 seen.add(text.lower())
+                best = each.score.total if best is None else best
                 read = _read(each.memory, text, request)
-                below = each.score.total - best_first[0].score.total
-                yield SentenceCandidate(text, each.memory, read, below)
+                yield SentenceCandidate(text, each.memory, read, each.score.total - best)
+
+
+def _corrected_by(memory: MemoryRecord) -> tuple[int, ...]:
+    """Return the journal ids of the lines that a correction puts right."""
+    return memory.journal_ids[1:] if memory.record == "entry" and memory.quote else ()
 
 
 def _may_answer(memory: MemoryRecord, request: ReplyRequest) -> bool:
-    """Whether a memory is none of somebody's coming or going, or that is asked for."""
+    """Whether a memory has words of its own, of a coming or going only where that is asked for."""
+    if memory.record == "experience":
+        return False
     if not MOVE_KINDS.intersection(memory.tags):
         return True
     whose = names(memory.speaker) or {*words_of(memory.content)[:1]}

@@ -136,10 +136,10 @@ def _memory_of(event: str, request: ReplyRequest) -> MemoryRecord | None:
     """Return the memory that is nearest to an event, None if none is near or the model is away."""
     seen = [each for each in worth_telling(request) if each.record == "entry"]
     try:
-        vectors = embedder.shared().encode([event, *(each.said for each in seen)])
+        asked = embedder.shared().encode([event])
+        near = embedder.shared().encode([each.said for each in seen], known=True) @ asked[0]
     except ModelAway:
         return None
-    near = vectors[1:] @ vectors[0]
     return seen[int(near.argmax())] if near.max(initial=0.0) >= SAME_EVENT else None
 
 
@@ -254,7 +254,7 @@ def _opinion(request: ReplyRequest, whom: str) -> Reply | None:
         return Reply(capital(standing), told=())
     about = replace(request, utterance=f"tell me about {person.name}")
     known = portrait(person, about, ranked(about), most=OPINION_TOLD)
-    return Reply(f"{standing} {known.text}", told=known.told) if known else Reply(standing, told=())
+    return replace(known, text=f"{standing} {known.text}") if known else Reply(standing, told=())
 
 
 def _talk(request: ReplyRequest, _whom: str) -> Reply | None:

@@ -35,6 +35,7 @@ from ..records import (
     ReplyRequest,
     ScoreParts,
     Situation,
+    Weighed,
 )
 from ..store import chat_log
 from ..store.chat_log import bare, provenance_of_messages
@@ -90,7 +91,8 @@ class Answer:
         overheard: Messages before the answered line that the model was shown and the chat log does
             not have: kept there, the next request begins with the same messages.
         lessons: Ids of the experiences whose lessons the model was told.
-        weighed: As `store.reply_reasons.ReplyReasons` has it.
+        weighed: As `Reply` has it, with the link ids of memories. Of a model's answer, which is in
+            words of its own, the memories that the recall found best, without text.
     """
 
     text: str
@@ -100,7 +102,7 @@ class Answer:
     overheard: tuple[dict[str, Any], ...] = ()
     provenance: Provenance = NO_PROVENANCE
     lessons: tuple[str, ...] = ()
-    weighed: tuple[tuple[str, float], ...] = ()
+    weighed: tuple[Weighed, ...] = ()
 
 
 @defer.inlineCallbacks
@@ -124,8 +126,8 @@ def answer(memory: Any, entry: Entry, actions: Actions | None) -> Generator[Any,
             said = loop.provenance_of_words(text)
             rounds = tuple(loop.rounds)
             told = tuple(each.id for each in _lessons(memory, entry, request.recalled))
-            best = heapq.nlargest(WEIGHED, request.recalled, key=lambda each: each.score.total)
-            weighed = tuple((link_id(each.memory), round(each.score.total, 3)) for each in best)
+            best = heapq.nlargest(WEIGHED, loop.recalled, key=lambda each: each.score.total)
+            weighed = tuple(Weighed("", each.score.total, link_id(each.memory)) for each in best)
             private, overheard = loop.private, loop.overheard
             return Answer(text, private, loop.recalled, rounds, overheard, said, told, weighed)
         provider, reply = yield router.ask_without_tools(
@@ -140,10 +142,14 @@ def answer(memory: Any, entry: Entry, actions: Actions | None) -> Generator[Any,
     retold = provider == router.OFFLINE.name or retells(reply.text, used)
     said = marked(provenance, retold)
     private = any(each.memory.private for each in used)
-    linked = {each.memory.id: link_id(each.memory) for each in request.recalled}
-    weighed = tuple((linked.get(each.memory, ""), each.score) for each in reply.weighed)
-    rounds = tuple(loop.rounds)
+    rounds, weighed = tuple(loop.rounds), by_link(reply.weighed, request.recalled)
     return Answer(reply.text, private, used, rounds, provenance=said, weighed=weighed)
+
+
+def by_link(weighed: Iterable[Weighed], recalled: Iterable[Recalled]) -> tuple[Weighed, ...]:
+    """Return weighed sentences with the link ids of their memories."""
+    linked = {each.memory.id: link_id(each.memory) for each in recalled}
+    return tuple(replace(each, memory=linked.get(each.memory, "")) for each in weighed)
 
 
 @defer.inlineCallbacks
@@ -340,12 +346,12 @@ def _with_correction(memory: Any, each: Recalled) -> Recalled:
     told = each.memory
     if told.record != "entry" or told.quote:
         return each
-    entry = memory.journal.get(told.journal_ids[-1]) if told.journal_ids else None
+    entry = memory.journal.get(told.journal_ids[0]) if told.journal_ids else None
     found = entry and corrected_before(memory, entry)
     if not found:
         return each
     known, meant = found
-    ids = (known.id, *told.journal_ids)
+    ids = (*told.journal_ids, known.id)
     return replace(each, memory=replace(told, quote=meant, journal_ids=ids))
 
 

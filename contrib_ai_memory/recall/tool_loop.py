@@ -512,7 +512,8 @@ def provenance_of(
 ) -> Provenance:
     """Return the provenance of an answer from these memories and the conversation so far."""
     memories = [item.memory for item in recalled]
-    evidence = (str(answered.id), *map(link_id, memories), *talk.evidence)
+    lines = [number for each in memories if each.record == "entry" for number in each.journal_ids]
+    evidence = (str(answered.id), *map(link_id, memories), *map(str, lines), *talk.evidence)
     sources = {answered.source_entity, *(memory.about for memory in memories), *talk.sources}
     return Provenance(
         tuple(dict.fromkeys(evidence)), talk.context, tuple(sorted(filter(None, sources)))

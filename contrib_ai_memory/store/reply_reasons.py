@@ -1,15 +1,16 @@
 """Why an NPC said what it said: the memories that were weighed for each of its last replies.
 
-One JSON Attribute a reply, category `reply_reasons`; the key is the journal id of the words. Ids and
-scores are all that is kept, so that nothing of what is forgotten is left here.
+One JSON Attribute a reply, category `reply_reasons`; the key is the journal id of the words. Ids
+and scores are all that is kept, so that nothing of what is forgotten is left here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..records import Entry, Weighed
 from . import attributes
 from .removal import Removal
 
@@ -24,23 +25,28 @@ class ReplyReasons:
     Attributes:
         said: Journal id of the NPC's words.
         asked: Journal id of the line that they answer.
-        weighed: (link id of a memory, score), the best first; "" is the persona. Without a model a
-            score of 0 is as sure as that nothing answers; a model's are those of the recall.
-        told: Link ids of the memories that the words are of.
+        weighed: (link id of a memory, its best score, whether it was told), what was told first; ""
+            is the persona. Without a model a score of 0 is as sure as that nothing answers; a
+            model's are those of the recall, and none is marked as told.
     """
 
     said: int
     asked: int
-    weighed: tuple[tuple[str, float], ...] = ()
-    told: tuple[str, ...] = ()
+    weighed: tuple[tuple[str, float, bool], ...] = ()
+
+    @classmethod
+    def of(cls, said: Entry, asked: Entry, weighed: Iterable[Weighed]) -> ReplyReasons:
+        rows: dict[str, tuple[str, float, bool]] = {}
+        for each in weighed:
+            rows.setdefault(each.memory, (each.memory, round(each.score, 3), each.told))
+        return cls(said.id, asked.id, tuple(rows.values()))
 
     def without(self, removal: Removal) -> ReplyReasons | None:
         """Return it without what goes; None if the line or the words go."""
         if not removal.entries.isdisjoint((self.said, self.asked)):
             return None
         gone = removal.linked
-        left = tuple(each for each in self.weighed if each[0] not in gone)
-        return replace(self, weighed=left, told=tuple(e for e in self.told if e not in gone))
+        return replace(self, weighed=tuple(e for e in self.weighed if e[0] not in gone))
 
 
 class Reasons:
