@@ -213,7 +213,7 @@ def test_a_correction_that_was_told_is_named_by_its_own_line(says, mara, alice):
     [why, *_] = offload.wait(inspect.why(mara, 1))
     told = [each for each in why.weighed if each.told]
     assert [mara.memory.journal.get(int(each.id)).content for each in told] == [
-        "Mara, sorry, i meant Elmstead, not Corrow"
+        "mara, sorry, i meant Elmstead, not Corrow"
     ]
     own = mara.memory.journal.get(mara.memory.journal.last_id)
     assert {*own.evidence} >= {told[0].id, "1"}
