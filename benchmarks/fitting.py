@@ -2,7 +2,7 @@
 
 Maximum likelihood: each piece of evidence against everything that is none, by a softmax over the
 candidates of its question, with a little L2. Questions whose answer is nowhere (category 5) teach
-nothing. `benchmarks.answers` fits the score of answers in the same way.
+nothing.
 """
 
 from __future__ import annotations

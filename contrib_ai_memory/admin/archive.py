@@ -1,7 +1,7 @@
 """Export a whole memory to a file, and import such a file into an NPC.
 
 The file holds nothing that follows from the rest: no vectors of memories, search keys or word
-counts. These are made at the import, for whatever store or embedding model it meets. Exported,
+counts; nor what was weighed for the last replies. The former are made at the import, for whatever store or embedding model it meets. Exported,
 imported and exported again, a memory gives the same file to the byte.
 
 Every line is checked before anything is changed (`archive_format`). During an import the NPC is

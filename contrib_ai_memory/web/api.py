@@ -229,8 +229,8 @@ class MemoryAPI(ViewSetMixin, Resource):
         PreviewSerializer, input=PreviewLine, throttle_scope="ai_memory_work", access_type="look"
     )
     def preview_prompt(self, line: dict[str, Any], npc_id: int) -> Any:
-        """Show the exact prompt a line would send to the language model. Nothing is sent, said or
-        remembered."""
+        """Show what would be said to a line, and the exact prompt that it would send to a language
+        model. Nothing is sent, said or remembered."""
         return self.ask(npc_id, lambda npc, who: prompt_preview.preview(npc, **line))
 
     # --- people -----------------------------------------------------------------------------------

@@ -548,7 +548,7 @@ def _nights(npc: Any) -> dict[str, Any]:
 
 
 class PromptView(NPCView):
-    """The exact prompt a line would send to the language model; nothing is sent."""
+    """What would be said to a line, and the prompt for a language model; nothing is sent."""
 
     tab = "prompt"
 
