@@ -97,7 +97,7 @@ def check_settings() -> None:
 
 
 def tell_doubts() -> None:
-    """Report servers that do not answer. The Server logs it when it needs them."""
+    """Report what works less well and stops nothing, as a server that does not answer."""
     from . import preflight
 
     for doubt in preflight.doubts():

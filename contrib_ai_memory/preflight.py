@@ -49,10 +49,10 @@ def faults() -> list[str]:
 
 
 def doubts() -> list[str]:
-    """Return a sentence for each server that does not answer now; this may take seconds."""
+    """Return a sentence for what works less well now and stops nothing; this may take seconds."""
     if not conf.get().ENABLED:
         return []
-    found = (*_unreached_store(), *_unreached_model(), *_short_context(), *_no_reader())
+    found = (*_unreached_store(), *_unreached_model(), *_short_context(), *without_reader())
     return [redaction.redact(each) for each in found]
 
 
@@ -236,7 +236,8 @@ def _short_context() -> Iterator[str]:
         )
 
 
-def _no_reader() -> Iterator[str]:
+def without_reader() -> Iterator[str]:
+    """Tell where nothing on this machine can choose the memory that answers."""
     if conf.get().LLM is None and (missing := embedding_model.to_install()):
         yield (
             "NPCs answer a question with the first memory that comes to mind, and look for no "

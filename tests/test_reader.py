@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from django.core.management import call_command
 
 from benchmarks import reader as measured
 from benchmarks import scenes
@@ -234,4 +235,14 @@ def test_that_the_model_is_missing_is_said_at_the_start(monkeypatch):
         "contrib_ai_memory.embedding.model._PACKAGES", {"no_such_package": "'a package'"}
     )
     [doubt] = [each for each in preflight.doubts() if told in each]
-    assert "no_such_package" in doubt
+    assert "no_such_package" in doubt and "base_url" not in doubt
+
+
+@pytest.mark.django_db
+def test_the_doctor_says_so_too(monkeypatch, capsys, mara):
+    monkeypatch.setattr(
+        "contrib_ai_memory.embedding.model._PACKAGES", {"no_such_package": "'a package'"}
+    )
+    call_command("ai_memory", "doctor")
+    said = capsys.readouterr().out
+    assert "note: " in said and "no_such_package" in said and "No problems found." in said

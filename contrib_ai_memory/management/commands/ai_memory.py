@@ -39,7 +39,7 @@ from evennia.utils.search import search_object
 from pydantic import ValidationError
 from tqdm import tqdm
 
-from contrib_ai_memory import conf, offload, sqlite_file
+from contrib_ai_memory import conf, offload, preflight, sqlite_file
 from contrib_ai_memory.admin import archive, backup, doctor, erase, move, reindex
 from contrib_ai_memory.embedding.model import ModelError
 from contrib_ai_memory.ingest import pipeline
@@ -584,6 +584,8 @@ def _doctor(command: BaseCommand, options: dict[str, Any]) -> None:
         # a whole sentence contains the number already
         what = each.what if each.what[:1].isupper() else f"{each.count} {each.what}"
         command.stdout.write(f"{'mended' if each.mended else 'found'}: {each.where}: {what}")
+    for note in preflight.without_reader():
+        command.stdout.write(f"note: {note}")
     left = sum(1 for each in found if not each.mended)
     if not found:
         command.stdout.write("No problems found.")
