@@ -29,6 +29,7 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
+from django.conf import settings
 
 from . import scenes
 from .evenings import played_all
@@ -407,6 +408,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=JOBS, metavar="N", help="processes that play")
     options = parser.parse_args()
     begin = time.perf_counter()
+    settings.configure(TIME_ZONE="UTC")  # of the days between a line and its question
     plays = played(options.plays, options.jobs)
     report = Report("benchmarks.reader", f"{len(plays)} questions of evenings and stays")
     if options.train:
