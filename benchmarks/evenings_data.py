@@ -147,12 +147,20 @@ class Ideal(BaseModel):
     avoid: tuple[str, ...] = Field(alias="not")
 
 
+class Act(BaseModel):
+    """What is done with some words of a line."""
+
+    act: str
+    text: str
+
+
 class StayLine(Line):
     """A line of a stay; `npc_answers` is None of the NPC's own lines and of moves."""
 
     worth: int = 0
     to: str | None
     npc_answers: bool | None
+    acts: tuple[Act, ...] = ()
     reply: Ideal | None = None
 
 

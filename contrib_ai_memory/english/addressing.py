@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 
+from . import confidence
 from .tokens import words_of
 
 SHORTEST = 2  # characters of a name; one of a single letter would be found everywhere
@@ -371,6 +372,11 @@ def confides(text: str) -> bool:
     >>> [confides(said) for said in ("Don't tell anyone: I am Dunstan.", "I don't tell anyone.")]
     [True, False]
     """
+    return asks_in_known_words(text) or confidence.score(text) >= 0
+
+
+def asks_in_known_words(text: str) -> bool:
+    """Whether a text asks for confidence in one of the usual wordings."""
     return bool(_CONFIDES.search(text.replace("’", "'")))
 
 

@@ -150,7 +150,8 @@ def _latest_first(best: list[SentenceCandidate], question: str) -> list[Sentence
     later = [
         each
         for each in best
-        if each.score >= NOTHING_BELOW and each.rank >= best[0].rank - _within(each)
+        if each.score >= NOTHING_BELOW
+        and each.rank >= best[0].rank - _within(each)
         and (_told_at(each) or 0) > since
         and len(about & content_words(each.text)) >= ON_ONE_MATTER
         and asked <= content_words(each.text)
