@@ -1,4 +1,4 @@
-"""Of two answers on one matter the later one is told, and none that lacks what was asked for."""
+"""Of two answers on one matter the later one is told."""
 
 import pytest
 
@@ -26,10 +26,6 @@ def says(mara, alice, bram):
     return say
 
 
-def admits(answer):
-    return answer.startswith("I know nothing about that")
-
-
 def test_what_has_changed_since_is_told_without_what_was(says, alice, bram, tavern):
     says(0, alice, "the pass is shut, all of it. snow to the belly of a horse.")
     bram.location = tavern
@@ -50,14 +46,3 @@ def test_the_past_is_told_to_one_who_asks_for_it(says, alice):
     says(0, alice, "i mind the mules here, nine years by now. touch brisket and she bites.")
     says(3, alice, "i am off the mules now. the captain put me in the pikes.")
     assert "nine years" in says(4, alice, "how long did i mind the mules?")
-
-
-def test_a_year_that_nobody_named_is_not_known(says, alice):
-    says(0, alice, "i opened my shop with the flood at the door, nineteen years old.")
-    assert admits(says(1, alice, "in what year was the flood at the door of my shop?"))
-
-
-def test_somebody_whom_nobody_named_is_not_known(says, alice, bram, tavern):
-    says(0, alice, "i saw the thief of the silver bell run over the bridge.")
-    bram.location = tavern
-    assert admits(says(1, bram, "who did alice say was the thief of the silver bell?"))

@@ -303,7 +303,7 @@ SMALL = {
     "questions": [
         question(
             "builder",
-            text="What is a bunk, Mara?",
+            text="What does a bunk cost, Mara?",
             answer="Three silver.",
             evidence=["b1"],
             expect=[["three"]],
@@ -328,7 +328,7 @@ def small(tmp_path, db, store_folder):
 def test_a_stay_is_played_by_the_roads_of_its_users(small):
     stay = load(small)
     assert isinstance(stay, Stay)
-    turn = question("builder", id="t1", before=["What is a bunk?"], text="And who built it?")
+    turn = question("builder", id="t1", before=["What does a bunk cost?"], text="And who built it?")
     playing = Playing(stay.model_copy(update={"turns": (turn,)}))
     played = playing.whole(small, ())
 

@@ -204,6 +204,8 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         rf"(?:(?:have|do) (?:you|u|ye) (?:have |got )?|(?:are|is) there |(?:you )?got )?"
         rf"(?:any|an?|some) {_WORD_LEFT}(?: left)? for me(?: (?:from|by) .{{2,40}})?"
         r"|any messages?"
+        r"|(?:did|has) .{2,40}? (?:leave|left) (?:me|us|behind) "
+        rf"(?:anything|something|owt|summat|(?:any|an?|some) {_WORD_LEFT})"
         rf"|(?:(?:(?:did|has) )?any(?:one|body)|(?:did|has) .{{2,40}}?) (?:leave|left)"
         rf"(?: me(?: any| an?| some)? {_WORD_LEFT}"
         rf"|(?: any| an?| some)? {_WORD_LEFT}(?: (?:for me|with (?:you|u|ye)))+)",

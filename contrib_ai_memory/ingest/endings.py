@@ -147,9 +147,10 @@ def _closed(memory: Any, entries: Sequence[Entry]) -> list[tuple[AgendaItem, Ent
 
 
 def may_end(entry: Entry) -> bool:
-    """Whether an entry may end anything: what others say or are seen to do."""
+    """Whether an entry may end anything: what others say or are seen to do, and no question."""
     heard = entry.origin == "perceived" and entry.recallable and entry.learnable
-    return heard and not entry.is_move and bool(content_words(entry.words))
+    tells = not entry.is_move and not entry.is_question
+    return heard and tells and bool(content_words(entry.words))
 
 
 def _with_context(memory: Any, entry: Entry) -> NewLine:

@@ -20,8 +20,16 @@ from .courtesies import acknowledge, greeted, greeting
 from .memory_answers import MemoryAnswer, from_memory, known_words
 from .phrases import phrase
 from .sentence_answers import words_to_it
-from .situation_answers import ANSWERS, agenda_told, last_seen, nothing_open, who_was_there
+from .situation_answers import (
+    ANSWERS,
+    agenda_asked,
+    agenda_told,
+    last_seen,
+    nothing_open,
+    who_was_there,
+)
 
+AGENDA_AT_ONCE = 3  # items that are told before memory is asked
 _WHERE = re.compile(r"\W*(?:and )?where(?:['’]?s| is)\b", re.IGNORECASE)
 _OF_MY_PLACE = re.compile(  # "where am i staying?"
     r"\b(?:am i (?!again\b)\w+in[g'’]?|do i (?:live|stay|work|sleep|lodge|come))(?!\w)",
@@ -45,8 +53,9 @@ def reply(request: ReplyRequest) -> Reply:
         return there
     agenda = request.situation.agenda
     of_agenda = bool(request.now and agenda and agenda_questions.read(said, request.now))
-    if of_agenda and len(agenda) == 1:
-        return agenda_told(agenda)
+    due = agenda_asked(said, agenda) if of_agenda else ()
+    if 0 < len(due) <= AGENDA_AT_ONCE:
+        return agenda_told(due)
     if request.situation.nothing_open:
         return nothing_open(said, request)
     small, known = small_talk_in(said), known_words(request)
@@ -55,8 +64,8 @@ def reply(request: ReplyRequest) -> Reply:
     found = from_memory(request) if asking else None
     if found and found.reply and found.surely:
         return _weighed(greeted(found.reply, said, request), found)
-    if of_agenda:
-        return agenda_told(agenda)
+    if due:
+        return agenda_told(due)
     learned = "" if small else request.intent
     if learned and (as_learned := _as_learned(Intent[learned], said, request)):
         return greeted(as_learned, said, request)

@@ -19,6 +19,7 @@ from ..english.questions import (
     asks,
     asks_for_several,
     asks_of_a_life,
+    asks_of_oneself,
     asks_of_you,
     asks_when,
     sentences_of,
@@ -29,10 +30,12 @@ from ..local_time import date_of
 from ..records import BUILDER, MOVE_KINDS, MemoryRecord, ReplyRequest
 from ..text.sanitising import oneline
 from . import reader
+from .courtesies import is_mere_courtesy
 from .realisation import ended, tell_all
 
 # of the reader's score and how far below the best of the recall a memory is
 # (`python -m benchmarks.reader`)
+UNSURE = 0.75  # of the network's score, which from then on is as sure as that nothing answers
 NOTHING_BELOW = 0.0  # what scores less is not told
 SURELY = 2.5  # from which an answer is told before anything else that a line may mean
 RECALL_COUNTS = 3.0
@@ -45,6 +48,7 @@ SEVERAL = 3  # sentences told where the question asks for several, or for a whol
 NEARLY_AS_GOOD = 0.5  # less than the best score, for the second and third
 NEARLY_AS_GOOD_ABOUT = 3.0  # the same, of a person or a thing as a whole
 OF_COMING = 4.0  # more for a coming or going, where such is asked for; no other is told
+BY_THE_ASKER = 1.0  # more for the asker's own words, where a question is about the one who asks
 OVER = 3.0  # more for what is over, where what was before is asked for
 LACKS_NUMBER = 3.0  # less for what holds none of the numbers that the question holds
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
@@ -70,6 +74,12 @@ _TOLD_AS_ASKED = re.compile(  # "did you know that …"
 )
 _NUMBER = re.compile(r"\d+")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d+\.)\s+")
+_TOLD_BY = re.compile(  # "what did alice say about me"
+    r"\b(?:did|does|has|have) (?P<who>(?!i\b|you\b|u\b|ye\b)[\w'’-]+)"
+    r" (?:say|said|says|tell|told|mention(?:ed)?|think|thinks|reckon)\b",
+    re.IGNORECASE,
+)
+_OF_WHOM = re.compile(r"\b(?:about|of) (?P<whom>[\w'’-]+)\W*$", re.IGNORECASE)
 _OF_BEFORE = re.compile(
     r"\b(?:at first|in the beginning|used to|before|originally|once|formerly|old|first)\b", re.I
 )
@@ -108,10 +118,15 @@ def ranked(request: ReplyRequest) -> list[SentenceCandidate]:
     ]
     if asks_of_a_life(words_to_it(request)):
         judged = [each for each in judged if _is_own(each, request)]
+    elif teller := _TOLD_BY.search(words_to_it(request)):
+        judged = _told_by(teller["who"], judged) or judged
+        if of := _OF_WHOM.search(request.utterance):
+            whom = names(request.speaker) if of["whom"].lower() == "me" else {of["whom"].lower()}
+            judged = [each for each in judged if whom & {*words_of(each.text)}] or judged
     best = sorted(judged, key=lambda each: -each.rank)
     if best and best[0].score >= SURELY and _tells_a_move(best[0]):
         best[0] = replace(best[0], score=SURELY - 0.1)  # the reader did not say so
-    return best if _OF_BEFORE.search(request.utterance) else _latest_first(best, request.utterance)
+    return best if _OF_BEFORE.search(request.utterance) else _latest_first(best)
 
 
 def _read_scores(request: ReplyRequest, found: Sequence[SentenceCandidate]) -> list[float]:
@@ -119,9 +134,15 @@ def _read_scores(request: ReplyRequest, found: Sequence[SentenceCandidate]) -> l
     the question, less for all else."""
     if network := reader.shared():
         question = reader.question_read(request.speaker, request.npc_name, words_to_it(request))
-        return [float(each) for each in network.scores(question, [each.read for each in found])]
+        scores = network.scores(question, [each.read for each in found])
+        return [float(each) - UNSURE for each in scores]
     asked = content_words(words_to_it(request))
     return [0.0 if each.memory and asked & content_words(each.read) else -1.0 for each in found]
+
+
+def _told_by(who: str, found: Iterable[SentenceCandidate]) -> list[SentenceCandidate]:
+    """Return the sentences that somebody said who goes by a name."""
+    return [each for each in found if each.memory and who.lower() in names(each.memory.speaker)]
 
 
 def _more(candidate: SentenceCandidate, request: ReplyRequest) -> float:
@@ -130,23 +151,25 @@ def _more(candidate: SentenceCandidate, request: ReplyRequest) -> float:
     lacks = bool(numbers) and numbers.isdisjoint(_NUMBER.findall(candidate.text))
     over = bool(candidate.memory and candidate.memory.held_until)
     was = over and bool(_OF_BEFORE.search(request.utterance))
-    return OF_COMING * _tells_a_move(candidate) + OVER * was - LACKS_NUMBER * lacks
+    own = asks_of_oneself(words_to_it(request)) and _is_by_the_asker(candidate, request)
+    more = OVER * was + BY_THE_ASKER * own
+    return more + OF_COMING * _tells_a_move(candidate) - LACKS_NUMBER * lacks
+
+
+def _is_by_the_asker(candidate: SentenceCandidate, request: ReplyRequest) -> bool:
+    memory = candidate.memory
+    return bool(memory and request.speaker_id and memory.about == request.speaker_id)
 
 
 def _tells_a_move(candidate: SentenceCandidate) -> bool:
     return bool(candidate.memory and MOVE_KINDS.intersection(candidate.memory.tags))
 
 
-def _latest_first(best: list[SentenceCandidate], question: str) -> list[SentenceCandidate]:
-    """Put what was said later on the matter of the best sentence before it, if it answers too.
-
-    It has all words of the question that the best one has: "three cats, not four" takes the place
-    of no four dogs where these are asked for.
-    """
+def _latest_first(best: list[SentenceCandidate]) -> list[SentenceCandidate]:
+    """Put what was said later on the matter of the best sentence before it, if it answers too."""
     if not best or (since := _told_at(best[0])) is None:
         return best
     about = content_words(best[0].text)
-    asked = about & content_words(question)
     later = [
         each
         for each in best
@@ -154,7 +177,6 @@ def _latest_first(best: list[SentenceCandidate], question: str) -> list[Sentence
         and each.rank >= best[0].rank - _within(each)
         and (_told_at(each) or 0) > since
         and len(about & content_words(each.text)) >= ON_ONE_MATTER
-        and asked <= content_words(each.text)
     ]
     newest = max(later, key=lambda each: _told_at(each) or 0, default=None)
     if newest is None:
@@ -227,7 +249,7 @@ def told(chosen: Iterable[SentenceCandidate], request: ReplyRequest) -> str:
 
 def of_builder(memory: MemoryRecord) -> bool:
     """Whether a memory is knowledge that a builder gave the NPC, which tells it as its own."""
-    return memory.record == "taught" or memory.provider == BUILDER
+    return memory.record == "taught" or memory.provider == BUILDER or BUILDER in memory.tags
 
 
 # --- sentences ------------------------------------------------------------------------------------
@@ -263,7 +285,7 @@ def _recalled(request: ReplyRequest) -> Iterator[SentenceCandidate]:
         if each.memory.is_talk:
             said = without_address(said, called)
         for text in cut(said, whole=each.memory.record != "taught"):
-            if text.lower() not in seen and not asks(text):
+            if text.lower() not in seen and not asks(text) and not is_mere_courtesy(text):
                 seen.add(text.lower())
                 best = each.score.total if best is None else best
                 read = _read(each.memory, text, request)
@@ -303,7 +325,7 @@ def cut(text: str, *, whole: bool = True) -> list[str]:
 def _read(memory: MemoryRecord, text: str, request: ReplyRequest) -> str:
     speaker = request.npc_name if of_builder(memory) else memory.speaker
     days = None
-    if memory.record == "entry" and memory.created_at and request.now:
+    if memory.record == "entry" and not of_builder(memory) and memory.created_at and request.now:
         days = (date_of(request.now) - date_of(memory.created_at)).days
     return reader.sentence_read(speaker, days, _TOLD_AS_ASKED.sub("", text))
 

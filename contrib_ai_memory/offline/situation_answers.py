@@ -337,9 +337,16 @@ def _given(request: ReplyRequest, whom: str) -> Reply | None:
 
 
 def agenda_told(items: Sequence[OpenItem]) -> Reply:
-    """Tell what is asked for of the agenda."""
+    """Tell items of the agenda."""
     told = dict.fromkeys(each for item in items for each in item.evidence)
     return Reply(" ".join(dict.fromkeys(item.text for item in items)), told=tuple(told))
+
+
+def agenda_asked(said: str, items: Sequence[OpenItem]) -> Sequence[OpenItem]:
+    """Return the items that have most words of a question, all of them if none has one."""
+    asked = content_words(said)
+    shared = [len(asked & content_words(item.text)) for item in items]
+    return [item for item, words in zip(items, shared, strict=True) if words == max(shared)]
 
 
 def nothing_open(said: str, request: ReplyRequest) -> Reply:
