@@ -141,7 +141,7 @@ def test_an_answer_without_a_secret_in_it_is_given_aloud(mara, alice, bram, hear
 def test_a_reply_is_a_value_never_a_template(mara, alice, bram, hears):
     alice.execute_cmd("say I carve |rred|n $pad(x,50) {location} <b>signs</b> for the ferry.")
     heard = hears(bram)
-    bram.execute_cmd("say Mara, who carves signs for the ferry?")
+    bram.execute_cmd("say Mara, what do you know about Alice?")
     assert "$pad(x,50) {location} <b>signs</b>" in heard[-1]
 
 
