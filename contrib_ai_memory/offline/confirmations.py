@@ -37,7 +37,8 @@ def confirm(request: ReplyRequest) -> Reply | None:
     for sentence in sentences if request.now else ():
         if _requests(sentence, request.now):
             return _promised(sentence, request)
-    if confides(said) and not any(map(asks, sentences)):
+    # "but dont tell any1 k??" asks for nothing else
+    if confides(said) and not any(asks(each) and not confides(each) for each in sentences):
         return _confirmed("confided", request)
     return None
 

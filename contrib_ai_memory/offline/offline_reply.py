@@ -38,7 +38,7 @@ _OF_MY_PLACE = re.compile(  # "where am i staying?"
 
 
 def reply(request: ReplyRequest) -> Reply:
-    """MemoryAnswer a line as the NPC; never empty."""
+    """Answer a line as the NPC; never empty."""
     if request.kind == "give":
         return Reply(phrase("gift", request), told=())
     if request.question:
@@ -77,7 +77,7 @@ def reply(request: ReplyRequest) -> Reply:
 
 
 def _as_learned(intent: Intent, said: str, request: ReplyRequest) -> Reply | None:
-    """MemoryAnswer a line by the intent that the classifier found; None if it cannot be so."""
+    """Answer a line by the intent that the classifier found; None if it cannot be so."""
     if intent is Intent.GREETING:
         return greeting(request)
     if intent in (Intent.NAME, Intent.ROLE) and asks_of_oneself(said):
