@@ -189,9 +189,9 @@ def _provider() -> Iterator[str]:
 def _phrases() -> Iterator[str]:
     if not conf.get().PHRASES:
         return
-    from .offline.phrases import KINDS, RETIRED
+    from .offline.phrases import KINDS, unknown_kinds
 
-    for kind in set(conf.get().PHRASES) - {*KINDS, *RETIRED}:
+    for kind in unknown_kinds(conf.get().PHRASES):
         kinds = ", ".join(KINDS)
         yield _named("['PHRASES']", kind, f"there is no such kind; the kinds are {kinds}.")
 

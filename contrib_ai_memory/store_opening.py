@@ -13,10 +13,10 @@ from twisted.internet import defer
 
 from . import conf, hearing_queue, offload
 from .embedding import embedder
-from .english import salience
+from .english import confidence
 from .handler import open_memories
+from .llm.router import OFFLINE
 from .log import logger
-from .offline import reader
 from .store import condition, generations, memory_store, snapshot
 from .store.condition import HELD
 
@@ -35,7 +35,12 @@ def warm_up() -> None:
         snapshot.watch(_flush_all)
     _open().addErrback(_log_unusable)
     # what not every answer needs; queued answers go first
-    jobs = (_import_model_client, True), (_load_the_rest, False), (_keep_from_collection, True)
+    jobs = (
+        (_import_model_client, True),
+        (confidence.load, True),
+        (_load_the_rest, False),
+        (_keep_from_collection, True),
+    )
     for load, here in jobs:
         more = offload.run(offload.MEMORY, load, priority=offload.NIGHT, timeout=300, here=here)
         more.addErrback(offload.log_failure, "loading what later answers need")
@@ -90,9 +95,7 @@ def _import_model_client() -> None:
 
 
 def _load_the_rest() -> None:
-    salience.load()
-    if conf.get().LLM is None:
-        reader.shared()
+    OFFLINE.load(answers=conf.get().LLM is None)
     _keep_from_collection()
 
 

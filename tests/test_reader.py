@@ -214,11 +214,11 @@ def test_a_correction_that_was_told_is_named_by_its_own_line(says, mara, alice):
     assert "Elmstead" in says(alice, "where is my brother's mill?")
     [why, *_] = offload.wait(inspect.why(mara, 1))
     told = [each for each in why.weighed if each.told]
-    assert [mara.memory.journal.get(int(each.id)).content for each in told] == [
+    assert [mara.memory.journal.get(int(each.memory)).content for each in told] == [
         "mara, sorry, i meant Elmstead, not Corrow"
     ]
     own = mara.memory.journal.get(mara.memory.journal.last_id)
-    assert {*own.evidence} >= {told[0].id, "1"}
+    assert {*own.evidence} >= {told[0].memory, "1"}
 
 
 @pytest.mark.django_db

@@ -24,7 +24,7 @@ from ..ingest.index import to_memory
 from ..llm import router
 from ..llm.tally import Tally
 from ..npc import CATEGORY, OFF_TAG
-from ..records import INSIGHT, LOCKED, PINNED, RETOLD, AgendaItem, Entry, MemoryRecord
+from ..records import INSIGHT, LOCKED, PINNED, RETOLD, AgendaItem, Entry, MemoryRecord, Weighed
 from ..script import AssistantScript
 from ..sleep.night import TITLES
 from ..store import memory_store, pause
@@ -716,31 +716,18 @@ def of_links(memory: Any, linked: Iterable[str]) -> Generator[Any, Any, dict[str
 
 
 @dataclass(frozen=True, slots=True)
-class WeighedShown:
-    """A memory that was weighed for a reply; `text` is empty if a night has pruned it since.
-
-    Attributes:
-        score: Without a language model 0 is as sure as that nothing answers.
-        told: Whether the reply is of it.
-    """
-
-    id: str
-    text: str
-    score: float
-    told: bool
-    private: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Why:
-    """A reply of an NPC, and what was weighed for it, the best first."""
+    """A reply of an NPC, and the memories that were weighed for it, by their link ids.
+
+    The text of one that a night has pruned since is empty.
+    """
 
     asked: str
     asker: str
     said: str
     when: str
     private: bool
-    weighed: tuple[WeighedShown, ...]
+    weighed: tuple[Weighed, ...]
 
 
 @defer.inlineCallbacks
@@ -764,11 +751,11 @@ def why(npc: Any, limit: int) -> Generator[Any, Any, list[Why]]:
     return told
 
 
-def _weighed(record: MemoryRecord | None, linked: str, score: float, told: bool) -> WeighedShown:
+def _weighed(record: MemoryRecord | None, linked: str, score: float, told: bool) -> Weighed:
     if not linked:
-        return WeighedShown("", "its persona", score, told)
+        return Weighed("its persona", score, "", told)
     text, private = (record.content, record.private) if record else ("", False)
-    return WeighedShown(linked, text, score, told, private)
+    return Weighed(text, score, linked, told, private)
 
 
 # --- sources and results --------------------------------------------------------------------------

@@ -42,6 +42,7 @@ class Preview:
         model: Its name; "" where none is set and the offline provider answers.
         language: Which provider answers now, in a sentence.
         answer: What the NPC would say; "" where a model would be asked.
+        private: Whether it would whisper that.
         weighed: The sentences among which that was chosen, the best first; `memory` is the id by
             which staff know it.
     """
@@ -53,6 +54,7 @@ class Preview:
     model: str
     language: str
     answer: str = ""
+    private: bool = False
     weighed: tuple[Weighed, ...] = ()
 
     @property
@@ -105,6 +107,7 @@ def preview(
         model=llm.model if llm else "",
         language=router.status(settings, npc.memory.id),
         answer=said.text,
+        private=whispered or any(each.told and each.private for each in said.weighed),
         weighed=reply.by_link(said.weighed, request.recalled),
     )
 

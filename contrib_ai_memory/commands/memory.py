@@ -34,7 +34,7 @@ from ..ingest import pipeline
 from ..llm import router
 from ..recall.mood import Mood
 from ..recall.rank import CLUES
-from ..records import TALK_KINDS, Entry, MemoryRecord, Recalled
+from ..records import TALK_KINDS, Entry, MemoryRecord, Recalled, Weighed
 from ..store import condition
 from ..store.chat_log import Stored
 from ..store.links import link_id
@@ -837,34 +837,36 @@ def _why(command: MemoryCommand, npc: Any) -> Steps:
         when = f"|w{minute(each.when)}|n{private_mark(each.private)}"
         lines.append(hanging(f"{when} {safe(each.asker)}: ", each.asked))
         lines.append(hanging(f"  |w{safe(npc.key)}:|n ", each.said))
-        lines += [
-            _weighed_line(row.id, row.score, row.text, told=row.told, private=row.private)
-            for row in each.weighed
-        ]
-    command.page(*lines, dim(f"{_HOW_CHOSEN} A model's are how well they came to mind.", indent=0))
+        lines += [_weighed_line(row) for row in each.weighed]
+    command.page(
+        *lines,
+        dim(f"{_HOW_CHOSEN} Of a model's answers it says how well each was recalled.", indent=0),
+    )
 
 
 def _answer_lines(npc: Any, seen: prompt_preview.Preview) -> list[str]:
-    """What an NPC without a language model would say, and among which sentences it chose."""
+    """What an NPC without a language model would say, and what it would choose that from."""
+    says = "whispers" if seen.private else "says"
     lines = [
-        heading(f"Asked so by {seen.listener}"),
-        hanging(f"{safe(npc.key)} says: ", seen.answer),
+        heading(f"What {npc.key} would answer {seen.listener}"),
+        hanging(f"{safe(npc.key)} {says}: ", seen.answer),
     ]
-    lines += [
-        _weighed_line(each.memory, each.score, each.text, told=each.told, private=each.private)
-        for each in seen.weighed
-    ]
-    how = _HOW_CHOSEN if seen.weighed else "It was not chosen among memories."
+    lines += [_weighed_line(each) for each in seen.weighed]
+    how = _HOW_CHOSEN if seen.weighed else "No sentence was weighed for it."
     return [*lines, dim(how, indent=0)]
 
 
-def _weighed_line(linked: str, score: float, text: str, *, told: bool, private: bool) -> str:
-    of = ids.short_link(linked) if linked else "persona"
-    head = f"  {score:6.2f} {'|g+|n' if told else ' '} |y{safe(of):<8}|n{private_mark(private)}"
-    return hanging(head, text or "(pruned since)", indent=20, limit=160)
+def _weighed_line(each: Weighed) -> str:
+    of = ids.short_link(each.memory) if each.memory else "persona"
+    told = "|g+|n" if each.told else " "
+    head = f"  {each.score:6.2f} {told} |y{safe(of):<8}|n{private_mark(each.private)}"
+    return hanging(head, each.text or "(pruned since)", indent=20, limit=160)
 
 
-_HOW_CHOSEN = "+ told. The number is how surely a sentence answers; 0 is as sure as that none does."
+_HOW_CHOSEN = (
+    "+ marks what is told. The number says how well a sentence answers; below 0 it is likelier "
+    "that nothing does."
+)
 
 
 # --- adding and editing ---------------------------------------------------------------------------

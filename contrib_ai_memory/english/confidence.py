@@ -20,6 +20,11 @@ WORDS_READ = 200
 _WORD = re.compile(r"[\w']+")
 
 
+def load() -> None:
+    """Read the weights, before a line is heard."""
+    _weights()
+
+
 def score(text: str) -> float:
     """Return how surely a line asks for confidence; from 0 on it does."""
     bias, weights = _weights()

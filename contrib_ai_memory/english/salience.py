@@ -98,11 +98,6 @@ def length(text: str) -> float:
     return min(1.0, math.log1p(len(text.split())) / math.log1p(LONG_WORDS))
 
 
-def load() -> None:
-    """Load the word list ahead of the first call that needs it (worker thread)."""
-    zipf("word")
-
-
 # --- what it is about -----------------------------------------------------------------------------
 
 LEAST, MOST = -1.0, 4.0

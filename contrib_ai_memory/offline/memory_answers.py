@@ -103,7 +103,7 @@ def _weighed(
     found: Sequence[SentenceCandidate], chosen: Sequence[SentenceCandidate] = ()
 ) -> tuple[Weighed, ...]:
     """Return what was chosen, then the best of the other sentences, as staff is shown them."""
-    others = [each for each in found if each not in chosen]
+    others = sorted((each for each in found if each not in chosen), key=lambda each: -each.score)
     return tuple(
         Weighed(
             each.text[:SHOWN],

@@ -41,7 +41,7 @@ from ..english.sentence_classifier import (
 )
 from ..english.stated_preferences import stated, states_preference
 from ..english.table_play import acts_now, at_play, of_game_rules, tells_the_past
-from ..english.tokens import content_words, stem, words_of
+from ..english.tokens import content_words, stem, words_of, zipf
 from ..llm.provider import (
     AttributeDraft,
     Digest,
@@ -66,7 +66,7 @@ from ..records import (
     ReplyRequest,
     Snippet,
 )
-from . import offline_reply
+from . import offline_reply, reader
 from .confirmations import confirm
 from .corrected_lines import corrected
 from .realisation import ended, listed
@@ -109,6 +109,16 @@ class OfflineProvider:
     name = "offline"
     lane = offload.MEMORY
     timeout = 60.0
+
+    def load(self, *, answers: bool) -> None:
+        """Load what not every operation needs, before somebody waits for it. Worker threads.
+
+        Args:
+            answers: Whether it is likely to answer players.
+        """
+        zipf("word")  # the list of words
+        if answers:
+            reader.shared()
 
     # --- talk ---------------------------------------------------------------------------------
 

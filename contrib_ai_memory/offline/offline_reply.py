@@ -17,7 +17,7 @@ from ..english.questions import asked, asks_about, asks_of_oneself, seems_to_ask
 from ..english.tokens import words_of
 from ..records import Reply, ReplyRequest
 from .courtesies import acknowledge, greeted, greeting
-from .memory_answers import MemoryAnswer, from_memory, known_words
+from .memory_answers import from_memory, known_words
 from .phrases import phrase
 from .sentence_answers import words_to_it
 from .situation_answers import (
@@ -63,14 +63,15 @@ def reply(request: ReplyRequest) -> Reply:
     asking = asking and small not in ("riddle", "no more", "so it is")
     found = from_memory(request) if asking else None
     if found and found.reply and found.surely:
-        return _weighed(greeted(found.reply, said, request), found)
+        return greeted(found.reply, said, request)
     if due:
         return agenda_told(due)
     learned = "" if small else request.intent
     if learned and (as_learned := _as_learned(Intent[learned], said, request)):
         return greeted(as_learned, said, request)
     if found:
-        return _weighed(greeted(found.reply or _unknown(request), said, request), found)
+        unknown = replace(_unknown(request), weighed=found.weighed)
+        return greeted(found.reply or unknown, said, request)
     if courtesy_of(said) or is_chatter(said):
         return acknowledge(said, request)
     return greeted(acknowledge(said, request), said, request)
@@ -96,10 +97,6 @@ def _as_learned(intent: Intent, said: str, request: ReplyRequest) -> Reply | Non
     if intent in (Intent.TALK, Intent.NEWS) and not request.situation.lines_asked_for:
         return None
     return ANSWERS[intent](request, whom)
-
-
-def _weighed(reply: Reply, found: MemoryAnswer) -> Reply:
-    return replace(reply, weighed=found.weighed)
 
 
 def _is_call(said: str, request: ReplyRequest) -> bool:

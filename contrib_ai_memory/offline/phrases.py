@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ..records import ReplyRequest
 
@@ -78,7 +78,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
 }
 _FIELD = re.compile(r"\{\w+\}")
 KINDS = tuple(PHRASES)  # as settings name them
-RETIRED = ("doubt", "not sure")  # kinds that are said no more; settings may still name them
+_RETIRED = ("doubt", "not sure")  # said no more; settings may still name them
 
 TONES: Mapping[str, Phrases] = {
     "plain": {},
@@ -159,6 +159,11 @@ TONES: Mapping[str, Phrases] = {
         "nothing": ("I regret that I know nothing about that, {name}.",),
     },
 }
+
+
+def unknown_kinds(named: Iterable[str]) -> list[str]:
+    """Return which of these are no kinds of phrases, in order."""
+    return sorted({*named} - {*KINDS, *_RETIRED})
 
 
 def phrases_of(tone: str, own: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:

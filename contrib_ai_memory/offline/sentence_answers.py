@@ -33,8 +33,7 @@ from . import reader
 from .courtesies import is_mere_courtesy
 from .realisation import ended, tell_all
 
-# of the reader's score and how far below the best of the recall a memory is
-# (`python -m benchmarks.reader`)
+# of scores, and of how far below the best of the recall a memory is (`python -m benchmarks.reader`)
 UNSURE = 0.75  # of the network's score, which from then on is as sure as that nothing answers
 NOTHING_BELOW = 0.0  # what scores less is not told
 SURELY = 2.5  # from which an answer is told before anything else that a line may mean
@@ -47,7 +46,7 @@ OWN_READ = 12  # sentences of the persona
 SEVERAL = 3  # sentences told where the question asks for several, or for a whole person
 NEARLY_AS_GOOD = 0.5  # less than the best score, for the second and third
 NEARLY_AS_GOOD_ABOUT = 3.0  # the same, of a person or a thing as a whole
-OF_COMING = 4.0  # more for a coming or going, where such is asked for; no other is told
+OF_COMING = 4.0  # more for a coming or going, where such is asked for
 BY_THE_ASKER = 1.0  # more for the asker's own words, where a question is about the one who asks
 OVER = 3.0  # more for what is over, where what was before is asked for
 LACKS_NUMBER = 3.0  # less for what holds none of the numbers that the question holds
@@ -209,15 +208,14 @@ def choose(
     found: Sequence[SentenceCandidate],
     *,
     several: bool = False,
-    least: float | None = None,
+    least: float = NOTHING_BELOW,
 ) -> list[SentenceCandidate]:
     """Return what is told of the sentences, the best of which stand first.
 
     Args:
         several: Whether more than one is asked for.
-        least: The score below which nothing is told; `NOTHING_BELOW` by default.
+        least: The score below which nothing is told.
     """
-    least = NOTHING_BELOW if least is None else least
     within = NEARLY_AS_GOOD_ABOUT if several else NEARLY_AS_GOOD
     several = several or asks_for_several(words_to_it(request))
     chosen: list[SentenceCandidate] = []

@@ -17,7 +17,7 @@ from evennia.prototypes import prototypes, spawner
 
 from .. import conf
 from ..log import logger
-from ..offline.phrases import KINDS, RETIRED
+from ..offline.phrases import KINDS, unknown_kinds
 from ..text.redaction import redact
 from . import attributes
 
@@ -140,7 +140,7 @@ def _layered(game: conf.Settings, layers: list[tuple[str, Any]], dbref: str) -> 
 
 def _validated(name: str, raw: Any) -> Any:
     value = conf.validated(name, raw)
-    if name == "PHRASES" and (unknown := sorted(set(value) - {*KINDS, *RETIRED})):
+    if name == "PHRASES" and (unknown := unknown_kinds(value)):
         raise conf.InvalidSetting(
             f"PHRASES: {redact(', '.join(unknown)[:60])}: no such kind; the kinds are "
             f"{', '.join(KINDS)}."
