@@ -207,3 +207,8 @@ def test_players_have_wordings_of_their_own_for_a_confidence(said):
 )
 def test_what_is_to_be_passed_on_or_asked_is_none(said):
     assert not confides(said)
+
+
+def test_a_confidence_that_ends_in_question_marks_is_answered_as_one(says, alice):
+    said = says(alice, "ok but dont tell any1 k?? i painted the reeves pig blue")
+    assert "stays with me" in said or "from me" in said
