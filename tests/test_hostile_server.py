@@ -131,13 +131,14 @@ MALICE = {
 def test_a_night_with_a_hostile_server_ends_unharmed(server, llm, mara, alice, logged, malice):
     behaviour, told = MALICE[malice]
     alice.execute_cmd(f"say {SAID}")
-    llm(timeout=1, retries=1)
+    # a busy machine may take a second over an answer that is only nonsense
+    llm(timeout=1 if told == "Timeout" else 15, retries=1)
     server.behave(**behaviour)
     asked, began = len(server.requests), time.monotonic()
 
     offload.wait(mara.assistant.sleep.whole_night())
 
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 60
     assert not mara.assistant.asleep
     assert len(server.requests) > asked
     [line] = logged(logging.WARNING)
