@@ -59,7 +59,7 @@ class Scene:
 
 def files() -> list[Path]:
     """The files of all authors."""
-    return sorted(FOLDER.glob("?.txt"))
+    return sorted(FOLDER.glob("*.txt"))
 
 
 def read(file: Path) -> Iterator[Scene]:
