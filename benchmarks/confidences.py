@@ -42,7 +42,7 @@ class Line:
 
 def lines() -> Iterator[Line]:
     """Yield the labelled lines of all talks."""
-    for file in sorted(TALKS.glob("?.txt")):
+    for file in sorted(TALKS.glob("*.txt")):
         for found in map(_LINE.match, file.read_text("utf-8").splitlines()):
             if found:
                 acts = {each.partition(":")[0].strip() for each in found["acts"].split(" | ")}

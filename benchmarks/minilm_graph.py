@@ -14,7 +14,7 @@ import json
 import math
 import struct
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -215,7 +215,7 @@ def reader(folder: Path, trained: Mapping[str, np.ndarray]) -> bytes:
     config = json.loads((folder / "config.json").read_text())
     graph = Graph(folder / WEIGHTS, trained)
     bert = Bert(graph, config, "kinds")
-    layers = 1 + max(int(each.split(".")[2]) for each in trained if each.startswith("encoder."))
+    layers = _layers(trained)
     for layer in range(layers - 1):
         bert.layer(f"encoder.layer.{layer}")
     first = bert.last_layer(f"encoder.layer.{layers - 1}")
@@ -227,9 +227,49 @@ def reader(folder: Path, trained: Mapping[str, np.ndarray]) -> bytes:
     return graph.bytes(given("ids", "mask", "kinds"), [output])
 
 
-def write_reader(file: Path, trained: Mapping[str, np.ndarray]) -> None:
-    """Write the graph of the reader."""
-    made = reader(bundled_path(), trained)
+def act_reader(folder: Path, trained: Mapping[str, np.ndarray]) -> bytes:
+    """Return the graph of the acts: `ids`, `mask` and `kinds`, int64 (lines, tokens), to `acts`,
+    float32 (lines, tokens, acts), and `answer`, float32 (lines,).
+
+    Args:
+        folder: Of the bundled model.
+        trained: The tensors of layers, pooler and heads, by the names that BERT's have.
+    """
+    config = json.loads((folder / "config.json").read_text())
+    graph = Graph(folder / WEIGHTS, trained)
+    node, constant = graph.node, graph.constant
+    bert = Bert(graph, config, "kinds")
+    for layer in range(_layers(trained)):
+        bert.layer(f"encoder.layer.{layer}")
+    kinds = len(trained["acts.bias"])
+    graph.linear(bert.hidden, "acts", "acts_flat")
+    node("Concat", "shape", constant("kinds_of_act", [kinds]), out="split_acts", axis=0)
+    node("Reshape", "acts_flat", "split_acts", out="acts")
+    node("Reshape", bert.hidden, "whole", out="all_tokens")
+    node("Gather", "all_tokens", constant("token", 0), out="first", axis=1)
+    graph.linear("first", "pooler.dense", "pooled")
+    node("Tanh", "pooled", out="active")
+    graph.linear("active", "answer", "answer2")
+    node("Squeeze", "answer2", constant("second", [1]), out="answer")
+    float32 = TensorProto.FLOAT
+    outputs = [
+        helper.make_tensor_value_info("acts", float32, ["texts", "tokens", kinds]),
+        helper.make_tensor_value_info("answer", float32, ["texts"]),
+    ]
+    return graph.bytes(given("ids", "mask", "kinds"), outputs)
+
+
+def _layers(trained: Mapping[str, np.ndarray]) -> int:
+    return 1 + max(int(each.split(".")[2]) for each in trained if each.startswith("encoder."))
+
+
+def write(
+    make: Callable[[Path, Mapping[str, np.ndarray]], bytes],
+    file: Path,
+    trained: Mapping[str, np.ndarray],
+) -> None:
+    """Write the graph of a network that was trained further."""
+    made = make(bundled_path(), trained)
     onnx.load_model_from_string(made)  # it can be read again
     file.write_bytes(made)
 

@@ -375,7 +375,7 @@ def train() -> None:
     for row in told:
         same.setdefault(row.source, []).append(row)
     network.train(told, lambda row: picked(row, same[row.source]))
-    minilm_graph.write_reader(GRAPH, network.tensors())
+    minilm_graph.write(minilm_graph.reader, GRAPH, network.tensors())
 
 
 # --- the run --------------------------------------------------------------------------------------

@@ -1,9 +1,11 @@
 """Attention: which of the lines that it hears an NPC answers (DESIGN §4), over plain data.
 
 `attend` decides about a line from the `Floor`, the state of the talk in the room. `npc` calls it in
-the game, `benchmarks.attention` with recorded evenings. Lines in company that name nobody are
-decided by a linear score over the line and the talk before it (docs/adr/025), fitted on recorded
-evenings (`python -m benchmarks.attention --fit`). No embedding: it runs on the reactor thread.
+the game, `benchmarks.attention` with recorded evenings. Lines in company that name nobody it can
+only guess, by a linear score over the line and the talk before it (docs/adr/025), fitted on
+recorded evenings (`python -m benchmarks.attention --fit`). No embedding: it runs on the reactor
+thread. Where the local model is installed, `judged` decides about them by what `english.acts` reads
+on a worker.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ from .english.questions import asks
 WEIGHTS = Path(__file__).with_name("attention_weights.json")
 MAX_UNASKED = 2  # answers in a row to lines that do not name the NPC (DESIGN §4)
 ANSWERED_FROM = 0.5  # score from which such a line is answered
+# from which a line that was read is answered, and from which even a third one, or one about the NPC
+READ_FROM, SURELY_FROM = 1.35, 4.0
 TALK_OVER = 1800.0  # seconds of silence after which a talk begins anew
 SPEAKERS_KEPT = 50  # of whom the floor knows how they talked
 FEW_WORDS = 5
@@ -201,16 +205,52 @@ def _is_answered(
         return False
     if line.kind == "whisper":
         return True
-    partner = floor.partner == line.speaker
-    spent = partner and floor.unasked >= max_unasked
+    spent = is_spent(line, floor, max_unasked)
     if not line.others:
         return not (line.of_npc and spent)  # no endless talk between NPCs
-    if line.of_npc or not max_unasked or (spent and not _wants_an_answer(line.text)):
+    if not is_undecided(line, max_unasked) or (spent and not _wants_an_answer(line.text)):
         return False
-    if line.shared and floor.spoke_to != line.speaker:
+    if may_be_anothers(line, floor):
         return False  # no chorus
     found = features(line, floor, exchange_seconds)
     return (weights or _weights())(found) >= ANSWERED_FROM
+
+
+def is_undecided(line: HeardLine, max_unasked: int = MAX_UNASKED) -> bool:
+    """Return whether only what is done with its words tells if a line is answered."""
+    return is_open(line) and bool(max_unasked)
+
+
+def may_be_anothers(line: HeardLine, floor: Floor) -> bool:
+    """Return whether another NPC that hears a line is as likely to answer it."""
+    return line.shared and floor.at(line).spoke_to != line.speaker
+
+
+def judged(
+    answer: float,
+    line: HeardLine,
+    floor: Floor,
+    exchange_seconds: float,
+    *,
+    spent: bool,
+    weights: AttentionWeights | None = None,
+) -> bool:
+    """Decide about an undecided line by what its words say and what the talk before it does.
+
+    Args:
+        answer: As `english.acts.LineReading` has it.
+        floor, exchange_seconds, weights: As of `attend`.
+        spent: As `is_spent` finds it now.
+    """
+    guess = (weights or _weights()).score(features(line, floor.at(line), exchange_seconds))
+    told_of = line.names_npc is Named.TOLD_OF  # "the innkeeper has a cellar"
+    return answer + guess >= (SURELY_FROM if spent or told_of else READ_FROM)
+
+
+def is_spent(line: HeardLine, floor: Floor, max_unasked: int = MAX_UNASKED) -> bool:
+    """Return whether the NPC has answered this speaker often enough without being named."""
+    floor = floor.at(line)
+    return floor.partner == line.speaker and floor.unasked >= max_unasked
 
 
 def _wants_an_answer(text: str) -> bool:
@@ -225,8 +265,11 @@ class AttentionWeights:
     weights: Mapping[str, float]
 
     def __call__(self, found: Mapping[str, float]) -> float:
-        total = self.bias + sum(weight * found[name] for name, weight in self.weights.items())
-        return 1 / (1 + math.exp(-total))
+        return 1 / (1 + math.exp(-self.score(found)))
+
+    def score(self, found: Mapping[str, float]) -> float:
+        """Return the same as a score; 0 is even."""
+        return self.bias + sum(weight * found[name] for name, weight in self.weights.items())
 
 
 @cache

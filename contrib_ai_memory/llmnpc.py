@@ -26,7 +26,7 @@ from twisted.internet import defer, task
 from twisted.python.failure import Failure
 
 from . import conf, offload
-from .attention import Attention
+from .attention import Attention, attend
 from .handler import MemoryHandler
 from .llm import prompts
 from .llm.spoken import Voice, utterance
@@ -139,16 +139,16 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
         if words:
             barred = self._is_barred(character)
             guise = self.get_memory_guise(character)
-            attention, mentioned, _ = self._attention(
-                character, guise, words, "whisper", (), barred=barred
-            )
+            line = self._heard_line(character, guise, words, "whisper", (), barred=barred)
+            settings, floor = self.memory.settings, self.assistant.floor
+            attention = attend(line, floor, settings.EXCHANGE_SECONDS, settings.UNASKED_REPLIES)
             entry = self._said_just_now(words, character) or self._perceive(
                 character,
                 words,
                 "say",
                 self.name_seen(character),
                 addressed=True,
-                mentioned=mentioned,
+                mentioned=self._is_named("@", words),
             )
             if attention is Attention.TRIGGER:
                 self.assistant.wants_reply(entry, character)

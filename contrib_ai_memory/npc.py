@@ -27,7 +27,7 @@ from evennia.utils.logger import log_err
 from evennia.utils.utils import make_iter
 
 from . import conf, deletion, hearing_queue
-from .attention import Attention, Floor, HeardLine, attend
+from .attention import Attention, HeardLine, attend
 from .english import addressing
 from .handler import MemoryHandler, shed_copied
 from .log import logger
@@ -441,24 +441,23 @@ class MemoryMixin(_Base):
 
     def _take_in_talk(
         self, speaker: Any, noticed: Percept, text: str, hearers: Sequence[Any], *, barred: bool
-    ) -> tuple[Entry, bool, Floor | None]:
-        """Remember a line. Returns its entry, whether it wants an answer, and the floor then."""
+    ) -> tuple[Entry, HeardLine | None, bool]:
+        """Remember a line. Returns its entry, the line, and whether it seems to want an answer."""
         if not speaker.pk:  # deleted meanwhile: nobody waits for an answer
-            return self._remember(noticed, speaker), False, None
+            return self._remember(noticed, speaker), None, False
         kind, hearers = noticed.kind, [obj for obj in hearers if obj.pk]
-        attention, mentioned, floor = self._attention(
-            speaker, noticed.source or "", text, kind, hearers, barred=barred
-        )
+        line = self._heard_line(speaker, noticed.source or "", text, kind, hearers, barred=barred)
+        settings, floor = self.memory.settings, self.assistant.floor
+        attention = attend(line, floor, settings.EXCHANGE_SECONDS, settings.UNASKED_REPLIES)
         wants_reply = attention is Attention.TRIGGER
         if kind != "give":
+            mentioned = self._is_named("@", text)
             noticed = replace(noticed, addressed=wants_reply, mentioned=mentioned)
-        return self._remember(noticed, speaker), wants_reply, floor
+        return self._remember(noticed, speaker), line, wants_reply
 
-    def _react(self, speaker: Any, entry: Entry, wants_reply: bool, floor: Floor | None) -> None:
-        if floor is not None:
-            self.assistant.floor = floor
-        if wants_reply and speaker.pk:
-            self.assistant.wants_reply(entry, speaker)
+    def _react(self, speaker: Any, entry: Entry, line: HeardLine | None, wants_reply: bool) -> None:
+        if line is not None and speaker.pk:
+            self.assistant.attend(entry, speaker, line, answers=wants_reply)
 
     def _is_barred(self, speaker: Any) -> bool:
         """Return whether it answers nothing that `speaker` says now."""
@@ -467,6 +466,10 @@ class MemoryMixin(_Base):
             or bool(self.sessions.count())  # whoever plays this character answers
             or bool(_utterance_of(speaker))  # no endless talk between NPCs
         )
+
+    def answers_now(self, speaker: Any) -> bool:
+        """Return whether nothing keeps it from answering somebody: switches, locks, a player."""
+        return self._memory_on_for(speaker) and not self._is_barred(speaker)
 
     def _memory_on_for(self, other: Any) -> bool:
         """Return whether memory is switched on: for the game, this NPC, its room and the other."""
@@ -480,7 +483,7 @@ class MemoryMixin(_Base):
         hearers = receivers(speaker) if kind == "whisper" else self._characters_here()
         return [obj for obj in hearers if obj is not self and obj is not speaker]
 
-    def _attention(
+    def _heard_line(
         self,
         speaker: Any,
         guise: str,
@@ -489,8 +492,8 @@ class MemoryMixin(_Base):
         hearers: Sequence[Any],
         *,
         barred: bool,
-    ) -> tuple[Attention, bool, Floor]:
-        """Decide whether a line is answered (DESIGN §4).
+    ) -> HeardLine:
+        """Return a line as `attention` reads it.
 
         Args:
             guise: Whom it took the speaker for.
@@ -498,13 +501,10 @@ class MemoryMixin(_Base):
             kind: say, whisper or give.
             hearers: Who hears it besides the NPC and the speaker.
             barred: Whether it answers nothing of this speaker.
-
-        Returns:
-            The decision, whether the line @mentions the NPC, and the floor after it.
         """
         own = self.get_memory_identity(self)
         named = [each for each in self.memory.people.mentioned(text) if each != own]
-        line = HeardLine(
+        return HeardLine(
             speaker=guise,
             text=text,
             at=datetime.fromisoformat(self.memory.clock()).timestamp(),
@@ -516,14 +516,6 @@ class MemoryMixin(_Base):
             of_npc=is_npc(speaker),
             shared=any(map(is_npc, hearers)),
         )
-        floor = self.assistant.floor
-        settings = self.memory.settings
-        attention = attend(line, floor, settings.EXCHANGE_SECONDS, settings.UNASKED_REPLIES)
-        floor = floor.heard(line)
-        if attention is Attention.TRIGGER:
-            floor = floor.answered(line)
-        mentioned = self._is_named("@", text)
-        return attention, mentioned, floor
 
     def _forms_of(self, person: Any, speaker: Any) -> tuple[str, ...]:
         """Return what `speaker` may call a person: names, aliases, and how they are seen."""

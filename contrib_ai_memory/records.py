@@ -687,6 +687,14 @@ class Situation:
 
 
 @dataclass(frozen=True, slots=True)
+class Act:
+    """Something that is done with words: a greeting, a question, a debt (`english.acts.ACTS`)."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class ReplyRequest:
     """What a provider gets for an answer, filtered for the listener.
 
@@ -702,6 +710,8 @@ class ReplyRequest:
         lessons: Of recalled experiences, the most relevant first.
         mood: Labels of the strongest present emotions.
         set_right: What the line says in place of something that its speaker said before.
+        acts: What is done with the line's words; empty where the local model is not installed.
+        confided: Whether the line is kept to those who heard it.
     """
 
     npc_name: str
@@ -726,6 +736,8 @@ class ReplyRequest:
     question: str = ""
     intent: str = ""
     set_right: str = ""
+    acts: tuple[Act, ...] = ()
+    confided: bool = False
 
     @property
     def has_spoken(self) -> bool:

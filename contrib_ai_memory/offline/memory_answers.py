@@ -61,11 +61,13 @@ class MemoryAnswer:
         reply: None if nothing answers.
         surely: Whether hardly anything else can be meant.
         weighed: As `Reply` has it.
+        score: Of the best sentence told, as `sentence_answers` has it.
     """
 
     reply: Reply | None
     surely: bool = False
     weighed: tuple[Weighed, ...] = ()
+    score: float = 0.0
 
 
 def from_memory(request: ReplyRequest) -> MemoryAnswer:
@@ -85,8 +87,8 @@ def from_memory(request: ReplyRequest) -> MemoryAnswer:
     reply = _reply(told(chosen, request), chosen, weighed)
     if reply is None and asks_of_a_life(question) and len(request.situation.people) < 2:
         reply = Reply(phrase("own life", request), (), weighed)
-    surely = bool(chosen) and chosen[0].score >= SURELY
-    return MemoryAnswer(reply, surely, weighed)
+    score = chosen[0].score if chosen else 0.0
+    return MemoryAnswer(reply, score >= SURELY, weighed, score)
 
 
 def _reply(

@@ -67,7 +67,6 @@ from ..records import (
     Snippet,
 )
 from . import offline_reply, reader
-from .confirmations import confirm
 from .corrected_lines import corrected
 from .realisation import ended, listed
 from .reported_lines import QUOTATION, quoted, reported, voices, without_name
@@ -123,7 +122,7 @@ class OfflineProvider:
     # --- talk ---------------------------------------------------------------------------------
 
     def reply(self, request: ReplyRequest) -> Reply:
-        return confirm(request) or offline_reply.reply(request)
+        return offline_reply.reply(request)
 
     # --- the background loop [B] --------------------------------------------------------------
 

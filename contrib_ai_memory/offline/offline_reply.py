@@ -2,7 +2,7 @@
 
 A line is understood before anything is told (`english.intents`). What its intent asks for, such as
 who is here, comes from the situation (`situation_answers`), the answer to any other question from
-memory (`memory_answers`); a line that asks nothing is acknowledged (`courtesies`).
+memory (`memory_answers`); to what else is done with its words the NPC reacts (`reactions`).
 """
 
 from __future__ import annotations
@@ -11,14 +11,30 @@ import re
 from dataclasses import replace
 
 from ..english import agenda_questions
-from ..english.addressing import forms, names
-from ..english.intents import Intent, courtesy_of, intent_of, is_chatter, small_talk_in
-from ..english.questions import asked, asks_about, asks_of_oneself, seems_to_ask
+from ..english.addressing import confides, forms, names
+from ..english.intents import Intent, intent_of, small_talk_in
+from ..english.questions import (
+    asked,
+    asks,
+    asks_about,
+    asks_of_oneself,
+    seems_to_ask,
+    sentences_of,
+)
 from ..english.tokens import words_of
 from ..records import Reply, ReplyRequest
-from .courtesies import acknowledge, greeted, greeting
+from .courtesies import greeted, greeting
 from .memory_answers import from_memory, known_words
 from .phrases import phrase
+from .reactions import (
+    BEFORE_AN_ANSWER,
+    WEIGHTY,
+    is_errand,
+    react,
+    thank_for_gift,
+    with_answer,
+    with_rules,
+)
 from .sentence_answers import words_to_it
 from .situation_answers import (
     ANSWERS,
@@ -29,8 +45,14 @@ from .situation_answers import (
     who_was_there,
 )
 
+LIKELY = 1.2  # score of an answer to a line that may ask nothing
+LEAST_ASKED = 3  # words that ask by themselves
 AGENDA_AT_ONCE = 3  # items that are told before memory is asked
 _WHERE = re.compile(r"\W*(?:and )?where(?:['’]?s| is)\b", re.IGNORECASE)
+_OF_WHAT = re.compile(
+    r"\W*(?:and |so )?(?:wh|wo?t\b|how|hw\b|remind|(?:do|can|you|u) (?:still |you |u )?)",
+    re.IGNORECASE,
+)
 _OF_MY_PLACE = re.compile(  # "where am i staying?"
     r"\b(?:am i (?!again\b)\w+in[g'’]?|do i (?:live|stay|work|sleep|lodge|come))(?!\w)",
     re.IGNORECASE,
@@ -40,7 +62,7 @@ _OF_MY_PLACE = re.compile(  # "where am i staying?"
 def reply(request: ReplyRequest) -> Reply:
     """Answer a line as the NPC; never empty."""
     if request.kind == "give":
-        return Reply(phrase("gift", request), told=())
+        return thank_for_gift(request)
     if request.question:
         request = replace(request, utterance=request.question)
     said = words_to_it(request)
@@ -49,6 +71,11 @@ def reply(request: ReplyRequest) -> Reply:
     meant = intent_of(said)
     if meant and (answer := ANSWERS[meant[0]](request, meant[1])):
         return greeted(answer, said, request)
+    request = with_rules(said, request)
+    done = {act.kind for act in request.acts}
+    asking = _asks(said, request)
+    if not asking or is_errand(request):
+        return greeted(react(said, request), said, request)
     if there := who_was_there(request, said):
         return there
     agenda = request.situation.agenda
@@ -58,23 +85,44 @@ def reply(request: ReplyRequest) -> Reply:
         return agenda_told(due)
     if request.situation.nothing_open:
         return nothing_open(said, request)
-    small, known = small_talk_in(said), known_words(request)
-    asking = bool(asked(said) or asks_about(said, known) or seems_to_ask(said, known))
-    asking = asking and small not in ("riddle", "no more", "so it is")
-    found = from_memory(request) if asking else None
+    found = from_memory(_as_asked(request)) if asking else None
     if found and found.reply and found.surely:
-        return greeted(found.reply, said, request)
+        return greeted(with_answer(found.reply, said, request), said, request)
     if due:
         return agenda_told(due)
-    learned = "" if small else request.intent
+    # "can u do it by tonite??", "guess who just won? me!"; not "bet u forgot my snail's name"
+    if done and "question" not in done and not (found and found.reply and found.score >= LIKELY):
+        return greeted(react(said, request), said, request)
+    learned = "" if small_talk_in(said) else request.intent
     if learned and (as_learned := _as_learned(Intent[learned], said, request)):
         return greeted(as_learned, said, request)
-    if found:
-        unknown = replace(_unknown(request), weighed=found.weighed)
-        return greeted(found.reply or unknown, said, request)
-    if courtesy_of(said) or is_chatter(said):
-        return acknowledge(said, request)
-    return greeted(acknowledge(said, request), said, request)
+    if found and found.reply:
+        return greeted(with_answer(found.reply, said, request), said, request)
+    if found and not (done & BEFORE_AN_ANSWER):
+        return greeted(replace(_unknown(request), weighed=found.weighed), said, request)
+    return greeted(react(said, request), said, request)
+
+
+def _as_asked(request: ReplyRequest) -> ReplyRequest:
+    """Return a request with the words alone that ask, of a line that does other things too."""
+    others = {act.kind for act in request.acts} & WEIGHTY
+    asking = " ".join(act.text for act in request.acts if act.kind == "question")
+    if not others or len(asking.split()) < LEAST_ASKED:
+        return request
+    return replace(request, utterance=asking)
+
+
+def _asks(said: str, request: ReplyRequest) -> bool:
+    """Whether a line asks something that memory may answer."""
+    if small_talk_in(said) == "no more":
+        return False
+    sentences = sentences_of(said)
+    hushed = confides(said) and not _OF_WHAT.match(said)  # "what did i tell you in confidence"
+    if hushed and not any(asks(each) and not confides(each) for each in sentences):
+        return False  # "but dont tell any1 k??"
+    known = known_words(request)
+    by_rules = asked(said) or asks_about(said, known) or seems_to_ask(said, known)
+    return bool(by_rules) or any(act.kind == "question" for act in request.acts)
 
 
 def _as_learned(intent: Intent, said: str, request: ReplyRequest) -> Reply | None:

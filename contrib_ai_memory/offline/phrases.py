@@ -2,14 +2,14 @@
 
 A builder chooses a tone for an NPC by the setting TONE; a tone replaces phrases of `PHRASES`, and
 the setting PHRASES overrides both. A tone is chosen, not read from the persona: a description tells
-who somebody is, seldom how they talk. No phrase is said twice in a row if there is another.
+who somebody is, seldom how they talk. No phrase is said twice in ten turns if there is another.
 """
 
 from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..records import ReplyRequest
 
@@ -21,41 +21,82 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "greeted again": ("Yes, {name}?", "I am listening, {name}."),
     "long absent": ("{name}! I have not seen you since {when}.",),
     "parting": ("Farewell, {name}.", "Safe travels, {name}."),
+    "parting at night": ("Good night, {name}.", "Sleep well, {name}.", "Good night to you."),
     "thanks": ("You are welcome, {name}.", "Gladly, {name}."),
-    "gift": ("Thank you, {name}.",),
+    "gift": ("Thank you, {name}.", "How kind, {name}. Thank you."),
+    "gift of": ("{topic}! Thank you, {name}.", "{topic}. How kind of you, {name}. Thank you."),
     "wellbeing": ("Well enough, {name}. And you?", "I cannot complain, {name}."),
     "heard": (
         "I will remember that, {name}.",
         "I will keep that in mind, {name}.",
         "I see. I will not forget it.",
     ),
-    "taken up": ("{topic}, you say. I will remember that.", "{topic}. I will keep it in mind."),
-    "promised": ("I will hold you to that, {name}.", "Good. I will look out for it, {name}."),
-    "no such thing": ("No {topic}, then. I will remember that.",),
-    "asks who": ("I will remember that. Who is {topic}?",),
-    "chatter": ("Mm.", "Well, well.", "Indeed."),
-    "apology": ("No harm done, {name}.", "Think nothing of it, {name}."),
-    "riddle": ("Ha! I will tell that one to the next who asks.", "Ha! That is a good one, {name}."),
+    "taken up": (
+        "{topic}, you say, {name}.",
+        "{topic}. I will keep it in mind.",
+        "{topic}? I will remember that, {name}.",
+    ),
+    "alarm": (
+        "I am coming, {name}! Stand back, all of you!",
+        "Quick, everybody, lend a hand! Hold on, {name}!",
+    ),
+    "alarm of": (
+        "{topic}! Quick, everybody, lend a hand!",
+        "{topic}! Get back, all of you. I am coming, {name}!",
+    ),
+    "settled": ("Then that is settled, {name}.", "Settled, then. Thank you, {name}."),
+    "settled of": (
+        "{topic}: paid, then. Thank you, {name}.",
+        "{topic}, counted and taken, {name}. Thank you.",
+    ),
+    "owed": ("{topic}: so I will reckon it, {name}.", "{topic}. I will not forget it, {name}."),
+    "promised": (
+        "I will hold you to that, {name}.",
+        "Good. I will look out for it, {name}.",
+        "I count on it, {name}.",
+    ),
+    "promised of": (
+        "{topic}: I will hold you to it, {name}.",
+        "{topic}. I will look out for it, {name}.",
+    ),
+    "planned": ("{topic}, then, {name}.", "{topic}: good luck with it, {name}."),
+    "insulted": (
+        "I have been called worse, {name}.",
+        "Mind your tongue, {name}.",
+        "Is that the best you can do, {name}?",
+    ),
+    "insulted by": (
+        "{topic}? I have been called worse, {name}.",
+        "{topic}, is it, {name}? You are no beauty yourself.",
+    ),
+    "boasted": ("Well done, {name}.", "I should like to have seen that, {name}."),
+    "boasted of": ("{topic}! Well done, {name}.", "{topic}? I should like to have seen that."),
+    "joked": ("Ha! That is a good one, {name}.", "Ha! You will be the death of me, {name}."),
+    "joked of": ("Ha! {topic}.", "{topic}! You will be the death of me, {name}."),
+    "asks who": ("I will remember that. Who is {topic}?", "{topic}? Who is that, {name}?"),
+    "chatter": ("Mm.", "Well, well.", "Indeed.", "So it goes.", "Aye."),
+    "apology": (
+        "No harm done, {name}.",
+        "Think nothing of it, {name}.",
+        "It is forgotten, {name}.",
+    ),
     "corrected": ("Then I had it wrong, {name}.", "I stand corrected, {name}."),
     "set right": (
         "{topic}, then. I had it otherwise.",
         "{topic}, then, {name}. So I will keep it.",
+        "{topic} it is, {name}.",
     ),
     "misheard": ("Then I misunderstood you, {name}. Ask me again in other words.",),
     "dropped": ("As you like, {name}.",),
-    "compliment": ("You are kind, {name}.", "That is good to hear, {name}."),
+    "compliment": ("You are kind, {name}. Thank you.", "Thank you, {name}. That is good to hear."),
     "no more": ("That is all I have for you, {name}.",),
-    "tired": ("Sit down and rest a while, {name}.", "Then take your ease, {name}."),
-    "so it is": ("So it does seem, {name}.", "It does, {name}."),
     "no news": ("I have heard nothing new, {name}.",),
-    "of itself": ("If you say so, {name}.", "So I have been told, {name}."),
     "known": ("Of course, {name}.", "How could I forget you, {name}?"),
     "not known": ("I do not think that we have met, {name}.",),
     "not seen": ("I have not seen you here before today, {name}.",),
     "no tale": ("I am no teller of tales, {name}. Tell me one of yours.",),
     "secrecy": ("I can, {name}. What is told to me in confidence stays with me.",),
     "own life": ("I could not tell you, {name}.", "I do not think much about that, {name}."),
-    "asks name": ("I will remember that. What is your {topic} called?",),
     "as it was told": ("So I heard it, {name}.", "That is how I remember it, {name}."),
     "quite sure": ("As sure as I can be, {name}.",),
     "stays with me": ("What is told to me in confidence stays with me, {name}.",),
@@ -63,22 +104,43 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "nothing given": ("You have given me nothing that I remember, {name}.",),
     "no word left": ("No word is waiting for you, {name}.",),
     "service": ("I will see what can be done, {name}.", "Let me see what there is, {name}."),
-    "sorry": ("I am sorry to hear that, {name}.", "That is hard, {name}."),
-    "asks what happened": ("What happened?",),
-    "glad": ("I am glad to hear it, {name}.", "That is good news, {name}."),
+    "sorry": ("I am sorry to hear that, {name}. Sit down a while.", "That is hard, {name}."),
+    "sorry for": (
+        "{topic}? That is hard, {name}. Sit down a while.",
+        "I am sorry, {name}. {topic}: tell me of it, if it helps.",
+    ),
+    "glad": ("I am glad to hear it, {name}.", "That is good news, {name}. Well done."),
+    "glad of": ("{topic}! I am glad of it, {name}.", "{topic}! Well done, {name}."),
     "asked asleep": ('{name}, you asked me something while I slept: "{question}"',),
     "unsaid": ("I will not speak of it.", "Nobody will hear of it from me, {name}."),
     "confided": ("It stays with me, {name}.", "Nobody will hear it from me, {name}."),
-    "reminds": ("{topic}. I will remind you, {name}.",),
-    "asked for": ("I will see to it, {name}.", "You can count on me, {name}."),
-    "asked for a day": ("{topic}. I will see to it, {name}.",),
+    "reminds": (
+        "{topic}. I will remind you, {name}.",
+        "{topic}: I will not let you forget.",
+    ),
+    "asked for": (
+        "I will see to it, {name}.",
+        "You can count on me, {name}.",
+        "Leave it to me, {name}.",
+    ),
+    "asked for a day": (
+        "{topic}: I will see to it, {name}.",
+        "{topic}. Leave it to me, {name}.",
+        "{topic}: it shall be done, {name}.",
+    ),
+    "forbidden": ("As you wish, {name}.", "Very well, {name}."),
+    "passes on": ("{topic}: I will tell {whom}.", "{topic}. {whom} will hear it from me."),
+    "passes on word": ("I will tell {whom}, {name}.", "It will be passed on, {name}."),
     "nothing": ("I know nothing about that, {name}.",),
     "nothing open": ("Nothing is open that I know of, {name}.",),
     "ask them": ("I know nothing about that, {name}. {topic} might.",),
 }
+LATELY = 10  # own turns in which no phrase is said twice, if there is another
 _FIELD = re.compile(r"\{\w+\}")
 KINDS = tuple(PHRASES)  # as settings name them
-_RETIRED = ("doubt", "not sure")  # said no more; settings may still name them
+# said no more; settings may still name them
+_RETIRED = ("doubt", "not sure", "tired", "so it is", "of itself", "riddle", "no such thing")
+_RETIRED += ("asks name", "asks what happened")
 
 TONES: Mapping[str, Phrases] = {
     "plain": {},
@@ -103,7 +165,6 @@ TONES: Mapping[str, Phrases] = {
         "glad": ("How lovely, {name}!", "That warms my heart, {name}."),
         "apology": ("Think nothing of it, my dear {name}.",),
         "compliment": ("How kind of you to say so, {name}!",),
-        "of itself": ("You do notice things, {name}.",),
         "known": ("How could I forget you, {name}?",),
         "no tale": ("I would rather hear one of yours, {name}.",),
         "nothing": ("I wish I knew, {name}, but I have heard nothing about that.",),
@@ -119,15 +180,29 @@ TONES: Mapping[str, Phrases] = {
         "heard": ("Noted.", "Hm. Right.", "If you say so, {name}."),
         "taken up": ("{topic}. Hm.", "{topic}, is it. Noted."),
         "sorry": ("Hard luck, {name}.", "Bad business, that."),
+        "sorry for": ("{topic}? Hard luck, {name}. Sit.",),
+        "alarm": ("Out of the way, all of you!",),
+        "alarm of": ("{topic}! Out of the way, all of you!",),
+        "asked for": ("Right.", "If I must, {name}."),
+        "asked for a day": ("{topic}. Right, {name}.",),
+        "promised": ("I will believe it when I see it, {name}.",),
+        "promised of": ("{topic}. I will believe it when I see it.",),
+        "settled of": ("{topic}. About time, {name}.",),
+        "owed": ("{topic}. I do not forget, {name}.",),
+        "insulted": ("Say that again, {name}.", "There is the door, {name}."),
+        "insulted by": ("{topic}? There is the door, {name}.",),
+        "joked": ("Hm. Ha.", "Heard it."),
+        "joked of": ("{topic}. Ha.",),
+        "boasted": ("If you say so, {name}.",),
+        "boasted of": ("{topic}. If you say so.",),
+        "planned": ("{topic}. Off you go, then.",),
+        "gift of": ("{topic}. Hm. My thanks.",),
         "glad": ("Good for you.", "Well, that is something."),
         "asks who": ("Noted. And who is {topic}?",),
-        "asks what happened": ("What happened?",),
         "apology": ("Forget it.", "Aye, well."),
-        "riddle": ("Heard it.", "Hm. Ha."),
         "corrected": ("Is that so.",),
         "misheard": ("Then ask it plainly.",),
-        "compliment": ("Hm. If you like.",),
-        "of itself": ("And?", "What of it?"),
+        "compliment": ("Hm. My thanks.", "If you like."),
         "known": ("Aye, {name}.",),
         "not known": ("Should I?",),
         "no tale": ("Do I look like a minstrel?",),
@@ -151,9 +226,7 @@ TONES: Mapping[str, Phrases] = {
         "sorry": ("You have my sympathy, {name}.", "I am grieved to hear it."),
         "glad": ("I am delighted to hear it, {name}.", "My congratulations, {name}."),
         "apology": ("Pray do not mention it, {name}.",),
-        "riddle": ("Most amusing, {name}.",),
         "compliment": ("You are most kind, {name}.",),
-        "of itself": ("I must take your word for it, {name}.",),
         "known": ("Certainly, {name}.",),
         "no tale": ("I regret that I am no storyteller, {name}.",),
         "nothing": ("I regret that I know nothing about that, {name}.",),
@@ -177,13 +250,19 @@ def phrases_of(tone: str, own: Mapping[str, tuple[str, ...]]) -> dict[str, tuple
 
 
 def phrase(kind: str, request: ReplyRequest, **more: str) -> str:
-    """Return a stock phrase of the NPC, the same for the same line, another than it said last."""
+    """Return a stock phrase of the NPC, the same for the same line, none that it said lately."""
     choices = request.phrases.get(kind) or PHRASES[kind]
     first = zlib.crc32(request.utterance.encode()) % len(choices)
     turned = (*choices[first:], *choices[:first])
-    last = last_words(request)
-    chosen = next((each for each in turned if not said_in(each, last)), turned[0])
+    said = [turn.content for turn in request.conversation if turn.role == "assistant"][-LATELY:]
+    lately = {each: _last_said(each, said) for each in turned}
+    chosen = min(turned, key=lambda each: lately[each])
     return _filled(chosen, {"name": request.speaker, **more})
+
+
+def _last_said(template: str, said: Sequence[str]) -> int:
+    """Return the place of the last of these that holds a phrase, from 1 on; 0 for none."""
+    return next((n for n in range(len(said), 0, -1) if said_in(template, said[n - 1])), 0)
 
 
 def asked_asleep(phrases: Mapping[str, tuple[str, ...]], name: str, question: str) -> str:

@@ -48,6 +48,7 @@ NEARLY_AS_GOOD = 0.5  # less than the best score, for the second and third
 NEARLY_AS_GOOD_ABOUT = 3.0  # the same, of a person or a thing as a whole
 OF_COMING = 4.0  # more for a coming or going, where such is asked for
 BY_THE_ASKER = 1.0  # more for the asker's own words, where a question is about the one who asks
+OF_WHOM = 1.0  # more for what somebody said of whom "what did Bram say about me" asks
 OVER = 3.0  # more for what is over, where what was before is asked for
 LACKS_NUMBER = 3.0  # less for what holds none of the numbers that the question holds
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
@@ -121,7 +122,8 @@ def ranked(request: ReplyRequest) -> list[SentenceCandidate]:
         judged = _told_by(teller["who"], judged) or judged
         if of := _OF_WHOM.search(request.utterance):
             whom = names(request.speaker) if of["whom"].lower() == "me" else {of["whom"].lower()}
-            judged = [each for each in judged if whom & {*words_of(each.text)}] or judged
+            of_whom = [each for each in judged if whom & {*words_of(each.text)}]
+            judged = [replace(each, score=each.score + OF_WHOM) for each in of_whom] or judged
     best = sorted(judged, key=lambda each: -each.rank)
     if best and best[0].score >= SURELY and _tells_a_move(best[0]):
         best[0] = replace(best[0], score=SURELY - 0.1)  # the reader did not say so

@@ -42,6 +42,7 @@ from ..store.chat_log import bare, provenance_of_messages
 from ..store.journal import join_ranges
 from ..store.links import link_id
 from .budget import IN_CONFIDENCE, BudgetExceeded, prompt_block
+from .heard_line import heard
 from .mood import felt_at, mood_towards
 from .search import recall
 from .situation import situation_of
@@ -175,12 +176,13 @@ def prepare(
     turns = _turns_before(memory, entry)
     known = memory.people.get(entry.source_entity)
     said, whole = _as_meant(memory, entry)
-    meant, learned = yield offload.run(
+    meant, learned, done = yield offload.run(
         offload.MEMORY,
         understood,
         said,
         whole,
         memory.people.names(),
+        heard(memory, entry),
         priority=offload.REPLY,
         reads=True,
     )
@@ -224,6 +226,8 @@ def prepare(
         question=meant if meant != said else "",
         intent=learned,
         set_right=right,
+        acts=done,
+        confided=entry.private and entry.kind != "whisper",
     )
     yield offload.breathe(offload.REPLY)
     transcript = _transcript(memory, entry, listener, request)

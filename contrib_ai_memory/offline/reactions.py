@@ -1,0 +1,245 @@
+"""Reactions: what the offline provider says first, by what is done with the words of a line.
+
+A line is read as acts (`english.acts`). The most pressing one is answered in words of its matter:
+an alarm before a debt, a debt before chatter. The wording is the NPC's own (`phrases`, the setting
+PHRASES). Where acts are not known, since the local model is not installed, a line is acknowledged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import replace
+
+from ..embedding import emotions
+from ..embedding.model import ModelAway
+from ..english.addressing import confides, forms, hushes, names
+from ..english.commitments import commitment, recipient, reminder
+from ..english.due_dates import due
+from ..english.intents import Intent, courtesy_of, is_chatter, small_talk_in
+from ..english.questions import asks, sentences_of
+from ..english.reported_speech import capital, second_person
+from ..records import Act, Reply, ReplyRequest
+from .courtesies import greeting, stranger_in
+from .matter import days_in, matter_of
+from .phrases import last_words, phrase
+
+# the most pressing first; each with its kinds of phrases, with a matter and without
+REACTIONS: dict[str, tuple[str, str]] = {
+    "alarm": ("alarm of", "alarm"),
+    "secret": ("", "confided"),
+    "settle": ("settled of", "settled"),
+    "debt": ("owed", "heard"),
+    "correction": ("set right", "corrected"),
+    "promise": ("promised of", "promised"),
+    "request": ("asked for a day", "asked for"),
+    "order": ("asked for a day", "asked for"),
+    "feeling": ("sorry for", "sorry"),
+    "apology": ("", "apology"),
+    "insult": ("insulted by", "insulted"),
+    "praise": ("", "compliment"),
+    "thanks": ("", "thanks"),
+    "plan": ("planned", "heard"),
+    "preference": ("taken up", "heard"),
+    "boast": ("boasted of", "boasted"),
+    "joke": ("joked of", "joked"),
+    "claim_self": ("taken up", "heard"),
+    "claim_other": ("taken up", "heard"),
+    "world": ("taken up", "heard"),
+    "parting": ("", "parting"),
+    "greeting": ("", "greeted again"),
+    "chatter": ("", "chatter"),
+    "aside": ("", "chatter"),
+    "move": ("", "chatter"),
+}
+# said before an answer too: who cries out or pays is not only told what a bunk costs
+BEFORE_AN_ANSWER = frozenset("alarm settle debt correction promise feeling plan".split())
+# acts beside which a question is cut out of its line
+WEIGHTY = frozenset(REACTIONS) - frozenset("thanks greeting parting chatter aside move".split())
+LONGEST_GIFT = 6  # words
+ASKED = frozenset({"request", "order"})
+SHORT = 12  # words of a line that has one matter
+MERE_PARTING = 6  # words: "im away home, sleep tight" is no order
+GLAD = frozenset(label for family in emotions.FAMILIES[:2] for label in family)
+_TELLS = re.compile(
+    r"\b(?:tell|warn|inform|let|say to|message (?:for|to)|pass (?:it|this|that|word|a word))\b",
+    re.I,
+)
+_FORBIDS = re.compile(r"^\W*(?:\w+ ){0,2}(?:don['’]?t|do not|never|no more)\b", re.IGNORECASE)
+_PAYS_IT = re.compile(  # "here's your six"; not "bram paid me back the six"
+    r"\b(?:here|heres|you|u|ur|your|yours|ye|ya|yer|we|were)\b|^\W*(?:\d|counts|puts|lays|pays)",
+    re.IGNORECASE,
+)
+_POLITELY = re.compile(
+    r"(?:and |so |please )?(?:can|could|will|would|won'?t) (?:you|u|ye)\b"
+    r"|.*\b(?:can|could|will|would|won'?t) (?:you|u|ye|ya)\W*$",
+    re.IGNORECASE,
+)
+_ONLY_DENIES = re.compile(
+    r"\b(?:wrong|not (?:true|right|so)|untrue|false|a lie|mistaken)\b(?! (?:it['’]?s|its|i|he|she)\b)",
+    re.IGNORECASE,
+)
+_TELL_ME = re.compile(r"\b(?:tell|show) (?:me|us)\b(?! (?:a|an|to)\b)", re.IGNORECASE)
+_REMIND = re.compile(r"\bremind (?:me|us)\b", re.IGNORECASE)
+_AT_NIGHT = re.compile(r"\b(?:good ?)?ni(?:ght|te)\b|\bbed\b|\bsleep\b", re.IGNORECASE)
+
+
+def react(said: str, request: ReplyRequest) -> Reply:
+    """Answer a line that asks nothing which memory could answer.
+
+    Args:
+        said: Its words without the NPC's name.
+    """
+    if request.set_right:
+        return _says("set right", request, topic=capital(request.set_right))
+    if kind := small_talk_in(said):  # about what the NPC has just said
+        return _says(kind, request)
+    if not request.acts:
+        return _says("chatter" if is_chatter(said) else "heard", request)
+    first = most_pressing(_acts(said, request))
+    if first.kind == "greeting":
+        return greeting(request)
+    if first.kind == "parting":
+        return Reply(_parting(said, request), told=())
+    text = _reaction(first, said, request)
+    if first.kind != "parting" and any(act.kind == "parting" for act in request.acts):
+        text = f"{text} {_parting(said, request)}"
+    return Reply(text, told=())
+
+
+def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
+    """Return a request with the acts too that rules find: courtesies, and what is asked to be done.
+
+    They know the usual wordings, which a network that has read many others may miss.
+    """
+    acts = [
+        replace(act, kind="question") if _TELL_ME.search(act.text) and act.kind in ASKED else act
+        for act in request.acts
+    ]
+    known = {act.kind for act in acts}
+    courtesy = courtesy_of(said)
+    if courtesy is Intent.PARTING and len(said.split()) <= MERE_PARTING:
+        return replace(request, acts=(Act("parting", said),))
+    if courtesy and courtesy.name.lower() not in known:
+        acts.append(Act(courtesy.name.lower(), said))
+    for sentence in sentences_of(said) if request.now else ():
+        wants = not asks(sentence) or _POLITELY.match(sentence)
+        if wants and commitment(sentence, request.now, to_listener=True) == "request":
+            # "look after it, would you?" asks for no answer
+            acts = [act for act in acts if act.kind not in ("question", *ASKED)]
+            acts.append(Act("request", sentence))
+    if confides(said) and "secret" not in known:
+        acts.append(Act("secret", said))
+    return replace(request, acts=tuple(acts))
+
+
+def before_an_answer(said: str, request: ReplyRequest) -> str:
+    """Return what is said before the answer to a line that asks something too, or ""."""
+    others = [act for act in _acts(said, request) if act.kind in BEFORE_AN_ANSWER]
+    return _reaction(most_pressing(others), said, request) if others else ""
+
+
+def is_errand(request: ReplyRequest) -> bool:
+    """Whether a line, however it asks, wants something done later: a message, a reminder."""
+    asked = [act.text for act in request.acts if act.kind in ASKED]
+    return any(
+        (_REMIND.search(each) and reminder(each))
+        or (_TELLS.search(each) and _known(recipient(each), request))
+        or (request.now and commitment(each, request.now, to_listener=True) == "request")
+        for each in asked
+    )
+
+
+def thank_for_gift(request: ReplyRequest) -> Reply:
+    """Thank for what `utterance` says is given to the NPC: "Alice gives Mara a mug."."""
+    what = request.utterance.partition(f" gives {request.npc_name} ")[2].rstrip(". ")
+    if what and len(what.split()) <= LONGEST_GIFT:
+        return _says("gift of", request, topic=capital(what))
+    return _says("gift", request)
+
+
+def _acts(said: str, request: ReplyRequest) -> tuple[Act, ...]:
+    """Return the acts of a line; a confidence is one if the line is kept as such."""
+    if request.kind == "whisper":
+        return request.acts
+    others = tuple(act for act in request.acts if act.kind != "secret")
+    others = others or (Act("claim_self", said),)
+    kept = request.confided or confides(said)  # as `handler.perceive` keeps it
+    return (*others, Act("secret", said)) if kept else others
+
+
+def most_pressing(acts: Collection[Act]) -> Act:
+    order = [*REACTIONS, "question"]
+    return min(acts, key=lambda act: order.index(act.kind))
+
+
+def _reaction(act: Act, said: str, request: ReplyRequest) -> str:
+    with_matter, without = REACTIONS.get(act.kind, ("taken up", "heard"))
+    called = _called(request)
+    if act.kind == "parting":
+        return _parting(said, request)
+    if act.kind == "secret" and hushes(said):
+        return phrase("unsaid", request)
+    if act.kind == "correction" and _ONLY_DENIES.search(said):
+        return phrase("corrected", request)
+    if act.kind == "settle" and not _PAYS_IT.search(act.text):
+        with_matter, without = "taken up", "heard"
+    if act.kind in ASKED:
+        if _FORBIDS.search(act.text):
+            return phrase("forbidden", request)
+        if _REMIND.search(act.text):
+            named = due(act.text, request.now) if request.now else None
+            bare = act.text.replace(named.said, " ") if named else act.text
+            what = second_person(reminder(bare))
+            days = [each for each in days_in(act.text) if each.lower() not in what.lower()]
+            what = ", ".join(filter(None, [what, *days[:1]])) if what else ""
+            what = what or matter_of(act.text, act.kind, called)
+            return phrase("reminds" if what else "asked for", request, topic=capital(what))
+        whom = _known(recipient(act.text), request) if _TELLS.search(act.text) else ""
+        if whom:
+            told = matter_of(act.text, act.kind, {*called, *names(whom)})
+            return phrase("passes on" if told else "passes on word", request, topic=told, whom=whom)
+    may_ask = act.kind.startswith("claim") and not last_words(request).endswith("?")
+    if may_ask and (stranger := stranger_in(said, request)):
+        return phrase("asks who", request, topic=stranger)
+    if act.kind == "feeling" and is_glad(act.text):
+        with_matter, without = "glad of", "glad"
+    topic = matter_of(act.text, act.kind, called) if with_matter else ""
+    if with_matter and not topic and len(said.split()) <= SHORT:
+        topic = matter_of(said, act.kind, called)
+    return phrase(with_matter, request, topic=topic) if topic else phrase(without, request)
+
+
+def _known(whom: str, request: ReplyRequest) -> str:
+    """Return the name of whom a message is for, "" for nobody whom the NPC knows."""
+    situation = request.situation
+    known = (*(each.name for each in situation.people), *situation.known_names)
+    return next((each for each in known if names(each) & names(whom)), "")
+
+
+def is_glad(said: str) -> bool:
+    """Whether a feeling is a good one (worker thread)."""
+    try:
+        return emotions.classify([said])[0][0] in GLAD
+    except ModelAway:
+        return False
+
+
+def _parting(said: str, request: ReplyRequest) -> str:
+    return phrase("parting at night" if _AT_NIGHT.search(said) else "parting", request)
+
+
+def _called(request: ReplyRequest) -> set[str]:
+    """Return the words by which the NPC and the speaker are called."""
+    own = forms((request.npc_name, *request.npc_names))
+    return {word for name in own for word in name.split()} | names(request.speaker)
+
+
+def _says(kind: str, request: ReplyRequest, **more: str) -> Reply:
+    return Reply(phrase(kind, request, **more), told=())
+
+
+def with_answer(answer: Reply, said: str, request: ReplyRequest) -> Reply:
+    """Put what is said first before an answer."""
+    first = before_an_answer(said, request)
+    return replace(answer, text=f"{first} {answer.text}") if first else answer

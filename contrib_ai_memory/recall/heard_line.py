@@ -1,0 +1,41 @@
+"""A line with the talk before it, as `english.acts` reads it: from the journal (reactor thread)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..attention import TALK_OVER
+from ..english.acts import LINES_BEFORE, Heard, Said
+from ..records import Entry, seconds_between
+
+_READ_BACK = 3 * LINES_BEFORE  # entries: notes and insights lie between lines of talk
+_EVENTS = frozenset({"arrive", "leave", "event"})
+_OF_TALK = frozenset({"say", "whisper", "pose", "give"}) | _EVENTS
+
+
+def heard(memory: Any, entry: Entry) -> Heard:
+    """Return an entry of talk with who heard it and the last lines before it.
+
+    These are of the same place and the same talk, and the speaker heard them too.
+    """
+    before = [
+        _said(memory, each)
+        for each in memory.journal.read(entry.id - _READ_BACK, entry.id - 1)
+        if each.kind in _OF_TALK
+        and each.location == entry.location
+        and seconds_between(each.timestamp, entry.timestamp) < TALK_OVER
+        and (not each.private or entry.source_entity in each.witnesses)
+    ]
+    others = tuple(
+        memory.people.name_of(each) or f"#{each}"  # somebody whom it has not met has no name
+        for each in entry.witnesses
+        if each != entry.source_entity
+    )
+    return Heard(_said(memory, entry), memory.names, others, tuple(before[-LINES_BEFORE:]))
+
+
+def _said(memory: Any, entry: Entry) -> Said:
+    if entry.kind in _EVENTS:
+        return Said("", entry.content, "event")
+    speaker = memory.name if entry.origin == "self" else entry.seen_as
+    return Said(speaker, entry.content, entry.kind)

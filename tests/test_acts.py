@@ -1,0 +1,267 @@
+"""Acts: what is done with the words of a line, how the NPC reacts to it, and whom it answers."""
+
+from dataclasses import replace
+
+import pytest
+
+from benchmarks import talks
+from contrib_ai_memory.embedding.model import not_installed
+from contrib_ai_memory.english import acts
+from contrib_ai_memory.english.acts import Heard, Said
+from contrib_ai_memory.offline import offline_reply, reactions
+from contrib_ai_memory.offline.matter import matter_of
+from contrib_ai_memory.records import Act, Message, ReplyRequest
+
+MARA = ("Mara", "innkeeper")
+needs_model = pytest.mark.skipif(bool(not_installed()), reason="the local model is not installed")
+
+
+def heard(said, *before, speaker="Alice", others=("Bram",), kind="say"):
+    return Heard(Said(speaker, said, kind), MARA, others, tuple(Said(*each) for each in before))
+
+
+def request(said, *done, **more):
+    given = ReplyRequest(
+        npc_name="Mara",
+        persona="",
+        speaker="Alice",
+        speaker_id="#7",
+        utterance=said,
+        now="2026-11-26T12:00:00+00:00",
+        npc_names=MARA,
+        acts=tuple(Act(kind, words) for kind, words in done),
+    )
+    return replace(given, **more)
+
+
+# --- how a line is written ------------------------------------------------------------------------
+
+
+def test_everybody_has_the_same_names_in_every_line():
+    before, line = acts.as_read(
+        heard("Bram owes mara six pence", ("Bram", "i paid it, alice"), ("", "Cora leaves."))
+    )
+    assert before == "here: anna. anna: i paid it, tom : Cora leaves."
+    assert line.text == "tom: anna owes martha six pence"
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("Old Bram, you owe me", "owe me"),
+        ("tell Bram i'm off", "tell Bram"),
+        ("BRAM", "BRAM"),
+        ("a mug for innkeeper's cat", "innkeeper's cat"),
+    ],
+)
+def test_the_words_of_an_act_are_those_that_were_said(said, words):
+    line = acts.masked(said, (("Mara", "martha"), ("innkeeper", "martha"), ("Bram", "anna")))
+    start = next(
+        place
+        for place in range(len(line.text))
+        if line.original(place, len(line.text)).startswith(words)
+    )
+    stop = next(
+        place
+        for place in range(start + 1, len(line.text) + 1)
+        if line.original(start, place) == words
+    )
+    assert line.original(start, stop) == words
+
+
+@needs_model
+@pytest.mark.parametrize(
+    "said", ["word " * 500, "!" * 300, "你好" * 150, "1 2 3 4 5 " * 40, "?!" * 90]
+)
+def test_a_long_line_is_read_as_far_as_there_is_room(said):
+    assert acts.read(heard(said, ("Bram", "and then?"))) is not None
+
+
+@pytest.mark.parametrize(("name", "said"), [("Kim", "hello Kım"), ("Yıldız", "hello Yildiz")])
+def test_a_letter_that_only_looks_the_same_does_no_harm(name, said):
+    acts.masked(said, ((name, "martha"),))
+
+
+def test_a_name_with_an_accent_is_known():
+    assert acts.masked("hello Zoë", (("Zoë", "martha"),)).text == "hello martha"
+
+
+def test_a_promise_to_keep_quiet_is_made_where_the_line_is_kept_so():
+    said = "its between the wall and me, the cup is mine"
+    done = [("secret", said)]
+    kept = {"It stays with me, Alice.", "Nobody will hear it from me, Alice."}
+    assert reactions.react(said, request(said, *done, kind="whisper")).text in kept
+    assert reactions.react(said, request(said, *done, confided=True)).text in kept
+    assert reactions.react(said, request(said, *done)).text not in kept
+
+
+@pytest.mark.parametrize(
+    ("said", "done", "lacks"),
+    [
+        ("dont let Bram in again", "order", "passed on"),
+        ("bram paid cora back the 6", "settle", "Thank you"),
+    ],
+)
+def test_nothing_is_promised_that_nobody_asked_for(said, done, lacks):
+    assert lacks not in reactions.react(said, request(said, (done, said))).text
+
+
+def test_an_alarm_is_not_followed_by_knowing_nothing():
+    said = "help! cant you see hes bleeding?"
+    reply = offline_reply.reply(request(said, ("alarm", "help"), ("question", said[6:])))
+    assert "nothing" not in reply.text
+
+
+def test_what_is_given_is_named_in_whole():
+    given = request("Alice gives Mara Potion of Healing.", kind="give")
+    assert reactions.thank_for_gift(given).text.startswith("Potion of Healing")
+
+
+# --- what is read ---------------------------------------------------------------------------------
+
+
+@needs_model
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("what does a bunk cost", "question"),
+        ("im so sorry about the jug", "apology"),
+        ("heres the six pence i owed", "settle"),
+        ("i owe you six pence, i know", "debt"),
+        ("dont tell a soul but i broke it", "secret"),
+        ("scratch that, i meant tuesday", "correction"),
+        ("ill bring you the rope on friday", "promise"),
+        ("tell bram his boat is mended", "request"),
+        ("youre the best cook on the coast", "praise"),
+        ("my hands wont stop shaking", "feeling"),
+        ("right im off, night all", "parting"),
+    ],
+)
+def test_what_is_done_with_a_line(said, kind):
+    assert kind in {act.kind for act in acts.read(heard(said, others=())).acts}
+
+
+@needs_model
+def test_a_line_that_does_two_things_is_both():
+    read = acts.read(heard("thanks for the soup. what do i owe", others=()))
+    assert {"thanks", "question"} <= {act.kind for act in read.acts}
+    [asked] = [act.text for act in read.acts if act.kind == "question"]
+    assert "owe" in asked and "thanks" not in asked
+
+
+@needs_model
+def test_nothing_is_read_in_nothing():
+    assert acts.read(heard("  ")) is None
+
+
+@needs_model
+def test_an_alarm_is_answered_and_teasing_among_friends_is_not():
+    fire = acts.read(heard("FIRE the stable is burning, do something"))
+    teased = acts.read(
+        heard("lol you say that every time bram", ("Bram", "i will win this time, alice"))
+    )
+    assert fire.answer > 0 > teased.answer
+
+
+# --- the matter -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "matter"),
+    [
+        ("debt", "still owe you 12 pence for the rope", "Twelve pence"),
+        ("settle", "heres 4, rest on fri", "Four, Friday"),
+        ("correction", "hamo not hanno", "Hamo"),
+        ("correction", "scratch that, tuesday", "Tuesday"),
+        ("request", "remind me weds the trapdoor wants oil", "The trapdoor, Wednesday"),
+        ("promise", "ill bring my lute tmrw", "Tomorrow, your lute"),
+        ("plan", "we ride for the capital at dawn", "Dawn"),
+        ("insult", "youre a liar and a thief", ""),
+        ("request", "give me two ales", "Two ales"),
+        ("debt", "they'll hang me", ""),
+        ("insult", "your stew tastes of boots", "My stew"),
+        ("feeling", "so tired i could die", ""),
+        ("preference", "i cant abide fennel", "Fennel"),
+    ],
+)
+def test_the_matter_of_what_is_said(kind, said, matter):
+    assert matter_of(said, kind, {"mara"}) == matter
+
+
+# --- reactions ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "done", "holds"),
+    [
+        ("the barn burns! and thanks", [("thanks", "thanks"), ("alarm", "the barn burns")], "barn"),
+        ("sorry, i owe 3 pence", [("apology", "sorry"), ("debt", "i owe 3 pence")], "Three pence"),
+        ("keep my lute till friday", [("request", "keep my lute till friday")], "lute, Friday"),
+        ("ta mara, night", [("thanks", "ta"), ("parting", "night")], "night"),
+    ],
+)
+def test_the_most_pressing_act_is_answered_in_words_of_its_matter(said, done, holds):
+    assert holds in reactions.react(said, request(said, *done)).text
+
+
+def test_a_stock_phrase_is_not_said_twice_within_ten_turns():
+    said, turns = [], ()
+    for number in range(3):
+        line = f"right you are {number}"
+        reply = reactions.react(
+            line, request(line, ("thanks", "right you are"), conversation=turns)
+        ).text
+        said.append(reply)
+        turns = (*turns, Message(number + 1, "assistant", "Mara", reply))
+    assert said[0] != said[1]
+
+
+def test_a_debt_beside_a_question_is_said_back_before_the_answer():
+    line = "put 3 pence on my slate, and who are you?"
+    done = [("debt", "put 3 pence on my slate"), ("question", "who are you")]
+    first = reactions.before_an_answer(line, request(line, *done))
+    assert first.startswith("Three pence")
+
+
+def test_what_its_builder_would_have_it_say_is_said():
+    line = "im off, night"
+    own = request(line, ("parting", "night"), phrases={"parting at night": ("Doors at ten.",)})
+    assert offline_reply.reply(own).text == "Doors at ten."
+
+
+# --- in company -----------------------------------------------------------------------------------
+
+
+def own_words(npc):
+    return [each.content for each in npc.memory.journal.tail(50) if each.origin == "self"]
+
+
+@needs_model
+def test_an_alarm_in_company_is_answered_though_it_names_nobody(mara, alice, bram):
+    alice.execute_cmd("say HELP the stove has caught fire, somebody do something!!")
+    assert own_words(mara)
+
+
+@needs_model
+def test_friends_who_talk_with_each_other_are_left_alone(mara, alice, bram):
+    alice.execute_cmd("say bram did you bring the net")
+    bram.execute_cmd("say course i did, its in the boat")
+    alice.execute_cmd("say good lad, then we go at dawn")
+    assert not own_words(mara)
+
+
+# --- the data -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("file", talks.files(), ids=lambda file: file.stem)
+def test_every_talk_can_be_read(file):
+    lines = list(talks.read(file))
+    assert len(lines) > 100
+    assert all(each.acts for each in lines)
+
+
+def test_a_talk_that_is_none_is_refused_by_name(tmp_path):
+    file = tmp_path / "z.txt"
+    file.write_text("TALK z-1 | Mara | a keeper | Nell\nNell> hi || + || howl: hi\n")
+    with pytest.raises(ValueError, match="howl"):
+        list(talks.read(file))
