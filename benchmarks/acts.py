@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from django.conf import settings
 
-from contrib_ai_memory.english import acts as act_reader
-from contrib_ai_memory.english.acts import ACTS, as_read
+from contrib_ai_memory.offline import acts as act_reader
+from contrib_ai_memory.offline.acts import ACTS, as_read
 
 from . import talks
 from .harness import Bar, Report, arguments, progress

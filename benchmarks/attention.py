@@ -7,7 +7,7 @@ only by its words. Before a line stands the talk as it was recorded, with what t
 "By its own answers" passes the NPC's recorded lines over, and the answers that the rule gives stand
 in their place: one missed greeting then breaks the whole exchange that was recorded after it.
 
-Lines that name nobody are decided by what `english.acts` reads in them, which was trained on other
+Lines that name nobody are decided by what `offline.acts` reads in them, which was trained on other
 talks; "without the local model" by the score alone.
 
 The first version answered every line with its name in it, every whisper, whatever was said alone
@@ -44,8 +44,9 @@ from contrib_ai_memory.attention import (
     is_undecided,
     judged,
 )
-from contrib_ai_memory.english.acts import ActReader, Heard, Said
 from contrib_ai_memory.english.addressing import forms
+from contrib_ai_memory.offline.acts import ActReader
+from contrib_ai_memory.records import LineInTalk, LineReading, TalkLine
 
 from .harness import Bar, Report, arguments
 from .talks import as_said
@@ -70,7 +71,7 @@ class Labelled:
     line: HeardLine
     session: str
     wanted: bool
-    heard: Heard
+    heard: LineInTalk
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +87,8 @@ Evening = Sequence[Labelled | Spoken]
 
 
 @cache
-def _answer(heard: Heard) -> float:
-    return READER[0].judge(heard)[1]
+def _reading(heard: LineInTalk) -> LineReading:
+    return READER[0].read(heard)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,7 @@ def _perceived(evening: dict[str, Any]) -> Iterable[Labelled | Spoken]:
     own_names = forms([npc, *evening["npc"]["aliases"]])
     npcs = {person["name"] for person in evening["people"] if person.get("npc")}
     session, here = None, []
-    talk: list[Said] = []
+    talk: list[TalkLine] = []
     for each in evening["lines"]:
         speaker, kind = each["speaker"], each["kind"]
         at = datetime.fromisoformat(each["time"]).timestamp()
@@ -180,7 +181,7 @@ def _perceived(evening: dict[str, Any]) -> Iterable[Labelled | Spoken]:
             of_npc=speaker in npcs,
         )
         present = tuple(here) if told else ()
-        heard = Heard(said, (npc, *evening["npc"]["aliases"]), present, before)
+        heard = LineInTalk(said, (npc, *evening["npc"]["aliases"]), present, before)
         yield Labelled(line, each["session"], bool(each["npc_answers"]), heard)
 
 
@@ -199,9 +200,9 @@ class Ours:
         if line.kind == "pose":
             return False
         if READER and is_undecided(line):
-            answer = _answer(each.heard)
+            read = _reading(each.heard)
             answered = judged(
-                answer,
+                read,
                 line,
                 self.floor,
                 EXCHANGE_SECONDS,

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from contrib_ai_memory.english.acts import ACTS, Heard, Said
+from contrib_ai_memory.offline.acts import ACTS
+from contrib_ai_memory.records import LineInTalk, TalkLine
 
 from .evenings_data import load, stay_files
 
@@ -36,7 +37,7 @@ class Labelled:
         of_npc: Whether another NPC says it.
     """
 
-    heard: Heard
+    heard: LineInTalk
     acts: tuple[tuple[str, str], ...]
     answers: bool
     source: str
@@ -51,7 +52,7 @@ class Talk:
     people: list[str]
     npcs: set[str]
     here: list[str]
-    said: list[Said]
+    said: list[TalkLine]
 
 
 def files() -> list[Path]:
@@ -92,14 +93,14 @@ def _event(talk: Talk, text: str) -> None:
             talk.here.remove(each)
         elif each in text and each not in talk.here:
             talk.here.append(each)
-    talk.said.append(Said("", text, "event"))
+    talk.said.append(TalkLine("", text, "event"))
 
 
 def _line(talk: Talk, found: re.Match[str], source: str) -> Iterator[Labelled]:
     who, text = found["who"], found["said"].strip()
     posed = text.startswith("*") and text.endswith("*")
     kind = "whisper" if found["whispers"] else "pose" if posed else "say"
-    said = Said(who, text.strip("*") if posed else text, kind)
+    said = TalkLine(who, text.strip("*") if posed else text, kind)
     if who not in (*talk.npc, *talk.here):
         talk.here.append(who)
     if found["acts"] and (not found["to"] or found["to"] in talk.npc):
@@ -107,15 +108,15 @@ def _line(talk: Talk, found: re.Match[str], source: str) -> Iterator[Labelled]:
         acts = tuple((act.strip(), words.strip()) for act, _, words in pairs)
         if unknown := {act for act, _ in acts} - {*ACTS}:
             raise ValueError(f"{source}: no acts: {', '.join(unknown)}")
-        heard = Heard(said, talk.npc, tuple(talk.here), tuple(talk.said))
+        heard = LineInTalk(said, talk.npc, tuple(talk.here), tuple(talk.said))
         yield Labelled(heard, acts, found["answers"] == "+", source, who in talk.npcs)
     talk.said.append(said)
 
 
-def as_said(speaker: str, text: str, kind: str) -> Said:
+def as_said(speaker: str, text: str, kind: str) -> TalkLine:
     """Return a line of an evening or a stay as the network reads it."""
     moves = kind in ("arrive", "leave", "event")
-    return Said("" if moves else speaker, text, "event" if moves else kind)
+    return TalkLine("" if moves else speaker, text, "event" if moves else kind)
 
 
 def of_stays() -> Iterator[Labelled]:
@@ -133,7 +134,9 @@ def of_stays() -> Iterator[Labelled]:
             one = as_said(line.speaker, line.text, line.kind)
             to_npc = line.kind != "whisper" or line.to == stay.npc.name
             if line.npc_answers is not None and line.speaker != stay.npc.name and to_npc:
-                heard = Heard(one, (stay.npc.name, *stay.npc.aliases), tuple(here), tuple(said))
+                heard = LineInTalk(
+                    one, (stay.npc.name, *stay.npc.aliases), tuple(here), tuple(said)
+                )
                 acts = tuple((each.act, each.text) for each in line.acts or ())
                 npcs = {each.name for each in stay.people if each.npc}
                 yield Labelled(heard, acts, line.npc_answers, stay.id, line.speaker in npcs)

@@ -4,7 +4,7 @@
 the game, `benchmarks.attention` with recorded evenings. Lines in company that name nobody it can
 only guess, by a linear score over the line and the talk before it (docs/adr/025), fitted on
 recorded evenings (`python -m benchmarks.attention --fit`). No embedding: it runs on the reactor
-thread. Where the local model is installed, `judged` decides about them by what `english.acts` reads
+thread. Where the local model is installed, `judged` decides about them by what `offline.acts` reads
 on a worker.
 """
 
@@ -22,12 +22,15 @@ from pathlib import Path
 from .english.addressing import Named, beside, named
 from .english.intents import Intent, courtesy_of, requests
 from .english.questions import asks
+from .records import LineReading
 
 WEIGHTS = Path(__file__).with_name("attention_weights.json")
 MAX_UNASKED = 2  # answers in a row to lines that do not name the NPC (DESIGN §4)
 ANSWERED_FROM = 0.5  # score from which such a line is answered
 # from which a line that was read is answered, and from which even a third one, or one about the NPC
 READ_FROM, SURELY_FROM = 1.35, 4.0
+# acts that want somebody to answer, whoever it is
+CALLING = frozenset("question request order alarm greeting thanks apology secret settle".split())
 TALK_OVER = 1800.0  # seconds of silence after which a talk begins anew
 SPEAKERS_KEPT = 50  # of whom the floor knows how they talked
 FEW_WORDS = 5
@@ -227,7 +230,7 @@ def may_be_anothers(line: HeardLine, floor: Floor) -> bool:
 
 
 def judged(
-    answer: float,
+    read: LineReading,
     line: HeardLine,
     floor: Floor,
     exchange_seconds: float,
@@ -238,13 +241,15 @@ def judged(
     """Decide about an undecided line by what its words say and what the talk before it does.
 
     Args:
-        answer: As `english.acts.LineReading` has it.
         floor, exchange_seconds, weights: As of `attend`.
         spent: As `is_spent` finds it now.
     """
     guess = (weights or _weights()).score(features(line, floor.at(line), exchange_seconds))
     told_of = line.names_npc is Named.TOLD_OF  # "the innkeeper has a cellar"
-    return answer + guess >= (SURELY_FROM if spent or told_of else READ_FROM)
+    # said into a room in which it has not spoken: "I keep the ferry"
+    to_nobody = floor.at(line).partner is None and not any(a.kind in CALLING for a in read.acts)
+    least = SURELY_FROM if spent or told_of or to_nobody else READ_FROM
+    return read.answer + guess >= least
 
 
 def is_spent(line: HeardLine, floor: Floor, max_unasked: int = MAX_UNASKED) -> bool:

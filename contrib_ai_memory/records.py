@@ -687,11 +687,49 @@ class Situation:
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
-    """Something that is done with words: a greeting, a question, a debt (`english.acts.ACTS`)."""
+class SpeechAct:
+    """Something that is done with words: a greeting, a question, a debt (`offline.acts.ACTS`)."""
 
     kind: str
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TalkLine:
+    """A line of the talk; an event has no speaker."""
+
+    speaker: str
+    text: str
+    kind: str = "say"
+
+
+@dataclass(frozen=True, slots=True)
+class LineInTalk:
+    """A line that somebody says near an NPC.
+
+    Attributes:
+        npc: The NPC's name and its aliases.
+        others: Who hears it besides the speaker and the NPC.
+        before: The last lines of the talk, the newest last, its own among them.
+    """
+
+    line: TalkLine
+    npc: tuple[str, ...]
+    others: tuple[str, ...] = ()
+    before: tuple[TalkLine, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LineReading:
+    """What a line is.
+
+    Attributes:
+        acts: In the order of their words.
+        answer: How surely a good NPC answers at once; from 0 on rather than not.
+    """
+
+    acts: tuple[SpeechAct, ...]
+    answer: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -736,7 +774,7 @@ class ReplyRequest:
     question: str = ""
     intent: str = ""
     set_right: str = ""
-    acts: tuple[Act, ...] = ()
+    acts: tuple[SpeechAct, ...] = ()
     confided: bool = False
 
     @property

@@ -23,18 +23,17 @@ from twisted.python.failure import Failure
 from . import conf, hearing_queue, offload, store_opening
 from .answer_queue import LINES_IN_ALL, AnswerQueue, PendingLine, Verdict
 from .attention import Floor, HeardLine, is_spent, is_undecided, judged, may_be_anothers
-from .english import acts
-from .english.acts import Heard
 from .english.questions import asks
 from .handler import shed_copied
 from .ingest import agenda_items
 from .log import logger
 from .memory_process import client
+from .offline import acts
 from .offline.phrases import asked_asleep
 from .recall.heard_line import heard
 from .recall.reply import Answer
 from .recall.tool_loop import ToolError
-from .records import OF_NPC, Entry, Provenance, now_iso, seconds_between
+from .records import OF_NPC, Entry, LineInTalk, Provenance, now_iso, seconds_between
 from .sleep.chat_compaction import EMERGENCY, compact
 from .sleep.night import PAUSE, NotNow, Sleep, SwitchedOff
 from .store import attributes, condition, game_database, memory_store, pause
@@ -335,7 +334,7 @@ class AssistantScript(DefaultScript):
         entry: Entry,
         speaker: Any,
         line: HeardLine,
-        whole: Heard,
+        whole: LineInTalk,
         before: Floor,
         *,
         answers: bool,
@@ -359,7 +358,7 @@ class AssistantScript(DefaultScript):
         settings = npc.memory.settings
         if read is not None:
             spent = is_spent(line, self.floor, settings.UNASKED_REPLIES)
-            answers = judged(read.answer, line, before, settings.EXCHANGE_SECONDS, spent=spent)
+            answers = judged(read, line, before, settings.EXCHANGE_SECONDS, spent=spent)
             answers = answers and not (may_be_anothers(line, before) and self._taken_up(entry))
         if answers and npc.answers_now(speaker):
             self._answer_line(entry, speaker, line)

@@ -13,10 +13,11 @@ from twisted.internet import defer
 
 from . import conf, hearing_queue, offload
 from .embedding import embedder
-from .english import acts, confidence
+from .english import confidence
 from .handler import open_memories
 from .llm.router import OFFLINE
 from .log import logger
+from .offline import acts
 from .store import condition, generations, memory_store, snapshot
 from .store.condition import HELD
 

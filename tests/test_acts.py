@@ -6,18 +6,18 @@ import pytest
 
 from benchmarks import talks
 from contrib_ai_memory.embedding.model import not_installed
-from contrib_ai_memory.english import acts
-from contrib_ai_memory.english.acts import Heard, Said
-from contrib_ai_memory.offline import offline_reply, reactions
+from contrib_ai_memory.offline import acts, offline_reply, reactions
 from contrib_ai_memory.offline.matter import matter_of
-from contrib_ai_memory.records import Act, Message, ReplyRequest
+from contrib_ai_memory.records import LineInTalk, Message, ReplyRequest, SpeechAct, TalkLine
 
 MARA = ("Mara", "innkeeper")
 needs_model = pytest.mark.skipif(bool(not_installed()), reason="the local model is not installed")
 
 
 def heard(said, *before, speaker="Alice", others=("Bram",), kind="say"):
-    return Heard(Said(speaker, said, kind), MARA, others, tuple(Said(*each) for each in before))
+    return LineInTalk(
+        TalkLine(speaker, said, kind), MARA, others, tuple(TalkLine(*each) for each in before)
+    )
 
 
 def request(said, *done, **more):
@@ -29,7 +29,7 @@ def request(said, *done, **more):
         utterance=said,
         now="2026-11-26T12:00:00+00:00",
         npc_names=MARA,
-        acts=tuple(Act(kind, words) for kind, words in done),
+        acts=tuple(SpeechAct(kind, words) for kind, words in done),
     )
     return replace(given, **more)
 

@@ -155,7 +155,7 @@ def test_an_answer_of_which_other_memories_are_changed_meanwhile_is_given(
     mara, alice, bram, talk, settings
 ):
     bram.execute_cmd("whisper Mara = I sold my father's boots.")
-    [secret] = [entry for entry in mara.memory.journal.read() if "boots" in entry.content]
+    [secret] = [entry for entry in mara.memory.journal.read() if "I sold" in entry.content]
 
     def edit_it():
         meanwhile.clear()

@@ -418,6 +418,7 @@ def test_of_several_people_named_the_subject_is_favoured_or_all_where_they_are_j
 
 
 def test_what_is_gathered_from_several_occasions_does_not_come_from_one_talk(mara, alice, bram):
+    mara.memory.own_settings.set("UNASKED_REPLIES", 0)
     talk = ["cities are a joy to see", "all cities have good inns", "the great cities are walled"]
     for line in talk:
         alice.execute_cmd(f"say I say {line}.")

@@ -128,7 +128,7 @@ def test_it_is_named_by_its_sdesc(keeper, dunstan, liora, line):
 
 def test_it_is_named_by_what_the_speaker_calls_it(keeper, dunstan, liora):
     dunstan.execute_cmd("recog innkeeper as Rosie")
-    liora.execute_cmd("say Evening, Rosie!")
+    liora.execute_cmd("say Rosie lives at the mill.")
     assert spoken(keeper) == [], "nobody else calls it that"
     dunstan.execute_cmd("say Evening, Rosie!")
     assert len(spoken(keeper)) == 1

@@ -21,12 +21,11 @@ import numpy as np
 
 from ..embedding import embedder
 from ..embedding.model import ModelAway
-from ..english import acts
-from ..english.acts import Heard
 from ..english.addressing import forms
 from ..english.intents import Intent, courtesy_of, intent_of, small_talk_in, without_greeting
 from ..english.questions import asked, asks_about, seems_to_ask
-from ..records import Act
+from ..records import LineInTalk, SpeechAct
+from . import acts
 
 FILE = Path(__file__).with_suffix(".npz")
 SOMEBODY = "Bram"  # stands for every name
@@ -41,8 +40,8 @@ COURTESIES = (Intent.GREETING, Intent.PARTING, Intent.THANKS)
 
 
 def understood(
-    said: str, completed: str, names: Collection[str], heard: Heard
-) -> tuple[str, str, tuple[Act, ...]]:
+    said: str, completed: str, names: Collection[str], heard: LineInTalk
+) -> tuple[str, str, tuple[SpeechAct, ...]]:
     """Return a line as it is meant, the name of its intent as of `learned_intent`, and its acts.
 
     Worker thread.

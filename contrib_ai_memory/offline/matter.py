@@ -109,7 +109,7 @@ def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
 
     Args:
         said: The words, in the first person of their speaker.
-        kind: The act, one of `english.acts.ACTS`.
+        kind: The act, one of `offline.acts.ACTS`.
         names: Words by which speaker and NPC are called, in lower case.
 
     >>> matter_of("remind me weds the trapdoor wants oil", "request")
@@ -175,6 +175,8 @@ def _each_thing(said: str, names: Collection[str]) -> Iterator[str]:
             words[-1].lower() in _NO_MATTER or words[-1].lower() in names or words[-1][-2:] == "ly"
         ):
             words.pop()
+        verb = next((n for n, word in enumerate(words) if n and word.lower()[:-1] in BASES), None)
+        words = words[:verb]
         last = words[-1].lower() if words else ""
         if last and last not in _OF_NOBODY and zipf(last) < COMMON:
             of = found["of"].lower()

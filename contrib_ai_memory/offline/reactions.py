@@ -1,6 +1,6 @@
 """Reactions: what the offline provider says first, by what is done with the words of a line.
 
-A line is read as acts (`english.acts`). The most pressing one is answered in words of its matter:
+A line is read as acts (`offline.acts`). The most pressing one is answered in words of its matter:
 an alarm before a debt, a debt before chatter. The wording is the NPC's own (`phrases`, the setting
 PHRASES). Where acts are not known, since the local model is not installed, a line is acknowledged.
 """
@@ -16,10 +16,10 @@ from ..embedding.model import ModelAway
 from ..english.addressing import confides, forms, hushes, names
 from ..english.commitments import commitment, recipient, reminder
 from ..english.due_dates import due
-from ..english.intents import Intent, courtesy_of, is_chatter, small_talk_in
+from ..english.intents import courtesy_of, is_chatter, small_talk_in
 from ..english.questions import asks, sentences_of
 from ..english.reported_speech import capital, second_person
-from ..records import Act, Reply, ReplyRequest
+from ..records import Reply, ReplyRequest, SpeechAct
 from .courtesies import greeting, stranger_in
 from .matter import days_in, matter_of
 from .phrases import last_words, phrase
@@ -58,8 +58,10 @@ BEFORE_AN_ANSWER = frozenset("alarm settle debt correction promise feeling plan"
 WEIGHTY = frozenset(REACTIONS) - frozenset("thanks greeting parting chatter aside move".split())
 LONGEST_GIFT = 6  # words
 ASKED = frozenset({"request", "order"})
+CLAIMS = frozenset({"claim_self", "claim_other", "world"})
 SHORT = 12  # words of a line that has one matter
-MERE_PARTING = 6  # words: "im away home, sleep tight" is no order
+SHORT_COURTESY = 4
+MERE_COURTESY = 6  # words: "im away home, sleep tight" is no order
 GLAD = frozenset(label for family in emotions.FAMILIES[:2] for label in family)
 _TELLS = re.compile(
     r"\b(?:tell|warn|inform|let|say to|message (?:for|to)|pass (?:it|this|that|word|a word))\b",
@@ -76,7 +78,7 @@ _POLITELY = re.compile(
     re.IGNORECASE,
 )
 _ONLY_DENIES = re.compile(
-    r"\b(?:wrong|not (?:true|right|so)|untrue|false|a lie|mistaken)\b(?! (?:it['’]?s|its|i|he|she)\b)",
+    r"\b(?:wrong|not (?:true|right|so)|untrue|false|a lie|mistaken)\b",
     re.IGNORECASE,
 )
 _TELL_ME = re.compile(r"\b(?:tell|show) (?:me|us)\b(?! (?:a|an|to)\b)", re.IGNORECASE)
@@ -118,18 +120,20 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
     ]
     known = {act.kind for act in acts}
     courtesy = courtesy_of(said)
-    if courtesy is Intent.PARTING and len(said.split()) <= MERE_PARTING:
-        return replace(request, acts=(Act("parting", said),))
+    if courtesy and len(said.split()) <= MERE_COURTESY and not asks(said):
+        return replace(request, acts=(SpeechAct(courtesy.name.lower(), said),))
+    if known == {"greeting"} and not courtesy and len(said.split()) > SHORT_COURTESY:
+        acts = [SpeechAct("claim_self", said)]
     if courtesy and courtesy.name.lower() not in known:
-        acts.append(Act(courtesy.name.lower(), said))
+        acts.append(SpeechAct(courtesy.name.lower(), said))
     for sentence in sentences_of(said) if request.now else ():
         wants = not asks(sentence) or _POLITELY.match(sentence)
         if wants and commitment(sentence, request.now, to_listener=True) == "request":
             # "look after it, would you?" asks for no answer
             acts = [act for act in acts if act.kind not in ("question", *ASKED)]
-            acts.append(Act("request", sentence))
+            acts.append(SpeechAct("request", sentence))
     if confides(said) and "secret" not in known:
-        acts.append(Act("secret", said))
+        acts.append(SpeechAct("secret", said))
     return replace(request, acts=tuple(acts))
 
 
@@ -158,22 +162,22 @@ def thank_for_gift(request: ReplyRequest) -> Reply:
     return _says("gift", request)
 
 
-def _acts(said: str, request: ReplyRequest) -> tuple[Act, ...]:
+def _acts(said: str, request: ReplyRequest) -> tuple[SpeechAct, ...]:
     """Return the acts of a line; a confidence is one if the line is kept as such."""
     if request.kind == "whisper":
         return request.acts
     others = tuple(act for act in request.acts if act.kind != "secret")
-    others = others or (Act("claim_self", said),)
+    others = others or (SpeechAct("claim_self", said),)
     kept = request.confided or confides(said)  # as `handler.perceive` keeps it
-    return (*others, Act("secret", said)) if kept else others
+    return (*others, SpeechAct("secret", said)) if kept else others
 
 
-def most_pressing(acts: Collection[Act]) -> Act:
+def most_pressing(acts: Collection[SpeechAct]) -> SpeechAct:
     order = [*REACTIONS, "question"]
     return min(acts, key=lambda act: order.index(act.kind))
 
 
-def _reaction(act: Act, said: str, request: ReplyRequest) -> str:
+def _reaction(act: SpeechAct, said: str, request: ReplyRequest) -> str:
     with_matter, without = REACTIONS.get(act.kind, ("taken up", "heard"))
     called = _called(request)
     if act.kind == "parting":
@@ -204,7 +208,8 @@ def _reaction(act: Act, said: str, request: ReplyRequest) -> str:
         return phrase("asks who", request, topic=stranger)
     if act.kind == "feeling" and is_glad(act.text):
         with_matter, without = "glad of", "glad"
-    topic = matter_of(act.text, act.kind, called) if with_matter else ""
+    whole = act.kind in CLAIMS and len(said.split()) <= SHORT
+    topic = matter_of(said if whole else act.text, act.kind, called) if with_matter else ""
     if with_matter and not topic and len(said.split()) <= SHORT:
         topic = matter_of(said, act.kind, called)
     return phrase(with_matter, request, topic=topic) if topic else phrase(without, request)

@@ -1,19 +1,19 @@
-"""A line with the talk before it, as `english.acts` reads it: from the journal (reactor thread)."""
+"""A line with the talk before it, as `offline.acts` reads it: from the journal (reactor thread)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ..attention import TALK_OVER
-from ..english.acts import LINES_BEFORE, Heard, Said
-from ..records import Entry, seconds_between
+from ..records import Entry, LineInTalk, TalkLine, seconds_between
 
+LINES_BEFORE = 4  # as many as `offline.acts` reads
 _READ_BACK = 3 * LINES_BEFORE  # entries: notes and insights lie between lines of talk
 _EVENTS = frozenset({"arrive", "leave", "event"})
 _OF_TALK = frozenset({"say", "whisper", "pose", "give"}) | _EVENTS
 
 
-def heard(memory: Any, entry: Entry) -> Heard:
+def heard(memory: Any, entry: Entry) -> LineInTalk:
     """Return an entry of talk with who heard it and the last lines before it.
 
     These are of the same place and the same talk, and the speaker heard them too.
@@ -31,11 +31,11 @@ def heard(memory: Any, entry: Entry) -> Heard:
         for each in entry.witnesses
         if each != entry.source_entity
     )
-    return Heard(_said(memory, entry), memory.names, others, tuple(before[-LINES_BEFORE:]))
+    return LineInTalk(_said(memory, entry), memory.names, others, tuple(before[-LINES_BEFORE:]))
 
 
-def _said(memory: Any, entry: Entry) -> Said:
+def _said(memory: Any, entry: Entry) -> TalkLine:
     if entry.kind in _EVENTS:
-        return Said("", entry.content, "event")
+        return TalkLine("", entry.content, "event")
     speaker = memory.name if entry.origin == "self" else entry.seen_as
-    return Said(speaker, entry.content, entry.kind)
+    return TalkLine(speaker, entry.content, entry.kind)

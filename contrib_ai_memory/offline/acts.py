@@ -23,9 +23,9 @@ import numpy as np
 from .. import conf
 from ..embedding import runtime
 from ..embedding.model import ModelError, bundled_path, not_installed
+from ..english.addressing import forms
 from ..log import logger
-from ..records import Act
-from .addressing import forms
+from ..records import LineInTalk, LineReading, SpeechAct
 
 GRAPH = Path(__file__).with_name("acts.onnx")
 ACTS = (
@@ -60,44 +60,6 @@ _reader: ActReader | None = None
 _unusable = False
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A line of the talk; an event has no speaker."""
-
-    speaker: str
-    text: str
-    kind: str = "say"
-
-
-@dataclass(frozen=True, slots=True)
-class Heard:
-    """A line that somebody says near an NPC.
-
-    Attributes:
-        npc: The NPC's name and its aliases.
-        others: Who hears it besides the speaker and the NPC.
-        before: The last lines of the talk, the newest last, its own among them.
-    """
-
-    line: Said
-    npc: tuple[str, ...]
-    others: tuple[str, ...] = ()
-    before: tuple[Said, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class LineReading:
-    """What a line is.
-
-    Attributes:
-        acts: In the order of their words.
-        answer: How surely a good NPC answers at once; from 0 on rather than not.
-    """
-
-    acts: tuple[Act, ...]
-    answer: float
-
-
 class ActReader:
     """The network."""
 
@@ -106,19 +68,19 @@ class ActReader:
         self._tokenizer = tokenizer()
         self._whole = tokenizer(cut=False)
 
-    def read(self, heard: Heard) -> LineReading:
+    def read(self, heard: LineInTalk) -> LineReading:
         """Read a line."""
         tokens, line, answer = self._run(heard)
         stretches = sorted(_stretches(tokens)) or [_likeliest(tokens)]
-        acts = (Act(ACTS[each], line.original(start, end)) for start, end, each in stretches)
+        acts = (SpeechAct(ACTS[each], line.original(start, end)) for start, end, each in stretches)
         return LineReading(tuple(act for act in acts if act.text), answer)
 
-    def judge(self, heard: Heard) -> tuple[np.ndarray, float]:
+    def judge(self, heard: LineInTalk) -> tuple[np.ndarray, float]:
         """Return how surely a line does each of `ACTS`, and `LineReading.answer`; 0 is even."""
         tokens, _line, answer = self._run(heard)
         return np.max([scores for scores, _, _ in tokens], axis=0), answer
 
-    def _run(self, heard: Heard) -> tuple[list[tuple[np.ndarray, int, int]], Masked, float]:
+    def _run(self, heard: LineInTalk) -> tuple[list[tuple[np.ndarray, int, int]], Masked, float]:
         before, line = as_read(heard)
         alone = self._whole.encode(line.text, add_special_tokens=False).offsets
         end = alone[OWN_TOKENS][0] if len(alone) > OWN_TOKENS else len(line.text)
@@ -154,7 +116,7 @@ def shared() -> ActReader | None:
         return _reader
 
 
-def read(heard: Heard) -> LineReading | None:
+def read(heard: LineInTalk) -> LineReading | None:
     """Read a line, where the bundled embedding model is installed."""
     reader = shared()
     return reader.read(heard) if reader and heard.line.text.strip() else None
@@ -199,7 +161,7 @@ class Masked:
         return Masked(words + self.text, self.said, ((-1, -1),) * len(words) + self.origin)
 
 
-def as_read(heard: Heard) -> tuple[str, Masked]:
+def as_read(heard: LineInTalk) -> tuple[str, Masked]:
     """Write the talk before a line, and the line, as the network was trained to read them."""
     own, speaker = heard.npc[0], heard.line.speaker
     others = [each for each in heard.others if each not in (own, speaker)]
