@@ -180,8 +180,8 @@ def _each_thing(said: str, names: Collection[str]) -> Iterator[str]:
         last = words[-1].lower() if words else ""
         if last and last not in _OF_NOBODY and zipf(last) < COMMON:
             of = found["of"].lower()
-            said = (word.lower() if word.isupper() else word for word in words)
-            yield f"{_AS_SAID_BACK.get(of, of)} {' '.join(said)}"
+            told = (word.lower() if word.isupper() else word for word in words)
+            yield f"{_AS_SAID_BACK.get(of, of)} {' '.join(told)}"
 
 
 def _people(said: str, names: Collection[str]) -> list[str]:

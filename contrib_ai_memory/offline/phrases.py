@@ -139,7 +139,15 @@ LATELY = 10  # own turns in which no phrase is said twice, if there is another
 _FIELD = re.compile(r"\{\w+\}")
 KINDS = tuple(PHRASES)  # as settings name them
 # said no more; settings may still name them
-_RETIRED = ("doubt", "not sure", "tired", "so it is", "of itself", "riddle", "no such thing")
+_RETIRED: tuple[str, ...] = (
+    "doubt",
+    "not sure",
+    "tired",
+    "so it is",
+    "of itself",
+    "riddle",
+    "no such thing",
+)
 _RETIRED += ("asks name", "asks what happened")
 
 TONES: Mapping[str, Phrases] = {
