@@ -17,7 +17,6 @@ from .english import confidence
 from .handler import open_memories
 from .llm.router import OFFLINE
 from .log import logger
-from .offline import acts
 from .store import condition, generations, memory_store, snapshot
 from .store.condition import HELD
 
@@ -97,7 +96,6 @@ def _import_model_client() -> None:
 
 def _load_the_rest() -> None:
     OFFLINE.load(answers=conf.get().LLM is None)
-    acts.shared()
     _keep_from_collection()
 
 

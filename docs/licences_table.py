@@ -25,8 +25,9 @@ at.
 
 The contrib itself is BSD-3-Clause; the script that draws the link graph in the pages is MIT, with
 parts that are ISC, BSD and Apache-2.0 (`contrib_ai_memory/static/ai_memory/vendor/LICENSES.txt`).
-The network that chooses answers (`contrib_ai_memory/offline/reader.onnx`) was made from six
-layers of ms-marco-MiniLM-L-12-v2 and is under Apache-2.0, as that is (`reader.LICENSE` beside it).
+The networks that choose answers and read acts (`contrib_ai_memory/offline/reader.onnx`,
+`acts.onnx`) were made from six layers of ms-marco-MiniLM-L-12-v2 and are under Apache-2.0, as that
+is (`reader.LICENSE` beside them).
 Nothing else of this table is contained in its wheel.
 
 All of these may be used together with code under BSD-3-Clause, in open and in closed games. What

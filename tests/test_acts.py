@@ -8,7 +8,7 @@ from benchmarks import talks
 from contrib_ai_memory.embedding.model import not_installed
 from contrib_ai_memory.offline import acts, offline_reply, reactions
 from contrib_ai_memory.offline.matter import matter_of
-from contrib_ai_memory.records import LineInTalk, Message, ReplyRequest, SpeechAct, TalkLine
+from contrib_ai_memory.records import LineInTalk, Message, Reply, ReplyRequest, SpeechAct, TalkLine
 
 MARA = ("Mara", "innkeeper")
 needs_model = pytest.mark.skipif(bool(not_installed()), reason="the local model is not installed")
@@ -219,8 +219,8 @@ def test_a_stock_phrase_is_not_said_twice_within_ten_turns():
 def test_a_debt_beside_a_question_is_said_back_before_the_answer():
     line = "put 3 pence on my slate, and who are you?"
     done = [("debt", "put 3 pence on my slate"), ("question", "who are you")]
-    first = reactions.before_an_answer(line, request(line, *done))
-    assert first.startswith("Three pence")
+    answer = reactions.with_answer(Reply("I am Mara."), line, request(line, *done)).text
+    assert answer.startswith("Three pence") and answer.endswith("I am Mara.")
 
 
 def test_what_its_builder_would_have_it_say_is_said():

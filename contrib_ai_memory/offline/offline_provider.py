@@ -66,7 +66,7 @@ from ..records import (
     ReplyRequest,
     Snippet,
 )
-from . import offline_reply, reader
+from . import acts, offline_reply, reader
 from .corrected_lines import corrected
 from .realisation import ended, listed
 from .reported_lines import QUOTATION, quoted, reported, voices, without_name
@@ -116,6 +116,7 @@ class OfflineProvider:
             answers: Whether it is likely to answer players.
         """
         zipf("word")  # the list of words
+        acts.shared()
         if answers:
             reader.shared()
 

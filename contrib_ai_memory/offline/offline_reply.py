@@ -73,8 +73,7 @@ def reply(request: ReplyRequest) -> Reply:
         return greeted(answer, said, request)
     request = with_rules(said, request)
     done = {act.kind for act in request.acts}
-    asking = _asks(said, request)
-    if not asking or is_errand(request):
+    if not _asks(said, request) or is_errand(request):
         return greeted(react(said, request), said, request)
     if there := who_was_there(request, said):
         return there
@@ -85,22 +84,22 @@ def reply(request: ReplyRequest) -> Reply:
         return agenda_told(due)
     if request.situation.nothing_open:
         return nothing_open(said, request)
-    found = from_memory(_as_asked(request)) if asking else None
-    if found and found.reply and found.surely:
+    found = from_memory(_as_asked(request))
+    if found.reply and found.surely:
         return greeted(with_answer(found.reply, said, request), said, request)
     if due:
         return agenda_told(due)
     # "can u do it by tonite??", "guess who just won? me!"; not "bet u forgot my snail's name"
-    if done and "question" not in done and not (found and found.reply and found.score >= LIKELY):
+    if done and "question" not in done and not (found.reply and found.score >= LIKELY):
         return greeted(react(said, request), said, request)
     learned = "" if small_talk_in(said) else request.intent
     if learned and (as_learned := _as_learned(Intent[learned], said, request)):
         return greeted(as_learned, said, request)
-    if found and found.reply:
+    if found.reply:
         return greeted(with_answer(found.reply, said, request), said, request)
-    if found and not (done & BEFORE_AN_ANSWER):
-        return greeted(replace(_unknown(request), weighed=found.weighed), said, request)
-    return greeted(react(said, request), said, request)
+    if done & BEFORE_AN_ANSWER:  # "help, what is that?" is not answered "I know nothing"
+        return greeted(react(said, request), said, request)
+    return greeted(replace(_unknown(request), weighed=found.weighed), said, request)
 
 
 def _as_asked(request: ReplyRequest) -> ReplyRequest:

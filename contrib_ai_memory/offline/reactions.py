@@ -2,7 +2,7 @@
 
 A line is read as acts (`offline.acts`). The most pressing one is answered in words of its matter:
 an alarm before a debt, a debt before chatter. The wording is the NPC's own (`phrases`, the setting
-PHRASES). Where acts are not known, since the local model is not installed, a line is acknowledged.
+PHRASES). Where the local model is not installed, only the acts that rules find are known.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ LONGEST_GIFT = 6  # words
 ASKED = frozenset({"request", "order"})
 CLAIMS = frozenset({"claim_self", "claim_other", "world"})
 SHORT = 12  # words of a line that has one matter
-SHORT_COURTESY = 4
+LONGEST_GREETING = 4  # words of one in other words than the usual
 MERE_COURTESY = 6  # words: "im away home, sleep tight" is no order
 GLAD = frozenset(label for family in emotions.FAMILIES[:2] for label in family)
 _TELLS = re.compile(
@@ -101,8 +101,6 @@ def react(said: str, request: ReplyRequest) -> Reply:
     first = most_pressing(_acts(said, request))
     if first.kind == "greeting":
         return greeting(request)
-    if first.kind == "parting":
-        return Reply(_parting(said, request), told=())
     text = _reaction(first, said, request)
     if first.kind != "parting" and any(act.kind == "parting" for act in request.acts):
         text = f"{text} {_parting(said, request)}"
@@ -122,7 +120,7 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
     courtesy = courtesy_of(said)
     if courtesy and len(said.split()) <= MERE_COURTESY and not asks(said):
         return replace(request, acts=(SpeechAct(courtesy.name.lower(), said),))
-    if known == {"greeting"} and not courtesy and len(said.split()) > SHORT_COURTESY:
+    if known == {"greeting"} and not courtesy and len(said.split()) > LONGEST_GREETING:
         acts = [SpeechAct("claim_self", said)]
     if courtesy and courtesy.name.lower() not in known:
         acts.append(SpeechAct(courtesy.name.lower(), said))
@@ -137,10 +135,13 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
     return replace(request, acts=tuple(acts))
 
 
-def before_an_answer(said: str, request: ReplyRequest) -> str:
-    """Return what is said before the answer to a line that asks something too, or ""."""
+def with_answer(answer: Reply, said: str, request: ReplyRequest) -> Reply:
+    """Put what is said first before the answer to a line that asks something too."""
     others = [act for act in _acts(said, request) if act.kind in BEFORE_AN_ANSWER]
-    return _reaction(most_pressing(others), said, request) if others else ""
+    if not others:
+        return answer
+    first = _reaction(most_pressing(others), said, request)
+    return replace(answer, text=f"{first} {answer.text}")
 
 
 def is_errand(request: ReplyRequest) -> bool:
@@ -242,9 +243,3 @@ def _called(request: ReplyRequest) -> set[str]:
 
 def _says(kind: str, request: ReplyRequest, **more: str) -> Reply:
     return Reply(phrase(kind, request, **more), told=())
-
-
-def with_answer(answer: Reply, said: str, request: ReplyRequest) -> Reply:
-    """Put what is said first before an answer."""
-    first = before_an_answer(said, request)
-    return replace(answer, text=f"{first} {answer.text}") if first else answer

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..attention import TALK_OVER
+from ..offline.acts import LINES_BEFORE
 from ..records import Entry, LineInTalk, TalkLine, seconds_between
 
-LINES_BEFORE = 4  # as many as `offline.acts` reads
 _READ_BACK = 3 * LINES_BEFORE  # entries: notes and insights lie between lines of talk
 _EVENTS = frozenset({"arrive", "leave", "event"})
 _OF_TALK = frozenset({"say", "whisper", "pose", "give"}) | _EVENTS
