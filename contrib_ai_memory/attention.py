@@ -244,6 +244,8 @@ def judged(
         floor, exchange_seconds, weights: As of `attend`.
         spent: As `is_spent` finds it now.
     """
+    if any(act.kind == "alarm" for act in read.acts):
+        return True  # whoever is meant
     guess = (weights or _weights()).score(features(line, floor.at(line), exchange_seconds))
     told_of = line.names_npc is Named.TOLD_OF  # "the innkeeper has a cellar"
     # said into a room in which it has not spoken: "I keep the ferry"

@@ -112,6 +112,13 @@ def test_an_alarm_is_not_followed_by_knowing_nothing():
     assert "nothing" not in reply.text
 
 
+def test_what_is_asked_beside_an_order_is_answered():
+    line = "put 3 pence on my slate, and who are you?"
+    done = [("debt", "put 3 pence on my slate"), ("question", "and who are you?")]
+    reply = offline_reply.reply(request(line, *done)).text
+    assert "Three pence" in reply and "Mara" in reply
+
+
 def test_what_is_given_is_named_in_whole():
     given = request("Alice gives Mara Potion of Healing.", kind="give")
     assert reactions.thank_for_gift(given).text.startswith("Potion of Healing")
@@ -239,6 +246,15 @@ def own_words(npc):
 @needs_model
 def test_an_alarm_in_company_is_answered_though_it_names_nobody(mara, alice, bram):
     alice.execute_cmd("say HELP the stove has caught fire, somebody do something!!")
+    assert own_words(mara)
+
+
+@needs_model
+def test_an_alarm_amid_the_talk_of_others_is_answered_too(mara, alice, bram):
+    alice.execute_cmd("say bram did you bring the net?")
+    bram.execute_cmd("say course i did, its in the boat")
+    assert not own_words(mara)
+    alice.execute_cmd("say HELP the stove has caught fire, water, quick!")
     assert own_words(mara)
 
 

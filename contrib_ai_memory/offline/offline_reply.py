@@ -27,6 +27,7 @@ from .courtesies import greeted, greeting
 from .memory_answers import from_memory, known_words
 from .phrases import phrase
 from .reactions import (
+    ASKED,
     BEFORE_AN_ANSWER,
     WEIGHTY,
     is_errand,
@@ -75,6 +76,10 @@ def reply(request: ReplyRequest) -> Reply:
     done = {act.kind for act in request.acts}
     if not _asks(said, request) or is_errand(request):
         return greeted(react(said, request), said, request)
+    asked_for = _as_asked(request)
+    meant = intent_of(asked_for.utterance) if asked_for is not request else None
+    if meant and (answer := ANSWERS[meant[0]](request, meant[1])):
+        return greeted(with_answer(answer, said, request), said, request)
     if there := who_was_there(request, said):
         return there
     agenda = request.situation.agenda
@@ -84,7 +89,7 @@ def reply(request: ReplyRequest) -> Reply:
         return agenda_told(due)
     if request.situation.nothing_open:
         return nothing_open(said, request)
-    found = from_memory(_as_asked(request))
+    found = from_memory(asked_for)
     if found.reply and found.surely:
         return greeted(with_answer(found.reply, said, request), said, request)
     if due:
@@ -97,7 +102,7 @@ def reply(request: ReplyRequest) -> Reply:
         return greeted(as_learned, said, request)
     if found.reply:
         return greeted(with_answer(found.reply, said, request), said, request)
-    if done & BEFORE_AN_ANSWER:  # "help, what is that?" is not answered "I know nothing"
+    if done & (BEFORE_AN_ANSWER | ASKED):  # "help, what is that?" is not answered "I know nothing"
         return greeted(react(said, request), said, request)
     return greeted(replace(_unknown(request), weighed=found.weighed), said, request)
 

@@ -189,21 +189,8 @@ def _reaction(act: SpeechAct, said: str, request: ReplyRequest) -> str:
         return phrase("corrected", request)
     if act.kind == "settle" and not _PAYS_IT.search(act.text):
         with_matter, without = "taken up", "heard"
-    if act.kind in ASKED:
-        if _FORBIDS.search(act.text):
-            return phrase("forbidden", request)
-        if _REMIND.search(act.text):
-            named = due(act.text, request.now) if request.now else None
-            bare = act.text.replace(named.said, " ") if named else act.text
-            what = second_person(reminder(bare))
-            days = [each for each in days_in(act.text) if each.lower() not in what.lower()]
-            what = ", ".join(filter(None, [what, *days[:1]])) if what else ""
-            what = what or matter_of(act.text, act.kind, called)
-            return phrase("reminds" if what else "asked for", request, topic=capital(what))
-        whom = _known(recipient(act.text), request) if _TELLS.search(act.text) else ""
-        if whom:
-            told = matter_of(act.text, act.kind, {*called, *names(whom)})
-            return phrase("passes on" if told else "passes on word", request, topic=told, whom=whom)
+    if act.kind in ASKED and (errand := _errand(act, said, request)):
+        return errand
     may_ask = act.kind.startswith("claim") and not last_words(request).endswith("?")
     if may_ask and (stranger := stranger_in(said, request)):
         return phrase("asks who", request, topic=stranger)
@@ -214,6 +201,25 @@ def _reaction(act: SpeechAct, said: str, request: ReplyRequest) -> str:
     if with_matter and not topic and len(said.split()) <= SHORT:
         topic = matter_of(said, act.kind, called)
     return phrase(with_matter, request, topic=topic) if topic else phrase(without, request)
+
+
+def _errand(act: SpeechAct, said: str, request: ReplyRequest) -> str:
+    """Return what is said to a prohibition, a reminder or a message, "" to any other request."""
+    words = said if len(said.split()) <= SHORT else act.text
+    if _FORBIDS.search(words):
+        return phrase("forbidden", request)
+    if _REMIND.search(words):
+        named = due(words, request.now) if request.now else None
+        what = second_person(reminder(words.replace(named.said, " ") if named else words))
+        days = [each for each in days_in(words) if each.lower() not in what.lower()]
+        what = ", ".join([what, *days[:1]]) if what else ""
+        what = what or matter_of(words, act.kind, _called(request))
+        return phrase("reminds" if what else "asked for", request, topic=capital(what))
+    whom = _known(recipient(words), request) if _TELLS.search(words) else ""
+    if not whom:
+        return ""
+    told = matter_of(words, act.kind, {*_called(request), *names(whom)})
+    return phrase("passes on" if told else "passes on word", request, topic=told, whom=whom)
 
 
 def _known(whom: str, request: ReplyRequest) -> str:
