@@ -86,6 +86,9 @@ class Request:
             return "tools"
         return self.body.get("response_format", {}).get("type", "text")
 
+    def is_refused(self, forms):
+        return self.form in forms or ("bounds" in forms and "minItems" in json.dumps(self.body))
+
 
 @dataclass(frozen=True)
 class Behaviour:
@@ -100,7 +103,7 @@ class Behaviour:
         delay: Seconds from the request to the answer.
         status: HTTP status; above 399 there is an error instead of an answer.
         headers: Sent with it.
-        refuses: Values of `Request.form` that are answered by 400.
+        refuses: Values of `Request.form` that are answered by 400; "bounds" is any bound of a list.
         forbids: Parameters of a request that are refused, with the message of each.
         forbids_with: HTTP status of that refusal.
         streams: Whether it answers in pieces where it is asked to.
@@ -256,7 +259,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.connection.close()
             else:
                 self.connection.shutdown(socket.SHUT_RDWR)
-        elif behaviour.status >= 400 or request.form in behaviour.refuses:
+        elif behaviour.status >= 400 or request.is_refused(behaviour.refuses):
             status = max(behaviour.status, 400)
             body = behaviour.body or json.dumps({"error": {"message": "as it is wanted"}}).encode()
             self._send(status, body, behaviour)

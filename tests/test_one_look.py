@@ -42,7 +42,9 @@ class Model:
                 if word in line:
                     importance[number] = 8
                     ends = [n for n, text in known.items() if fact.get("ends", "\n") in text]
-                    facts.append({"text": line, "lines": [number]} | fact | {"ends": ends})
+                    who, says, words = line.partition(": ")
+                    text = f'{who}: "{words}"' if says else line
+                    facts.append({"text": text, "lines": [number]} | fact | {"ends": ends})
         return importance, facts
 
     def lines(self):
@@ -116,7 +118,7 @@ def test_nothing_that_was_whispered_is_shown_beside_what_was_said_aloud(mara, sa
     assert "- Alice says: I keep the ferry." not in aloud.last
     sleep(mara, 2)
     assert not any("willow" in text for a in model.asked for text in numbered_in(a)[1].values())
-    secret = facts(mara)["Alice whispers: The key lies under the willow."]
+    secret = facts(mara)['Alice whispers: "The key lies under the willow."']
     assert (secret.private, secret.witnesses) == (True, ("#Alice",))
 
 
@@ -130,8 +132,8 @@ def test_an_answer_that_cannot_be_used_costs_a_retry_and_then_a_smaller_batch(ma
     sleep(mara)
     assert [len(numbered_in(asked)[0]) for asked in model.asked] == [20, 20, 10, 10]
     assert set(facts(mara)) == {
-        "Alice says: I keep the ferry.",
-        "Alice says: My brother runs the mill.",
+        'Alice says: "I keep the ferry."',
+        'Alice says: "My brother runs the mill."',
     }
 
 
@@ -220,15 +222,15 @@ def test_what_was_said_aloud_does_not_end_a_secret_and_a_locked_fact_stands(
     says("Bram keeps the ferry.")
     says("The toll is stolen.", kind="whisper")
     sleep(mara)
-    offload.wait(edit.lock(mara, None, facts(mara)["Alice says: Bram keeps the ferry."].id))
+    offload.wait(edit.lock(mara, None, facts(mara)['Alice says: "Bram keeps the ferry."'].id))
     model.facts = {"Ann keeps": {"ends": "ferry"}, "toll is safe": {"ends": "toll"}}
     says("Ann keeps it now.", day=2)
     says("The toll is safe.", day=2)
     sleep(mara, 2)
     found = facts(mara)
-    assert not found["Alice says: Bram keeps the ferry."].superseded_by
-    assert not found["Alice whispers: The toll is stolen."].superseded_by
-    assert found["Alice says: Ann keeps it now."].superseded_by
+    assert not found['Alice says: "Bram keeps the ferry."'].superseded_by
+    assert not found['Alice whispers: "The toll is stolen."'].superseded_by
+    assert found['Alice says: "Ann keeps it now."'].superseded_by
 
 
 def test_a_payment_is_recalled_when_the_debt_is_over(mara, says, model):
@@ -264,7 +266,7 @@ def test_weighty_talk_is_looked_at_once_it_falls_silent_and_not_again_at_night(m
     says("Bram murdered the miller of Harrow Hill.")
     mara.memory.journal.update({entry.id: {"importance": 7}})
     awake(mara)
-    assert list(facts(mara)) == ["Alice says: Bram murdered the miller of Harrow Hill."]
+    assert list(facts(mara)) == ['Alice says: "Bram murdered the miller of Harrow Hill."']
     sleep(mara)
     assert len(model.asked) == 1
 

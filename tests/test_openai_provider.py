@@ -276,10 +276,10 @@ def test_a_repair_that_does_not_come_in_time_is_the_models_fault_and_not_the_ser
 @pytest.mark.parametrize(
     ("refused", "forms"),
     [
-        (("json_schema",), ["json_schema", "json_object", "json_object", "json_object"]),
+        (("json_schema",), ["json_schema"] * 2 + ["json_object"] * 3),  # with bounds first
         (
             ("json_schema", "json_object"),
-            ["json_schema", "json_object", "text", "text", "text"],
+            ["json_schema"] * 2 + ["json_object", "text", "text", "text"],
         ),
     ],
 )
@@ -295,6 +295,23 @@ def test_a_server_that_takes_no_schema_is_asked_in_a_way_that_it_takes_and_asked
     told = server.requests[-1].messages[0]["content"]
     assert '"title": "DigestAnswer"' in told
     assert len([line for line in logged() if "takes no json_schema" in line]) == 1
+
+
+def test_a_schema_holds_the_model_to_the_lines_of_the_passage_where_the_server_takes_bounds(
+    server, llm
+):
+    provider = llm()
+    provider.digest(PASSAGE)
+    schema = server.requests[-1].body["response_format"]["json_schema"]["schema"]
+    lines = schema["properties"]["importance"]
+    assert (lines["minItems"], lines["maxItems"]) == (1, 1)
+    assert lines["items"]["properties"]["line"] == {"type": "integer", "minimum": 1, "maximum": 1}
+    assert len(schema["properties"]["emotions"]["items"]["enum"]) == 24
+    server.behave(refuses=("bounds",))
+    other = llm()
+    assert other.digest(PASSAGE).importance == {4: 5}
+    schema = server.requests[-1].body["response_format"]["json_schema"]["schema"]
+    assert "minItems" not in schema["properties"]["importance"]
 
 
 def test_a_request_that_is_refused_after_its_form_was_taken_changes_nothing(server, llm):
@@ -314,7 +331,8 @@ def test_a_request_that_is_refused_in_every_form_leaves_the_form_open(server, ll
         provider.digest(PASSAGE)
     server.behave()
     provider.digest(PASSAGE)
-    assert [request.form for request in server.requests] == [*prompts.FORMS, "json_schema"]
+    forms = [request.form for request in server.requests]
+    assert forms == ["json_schema", *prompts.FORMS, "json_schema"]  # with bounds first
 
 
 # --- faults of the server -------------------------------------------------------------------------

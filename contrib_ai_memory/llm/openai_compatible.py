@@ -93,6 +93,7 @@ class OpenAIProvider:
         # whether answers begin with reasoning that they only close; the first is read to its end
         self._begins_in_thought: bool | None = None
         self._form = prompts.FORMS[0]  # the first one tried for a new response model
+        self._takes_bounds = True  # of lists and numbers, in a schema
         self._parameters: dict[str, Any] = {
             "max_tokens": settings.max_tokens,
             "temperature": settings.temperature,
@@ -175,6 +176,7 @@ class OpenAIProvider:
             prompts.digest(passage),
             schemas.DigestAnswer,
             lambda answer: answer.digest(passage),
+            schemas.digest_bounds(passage),
         )
 
     def summarise(self, lines: Sequence[str]) -> str:
@@ -272,33 +274,44 @@ class OpenAIProvider:
         messages: Messages,
         model: type[Answer],
         read: Callable[[Answer], Result],
+        bounds: schemas.Bounds | None = None,
     ) -> Result:
         """Ask for an answer of one schema and `read` it; an unfit one is sent back once."""
         deadline = self._deadline()
-        text = self._formed(purpose, messages, model, deadline)
+        text = self._formed(purpose, messages, model, deadline, bounds)
         try:
             return read(schemas.understood(model, text))
         except Unfit as error:
             problem = error
         again = prompts.repair(messages, text[:REPAIR_LENGTH], str(problem))
         try:
-            text = self._formed(purpose, again, model, deadline)
+            text = self._formed(purpose, again, model, deadline, bounds)
         except Unreachable:
             raise problem from None  # the server was there, but no time was left for the repair
         return read(schemas.understood(model, text))
 
     def _formed(
-        self, purpose: str, messages: Messages, model: type[Answer], deadline: float
+        self,
+        purpose: str,
+        messages: Messages,
+        model: type[Answer],
+        deadline: float,
+        bounds: schemas.Bounds | None,
     ) -> str:
         """Ask in the strictest form that this server accepts."""
         name = model.__name__
         settled = name in self._forms
         form = self._forms.get(name, self._form)
         while True:
-            asked, options = prompts.in_form(messages, model, form)
+            bounds = bounds if self._takes_bounds and form == prompts.FORMS[0] else None
+            asked, options = prompts.in_form(messages, model, form, bounds)
             try:
                 text = self._complete(purpose, asked, deadline, **options)
             except Refused as refusal:
+                if bounds and not settled and refusal.status in _FORM_REFUSED:
+                    self._takes_bounds = False
+                    logger().info("model server: takes no bounds in a schema, is asked without.")
+                    continue
                 # a form that was accepted before is not the reason
                 if settled or form == prompts.FORMS[-1] or refusal.status not in _FORM_REFUSED:
                     raise

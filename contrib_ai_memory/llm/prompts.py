@@ -393,7 +393,10 @@ def numbered(memories: Sequence[MemoryRecord]) -> list[str]:
 
 
 def in_form(
-    messages: Messages, answer: type[BaseModel], form: str
+    messages: Messages,
+    answer: type[BaseModel],
+    form: str,
+    bounds: schemas.Bounds | None = None,
 ) -> tuple[Messages, dict[str, object]]:
     """Ask for a JSON answer in one of `FORMS`.
 
@@ -401,7 +404,7 @@ def in_form(
         The messages, with the schema in their text unless the server takes it as an option, and
         the options of the request.
     """
-    schema = schemas.strict(answer)
+    schema = schemas.strict(answer, bounds)
     if form == "json_schema":
         named = {"name": answer.__name__, "schema": schema, "strict": True}
         return messages, {"response_format": {"type": form, "json_schema": named}}

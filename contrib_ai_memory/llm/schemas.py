@@ -356,14 +356,46 @@ _DROPPED = frozenset(
 )
 
 
-def strict(model: type[BaseModel]) -> dict[str, Any]:
+Bounds = Mapping[str, Mapping[str, Any]]  # keywords of a schema by a path, "facts.lines"
+
+
+def strict(model: type[BaseModel], bounds: Bounds | None = None) -> dict[str, Any]:
     """Return the JSON Schema of an answer as OpenAI (strict), vLLM, llama.cpp and Ollama take it.
 
-    Every property is required and no other allowed; no references, no unions with null, no bounds,
-    which are checked here.
+    Every property is required and no other allowed; no references, no unions with null.
+
+    Args:
+        bounds: Of lists and numbers, for servers that hold a model to them: a small model ends no
+            list by itself. Answers are checked here in any case, and less strictly.
     """
     whole = model.model_json_schema()
-    return {"title": model.__name__} | _strict(whole, whole.get("$defs", {}))
+    schema = {"title": model.__name__} | _strict(whole, whole.get("$defs", {}))
+    for path, keywords in (bounds or {}).items():
+        inner = schema
+        for name in path.split("."):
+            inner = inner.get("items", inner)["properties"][name]
+        inner |= keywords
+    return schema
+
+
+def digest_bounds(passage: Passage) -> Bounds:
+    """The bounds of an answer to a passage: its lines are 1 to n, each is weighed once."""
+    n = len(passage.entries)
+    number = {"type": "integer", "minimum": 1, "maximum": n}
+    return {
+        "importance": {"minItems": n, "maxItems": n},
+        "importance.line": number,
+        "importance.importance": {"minimum": 1, "maximum": 10},
+        "facts": {"maxItems": 2 * n},
+        "facts.lines": {"items": number, "minItems": 1, "maxItems": 4},
+        "facts.ends": {"maxItems": 4},
+        "emotions": {
+            "items": {"type": "string", "enum": sorted(emotions.EMOTIONS)},
+            "minItems": 3,
+            "maxItems": 3,
+        },
+        "weight": {"minimum": 0, "maximum": 1},
+    }
 
 
 def _strict(schema: Mapping[str, Any], defined: Mapping[str, Any]) -> dict[str, Any]:

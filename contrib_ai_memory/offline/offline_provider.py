@@ -66,7 +66,7 @@ from ..records import (
     ReplyRequest,
     Snippet,
 )
-from . import acts, offline_reply, reader
+from . import acts, model_checks, offline_reply, reader
 from .corrected_lines import corrected
 from .realisation import ended, listed
 from .reported_lines import QUOTATION, quoted, reported, voices, without_name
@@ -205,6 +205,11 @@ class OfflineProvider:
             tuple(self.extract_facts(worth, passage.npc_name, lines)) if worth else (),
             self.extract_experience(snippet),
         )
+
+    def checked(self, digest: Digest, passage: Passage) -> model_checks.CheckedDigest:
+        """Hold what a language model says of a passage against its lines, and complete it."""
+        found = model_checks.checked(digest, passage)
+        return found.completed_by(self.digest(passage)) if found.refused else found
 
     def summarise(self, lines: Sequence[str]) -> str:
         """Choose the three most salient sentences nearest to the centre of the talk.

@@ -98,10 +98,16 @@ def _of_others(memory: Any, drafts: Iterable[FactDraft], work: Work) -> list[Fac
     """Return the drafts that persona protection lets through; count and log the others."""
     drafts = list(drafts)
     kept = [draft for draft in drafts if not about_itself(draft.text, *memory.names)]
-    if count := len(drafts) - len(kept):
-        work.tally.refuse(ABOUT_ITSELF, count)
-        logger().info("#%s: facts refused: %s %s.", memory.owner.id, count, ABOUT_ITSELF)
+    _count_refused(memory, {ABOUT_ITSELF: len(drafts) - len(kept)}, work)
     return kept
+
+
+def _count_refused(memory: Any, refused: Mapping[str, int], work: Work) -> None:
+    """Count facts that are not kept in the night's record, and log how many of which NPC."""
+    for reason, count in refused.items():
+        if count:
+            work.tally.refuse(reason, count)
+            logger().info("#%s: facts refused: %s %s.", memory.owner.id, count, reason)
 
 
 def _by_audience(entries: Iterable[Entry]) -> list[list[Entry]]:
@@ -238,9 +244,12 @@ def _look(
         )
         digest = yield work.judge("digest", passage)
         if digest is not None:
-            return (
-                yield _apply(memory, digest, passage, router.chosen_name(memory.settings), work)
+            checked = yield work.run(
+                router.answer_of, router.OFFLINE.name, "checked", digest, passage
             )
+            _count_refused(memory, checked.refused, work)
+            name = router.chosen_name(memory.settings)
+            return (yield _apply(memory, checked.digest, passage, name, work))
         if not at_night:
             return None
         away = router.is_away(memory.settings, memory.id)

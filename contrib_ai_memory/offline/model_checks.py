@@ -1,0 +1,222 @@
+"""What a language model says of lines, held against the lines [DESIGN §7].
+
+A small model draws facts that no line tells, cites the line above the right one, or gives one
+speaker's words to another. A fact is kept where the lines that it cites tell it: they share its
+words and are near it in meaning. Where another line of the passage does, that one is cited in their
+place. The thresholds keep 51 of the 52 facts of a recorded strong model.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..embedding import embedder
+from ..english.questions import asks, sentences_of
+from ..english.tokens import without_quotations
+from ..llm.provider import Digest, Passage
+from ..records import TALK_KINDS, Entry, FactDraft, MemoryRecord
+from .reported_lines import reported, without_name
+
+SHARED, NEAR = 0.4, 0.5  # of a fact's telling words, and cosine, with the lines that it cites
+SHARED_BY_OTHER, NEAR_BY_OTHER = 0.6, 0.6  # with another line, which is cited in their place
+NEAR_KNOWN = 0.3  # cosine of a fact with a known one that it repeats or ends
+TELLING = 4  # letters of a word that tells something, at least
+
+UNTOLD = "in none of the lines"
+UNKNOWN_NAME = "names somebody whom no line names"
+OF_ANOTHER = "gives one speaker's words to another"
+ASKED = "was only asked"
+NOT_REPORTED = "not in the third person"
+
+_WORD = re.compile(r"[^\W_]+")
+_NAME = re.compile(r"(?<=[\w,;:] )[A-Z][\w-]+")
+_REPORTS = re.compile(
+    r"^(?P<who>[A-Z][\w'’-]*) "
+    r"(?:says?|said|claims?|claimed|tells?|told|thinks|asks?|admits|admitted)\b"
+)
+_FIRST_OR_SECOND = re.compile(
+    r"\b(?:I|I['’]\w+|me|my|mine|myself|you|your|yours|yourself)\b", re.IGNORECASE
+)
+_DATES = frozenset(
+    each.casefold() for each in (*calendar.day_name, *calendar.month_name, *calendar.month_abbr)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedDigest:
+    """A digest with what its lines tell.
+
+    Attributes:
+        refused: How many facts were not kept, by the reason.
+        uncovered: Journal ids of the lines that only refused facts cited.
+    """
+
+    digest: Digest
+    refused: Counter[str]
+    uncovered: frozenset[int]
+
+    def completed_by(self, own: Digest) -> CheckedDigest:
+        """Add what the offline provider draws from the uncovered lines.
+
+        Where more is refused than kept, the model's importance and experience give way as well, and
+        every line that no kept fact cites is the offline provider's.
+        """
+        if not self.refused:
+            return self
+        kept = self.digest.facts
+        covered = {line for fact in kept for line in fact.journal_ids}
+        is_poor = self.refused.total() > len(kept)
+        added = tuple(
+            replace(fact, ends=())
+            for fact in own.facts
+            if (covered.isdisjoint if is_poor else self.uncovered.issuperset)(fact.journal_ids)
+        )
+        digest = own if is_poor else self.digest
+        return replace(self, digest=replace(digest, facts=(*kept, *added)))
+
+
+def checked(digest: Digest, passage: Passage) -> CheckedDigest:
+    """Hold the facts of a digest against its passage (worker thread)."""
+    if not digest.facts:
+        return CheckedDigest(digest, Counter(), frozenset())
+    lines = _Lines.of(digest.facts, passage)
+    kept, refused, cited_in_vain = [], Counter[str](), set[int]()
+    for number, fact in enumerate(digest.facts):
+        told = lines.told(number, fact)
+        if isinstance(told, str):
+            refused[told] += 1
+            cited_in_vain |= set(fact.journal_ids)
+        else:
+            kept.append(told)
+    covered = {each for fact in kept for each in fact.journal_ids}
+    return CheckedDigest(
+        replace(digest, facts=tuple(kept)), refused, frozenset(cited_in_vain - covered)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """The lines of a passage with how near each fact of a digest is to them and to what is known.
+
+    Attributes:
+        near: (facts, lines) cosines.
+        near_known: (facts, known facts) cosines.
+    """
+
+    npc_name: str
+    entries: tuple[Entry, ...]
+    near: np.ndarray
+    near_known: np.ndarray
+    known: tuple[MemoryRecord, ...]
+    names: frozenset[str]
+    shown: frozenset[str]
+
+    @classmethod
+    def of(cls, facts: Sequence[FactDraft], passage: Passage) -> _Lines:
+        entries = passage.entries
+        texts = [fact.text for fact in facts]
+        known = [fact.content for fact in passage.known]
+        vectors = embedder.shared().encode([*texts, *map(_line, entries), *known], known=True)
+        facts_at, rest = vectors[: len(texts)], vectors[len(texts) :]
+        around = [*entries, *passage.around]
+        people = (passage.npc_name, *passage.known_names, *(each.seen_as for each in around))
+        return cls(
+            passage.npc_name,
+            entries,
+            facts_at @ rest[: len(entries)].T,
+            facts_at @ rest[len(entries) :].T,
+            passage.known,
+            frozenset(_words(" ".join(people))),
+            frozenset(_words(" ".join([*people, *map(_line, around), *known]))) | _DATES,
+        )
+
+    def told(self, number: int, fact: FactDraft) -> FactDraft | str:
+        """Return a fact with the lines that tell it, or the reason why it is refused."""
+        if any(not _stands_in(word, self.shown) for word in _words(*_NAME.findall(fact.text))):
+            return UNKNOWN_NAME
+        cited = [n for n, entry in enumerate(self.entries) if entry.id in fact.journal_ids]
+        if not self._tell(cited, number, fact, SHARED, NEAR):
+            cited = [max(range(len(self.entries)), key=lambda n: self._support(n, number, fact))]
+            if not self._tell(cited, number, fact, SHARED_BY_OTHER, NEAR_BY_OTHER):
+                return UNTOLD
+        told = [self.entries[n] for n in cited]
+        reports = _REPORTS.match(fact.text)
+        if reports and not any(each.seen_as.startswith(reports["who"]) for each in told):
+            return OF_ANOTHER
+        said = [each for entry in told for each in sentences_of(entry.words)]
+        if all(entry.kind in TALK_KINDS for entry in told) and all(map(asks, said)):
+            return ASKED
+        text = fact.text
+        if _FIRST_OR_SECOND.search(without_quotations(text)):
+            if len(told) > 1 or told[0].kind not in TALK_KINDS:
+                return NOT_REPORTED
+            text = reported(without_name(told[0].words, self.npc_name), told[0])
+        return replace(
+            fact,
+            text=text,
+            journal_ids=tuple(entry.id for entry in told),
+            same_as=fact.same_as if self._is_near(number, fact, fact.same_as) else "",
+            ends=fact.ends and tuple(e for e in fact.ends if self._is_near(number, fact, e)),
+        )
+
+    def _tell(
+        self, cited: Sequence[int], number: int, fact: FactDraft, shared: float, near: float
+    ) -> bool:
+        words = _words(*(_line(self.entries[n]) for n in cited))
+        nearest = max((float(self.near[number, n]) for n in cited), default=0.0)
+        return nearest >= near and self._shared(fact, words) >= shared
+
+    def _support(self, n: int, number: int, fact: FactDraft) -> float:
+        return self._shared(fact, _words(_line(self.entries[n]))) + float(self.near[number, n])
+
+    def _shared(self, fact: FactDraft, words: Iterable[str]) -> float:
+        """The share of a fact's telling words, names of people left out, among others."""
+        telling = self._telling(fact)
+        among = frozenset(words)
+        return sum(_stands_in(word, among) for word in telling) / len(telling) if telling else 1.0
+
+    def _telling(self, fact: FactDraft) -> list[str]:
+        """The words of a fact that tell something: no short ones, no names, no parts of its day."""
+        day = {number.lstrip("0") for number in fact.date.split("-")}
+        return [
+            word
+            for word in _words(fact.text)
+            if (word.lstrip("0") not in day if word.isdigit() else len(word) >= TELLING)
+            and word not in self.names
+            and word not in _DATES
+        ]
+
+    def _is_near(self, number: int, fact: FactDraft, known_id: str) -> bool:
+        """Whether a fact and a known one, which it repeats or ends, have anything in common."""
+        found = [n for n, known in enumerate(self.known) if known.id == known_id]
+        return any(
+            self.near_known[number, n] >= NEAR_KNOWN
+            or any(_stands_in(w, _words(self.known[n].content)) for w in self._telling(fact))
+            for n in found
+        )
+
+
+def _line(entry: Entry) -> str:
+    return entry.with_speaker()
+
+
+def _words(*texts: str) -> list[str]:
+    return list(dict.fromkeys(word.casefold() for text in texts for word in _WORD.findall(text)))
+
+
+def _stands_in(word: str, words: Iterable[str]) -> bool:
+    """Whether one of some words is this one, or another form of it by its beginning."""
+    return word in words or any(_is_form(word, each) for each in words)
+
+
+def _is_form(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    if len(short) < TELLING:
+        return len(short) == TELLING - 1 and long[:-1] == short
+    return len(long) - len(short) <= 3 and long.startswith(short[:-1])

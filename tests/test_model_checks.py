@@ -1,0 +1,110 @@
+"""What a small model drew from an evening (recorded of Qwen2.5-Coder 1.5B), against its lines."""
+
+import pytest
+
+from contrib_ai_memory.llm.provider import Digest, Passage
+from contrib_ai_memory.offline import model_checks
+from contrib_ai_memory.offline.offline_provider import OfflineProvider
+from contrib_ai_memory.records import Entry, FactDraft, MemoryRecord
+
+SAID = """Rurik: gates heavy tonight
+Rurik: knee. the left. cant do stairs when its wet
+Rurik: eleven. two mounted, rest on foot and starving
+Rurek: ELEVEN? only eleven??
+Rurek: i killed FIVE raiders at that ford last month. me. alone
+Rurik: who saw
+Rurek: the raiders did
+Rurik: bracken smelled them first. my grey mare. better nose than any dog
+Amabel: Good evening. Captain, the ledger, when you can bear it.
+Rurek: is that PAY
+Amabel: It is not. The pay chest is delayed: the bridge at Cold Wath is under flood water.
+Rurek: boooo
+Amabel: Do not hiss at me, I only keep the paymaster's books.
+Rurek: then rurik waits for his boot money. three marks i owe you. end of the month?
+Rurik: end of the month. i dont forget
+Alice: My brother Tom has been missing since the flood."""
+
+REFUSED = [
+    (2, "Rurik counts 11 people at Ash Ford.", model_checks.UNKNOWN_NAME),
+    (2, "Rurik has eleven people in his house.", model_checks.UNTOLD),
+    (5, "Rurik says he killed five raiders last month.", model_checks.OF_ANOTHER),
+    (7, "Rurik says he saw the raiders.", model_checks.OF_ANOTHER),
+    (8, "Rurik says the raiders were killed by his grey mare.", model_checks.UNTOLD),
+    (10, "Haldane says the ledger is on the pile.", model_checks.UNTOLD),
+    (11, "Rurik says the pay chest is delayed.", model_checks.OF_ANOTHER),
+    (10, "Rurek says that pay is that.", model_checks.ASKED),
+]
+KEPT = [
+    (11, (11,), "Amabel says the bridge at Cold Wath is under flood water."),
+    (12, (11,), "Amabel says the bridge at Cold Wath is under flood water."),  # a line too low
+    (13, (13,), "Amabel keeps the paymaster's books."),
+    (14, (14,), "Rurek owes Rurik three marks of boot money."),
+    (5, (5,), "Rurek claims to have killed five raiders alone at the ford last month."),
+    (8, (8,), "Rurik has a grey mare, Bracken, with a better nose than any dog."),
+    (9, (16,), "Alice's brother Tom has been missing since the flood."),
+]
+
+
+def passage(known=()):
+    entries = []
+    for number, line in enumerate(SAID.splitlines(), start=1):
+        who, words = line.split(": ", 1)
+        stamp = f"2026-05-09T19:{number:02d}:00+00:00"
+        entries.append(Entry(number, stamp, words, kind="say", seen_as=who))
+    return Passage("Haldane", tuple(entries), known=tuple(known))
+
+
+def checked(*drafts, known=()):
+    return model_checks.checked(Digest({}, drafts), passage(known))
+
+
+@pytest.mark.parametrize(("line", "text", "why"), REFUSED)
+def test_what_no_line_tells_is_refused_with_its_reason(store_folder, line, text, why):
+    found = checked(FactDraft(text, (line,)))
+    assert (found.digest.facts, dict(found.refused)) == ((), {why: 1})
+    assert found.uncovered == {line}
+
+
+@pytest.mark.parametrize(("line", "lines", "text"), KEPT)
+def test_what_a_line_tells_is_kept_and_cites_that_line(store_folder, line, lines, text):
+    found = checked(FactDraft(text, (line,)))
+    assert [(fact.text, fact.journal_ids) for fact in found.digest.facts] == [(text, lines)]
+    assert not found.refused
+
+
+def test_a_speakers_i_is_put_into_the_third_person(store_folder):
+    [fact] = checked(FactDraft("My brother Tom has been missing.", (16,))).digest.facts
+    assert fact.text == "Alice's brother Tom has been missing since the flood."
+
+
+def test_a_fact_ends_and_repeats_only_what_it_has_to_do_with(store_folder):
+    known = [
+        MemoryRecord(id="bridge", record="fact", content="The bridge at Cold Wath can be crossed."),
+        MemoryRecord(id="bread", record="fact", content="Nell bakes rye bread."),
+    ]
+    draft = FactDraft(
+        "The bridge at Cold Wath is under flood water.",
+        (11,),
+        same_as="bread",
+        ends=("bridge", "bread"),
+    )
+    [fact] = checked(draft, known=known).digest.facts
+    assert (fact.same_as, fact.ends) == ("", ("bridge",))
+
+
+def test_the_offline_provider_does_what_is_refused_and_all_of_an_answer_that_is_mostly_wrong(
+    store_folder,
+):
+    right = FactDraft("Amabel keeps the paymaster's books.", (13,), ends=())
+    wrong = FactDraft("Rurik says the pay chest is delayed.", (11,), ends=())
+    asked = passage()
+    importance = {entry.id: 7 for entry in asked.entries}
+    found = OfflineProvider().checked(Digest(importance, (right, right, wrong)), asked)
+    assert found.digest.importance == importance
+    facts = {fact.journal_ids: fact.text for fact in found.digest.facts}
+    assert facts.keys() == {(13,), (11,)}
+    assert "bridge at Cold Wath" in facts[11,]
+    assert (found.digest.facts[-1].ends) == ()
+    found = OfflineProvider().checked(Digest(importance, (right, wrong, wrong)), asked)
+    assert found.digest.importance != importance
+    assert {(13,), (11,), (16,)} <= {fact.journal_ids for fact in found.digest.facts}
