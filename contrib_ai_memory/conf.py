@@ -192,6 +192,8 @@ class NightLLMSettings(_Section):
     """The model for all work that nobody waits for: experiences while awake, and the nights.
 
     What is not set is as in LLM. Its breaker is its own: where this server fails, replies go on.
+    LLM_NIGHT = "offline" has the offline provider keep the memory, and the model only speaks: right
+    for a model too small to keep it (`evennia ai_memory model --night` says whether it is).
     """
 
     base_url: SecretUrl | None = Field(None, description="another server than that of LLM")
@@ -256,7 +258,9 @@ class Settings(_Section):
         "(docs/adr/029); not on Windows",
     )
     LLM: LLMSettings | None = Field(None, description="see below; None: no language model")
-    LLM_NIGHT: NightLLMSettings = Field(default_factory=NightLLMSettings, description="see below")
+    LLM_NIGHT: NightLLMSettings | None = Field(
+        default_factory=NightLLMSettings, description="see below"
+    )
     PROVIDER: str | None = Field(
         None,
         description="openai (the server of LLM), offline, or the path of your own class; None: "
@@ -386,10 +390,10 @@ class Settings(_Section):
 
     @property
     def background_llm(self) -> LLMSettings | None:
-        """LLM with the changes of LLM_NIGHT; None without LLM."""
-        if self.LLM is None:
-            return None
+        """LLM with the changes of LLM_NIGHT; None without LLM, or where that is offline."""
         own = self.LLM_NIGHT
+        if self.LLM is None or own is None:
+            return None
         changed = {
             name: value
             for name in NightLLMSettings.model_fields
@@ -398,6 +402,11 @@ class Settings(_Section):
         if own.base_url is not None and own.api_key is None:
             changed["api_key"] = LLMSettings.model_fields["api_key"].default
         return self.LLM.model_copy(update=changed)
+
+    @field_validator("LLM_NIGHT", mode="before")
+    @classmethod
+    def _offline(cls, night: object) -> object:
+        return None if night == "offline" else night
 
     @field_validator("PROVIDER")
     @classmethod

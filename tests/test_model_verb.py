@@ -96,7 +96,7 @@ PERSONALITIES = {
     ),
     "a model that writes no JSON": (
         {"text": reads_all, "structured": "Certainly! It is important."},
-        ["bad  JSON", "Take another model for LLM_NIGHT."],
+        ["bad  JSON", "Take another model for LLM_NIGHT, or set LLM_NIGHT to"],
         "cannot be used as it is set",
     ),
     "an unknown model": (

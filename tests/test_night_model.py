@@ -50,6 +50,22 @@ def test_a_night_goes_to_its_own_server_and_replies_to_theirs(server, llm, night
         assert [request.body["model"] for request in server.requests] == ["m"]
 
 
+def test_offline_nights_are_kept_by_rules_and_the_model_only_speaks(
+    server, llm, settings, mara, alice
+):
+    llm()
+    settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | {"LLM_NIGHT": "offline"}
+    server.behave(text="Good day to you, traveller.")
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    replies = len(server.requests)
+    assert replies
+    offload.wait(mara.assistant.sleep.whole_night())
+    assert len(server.requests) == replies
+    facts = memory_store.shared().list(mara.memory.id, record="fact")
+    assert [fact.content for fact in facts] == ["Alice keeps the ferry at Millbrook."]
+    assert facts[0].provider == router.OFFLINE.name
+
+
 def test_the_key_of_one_server_is_not_sent_to_another(llm, night_llm):
     llm(api_key="of-the-replies")
     night_llm(model="large")

@@ -78,6 +78,9 @@ def _streaming(provider: OpenAIProvider) -> TrialResult:
     return TrialResult("streaming", POOR, "the answer came in one piece", advice)
 
 
+NIGHTS = 'Take another model for LLM_NIGHT, or set LLM_NIGHT to "offline": rules keep the memory.'
+
+
 def _json(provider: OpenAIProvider) -> TrialResult:
     """Ask for JSON in the strictest form that the server takes, as a night does."""
     try:
@@ -85,7 +88,7 @@ def _json(provider: OpenAIProvider) -> TrialResult:
         provider.digest(Passage("Mara", (ENTRY,)))
         seconds = time.monotonic() - began
     except ProviderError as problem:
-        return TrialResult("JSON", BAD, str(problem), "Take another model for LLM_NIGHT.")
+        return TrialResult("JSON", BAD, str(problem), NIGHTS)
     form = provider.form
     seen = f"by {form}, in {seconds:.1f} s"
     if form == prompts.FORMS[0]:

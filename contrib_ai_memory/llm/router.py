@@ -84,7 +84,7 @@ def judge(
         The answer; None if that provider gave none.
     """
     tally = tally or Tally()
-    if model_server(settings) is not None:
+    if model_server(settings, operation) is not None:
         _answered, answer = yield ask_model(
             operation, *args, priority=priority, npc=npc, settings=settings, tally=tally
         )
@@ -96,10 +96,10 @@ def judge(
 
 
 def rules_judge(settings: conf.Settings | None = None) -> bool:
-    """Whether the chosen provider compares by rules: the offline one, or one that inherits it."""
+    """Whether nights are kept by rules: the offline provider, or one that inherits it."""
     own = own_provider(settings) or OFFLINE
     compares = getattr(type(own), "compare", None)
-    return model_server(settings) is None and compares is OfflineProvider.compare
+    return model_server(settings, "digest") is None and compares is OfflineProvider.compare
 
 
 def answers_offline(settings: conf.Settings | None = None) -> bool:
@@ -108,8 +108,8 @@ def answers_offline(settings: conf.Settings | None = None) -> bool:
 
 
 def chosen_name(settings: conf.Settings | None = None) -> str:
-    """Return the name of the provider that the settings choose."""
-    if model_server(settings) is not None:
+    """Return the name of the provider that the settings choose for nights."""
+    if model_server(settings, "digest") is not None:
         return ModelServer.name
     return (own_provider(settings) or OFFLINE).name
 
@@ -322,8 +322,10 @@ def model_server(
         return None
     if operation in REPLIES:
         return _model_server_of(settings.LLM, _counts(), offload.MODEL, None)
-    background, limit = settings.background_llm, settings.LLM_NIGHT.daily_tokens
-    return _model_server_of(background, _counts(), offload.BACKGROUND_MODEL, limit)
+    night, background = settings.LLM_NIGHT, settings.background_llm
+    if night is None or background is None:
+        return None
+    return _model_server_of(background, _counts(), offload.BACKGROUND_MODEL, night.daily_tokens)
 
 
 def breaker_of(chosen: ModelServer, operation: str) -> Breaker:
