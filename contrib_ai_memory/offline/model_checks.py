@@ -23,8 +23,9 @@ from ..llm.provider import Digest, Passage
 from ..records import TALK_KINDS, Entry, FactDraft, MemoryRecord
 from .reported_lines import reported, without_name
 
-SHARED, NEAR = 0.4, 0.5  # of a fact's telling words, and cosine, with the lines that it cites
-SHARED_BY_OTHER, NEAR_BY_OTHER = 0.6, 0.6  # with another line, which is cited in their place
+# a fact's telling words that stand in a line, and its cosine with it: either is high
+SHARED, NEAR = 0.4, 0.5
+MUCH = 0.6  # of the other; of both with another line, which is cited in place of those cited
 NEAR_KNOWN = 0.3  # cosine of a fact with a known one that it repeats or ends
 TELLING = 4  # letters of a word that tells something, at least
 
@@ -105,13 +106,14 @@ class _Lines:
     """The lines of a passage with how near each fact of a digest is to them and to what is known.
 
     Attributes:
-        near: (facts, lines) cosines.
+        facts_at, lines_at: Vectors of unit length, (facts, size) and (lines, size).
         near_known: (facts, known facts) cosines.
     """
 
     npc_name: str
     entries: tuple[Entry, ...]
-    near: np.ndarray
+    facts_at: np.ndarray
+    lines_at: np.ndarray
     near_known: np.ndarray
     known: tuple[MemoryRecord, ...]
     names: frozenset[str]
@@ -129,7 +131,8 @@ class _Lines:
         return cls(
             passage.npc_name,
             entries,
-            facts_at @ rest[: len(entries)].T,
+            facts_at,
+            rest[: len(entries)],
             facts_at @ rest[len(entries) :].T,
             passage.known,
             frozenset(_words(" ".join(people))),
@@ -141,9 +144,9 @@ class _Lines:
         if any(not _stands_in(word, self.shown) for word in _words(*_NAME.findall(fact.text))):
             return UNKNOWN_NAME
         cited = [n for n, entry in enumerate(self.entries) if entry.id in fact.journal_ids]
-        if not self._tell(cited, number, fact, SHARED, NEAR):
+        if not self._tell(cited, number, fact):
             cited = [max(range(len(self.entries)), key=lambda n: self._support(n, number, fact))]
-            if not self._tell(cited, number, fact, SHARED_BY_OTHER, NEAR_BY_OTHER):
+            if not self._tell(cited, number, fact, MUCH, MUCH):
                 return UNTOLD
         told = [self.entries[n] for n in cited]
         reports = _REPORTS.match(fact.text)
@@ -166,14 +169,28 @@ class _Lines:
         )
 
     def _tell(
-        self, cited: Sequence[int], number: int, fact: FactDraft, shared: float, near: float
+        self,
+        cited: Sequence[int],
+        number: int,
+        fact: FactDraft,
+        least_shared: float = SHARED,
+        least_near: float = NEAR,
     ) -> bool:
-        words = _words(*(_line(self.entries[n]) for n in cited))
-        nearest = max((float(self.near[number, n]) for n in cited), default=0.0)
-        return nearest >= near and self._shared(fact, words) >= shared
+        shared = self._shared(fact, _words(*(_line(self.entries[n]) for n in cited)))
+        near = self._near(number, cited)
+        return shared >= least_shared and near >= least_near and max(shared, near) >= MUCH
+
+    def _near(self, number: int, cited: Sequence[int]) -> float:
+        """The cosine of a fact with the sum of some lines, or with the nearest of them."""
+        if not cited:
+            return 0.0
+        lines = self.lines_at[list(cited)]
+        together = lines.sum(axis=0)
+        together /= max(float(np.linalg.norm(together)), 1e-9)
+        return float(max(self.facts_at[number] @ together, *(lines @ self.facts_at[number])))
 
     def _support(self, n: int, number: int, fact: FactDraft) -> float:
-        return self._shared(fact, _words(_line(self.entries[n]))) + float(self.near[number, n])
+        return self._shared(fact, _words(_line(self.entries[n]))) + self._near(number, [n])
 
     def _shared(self, fact: FactDraft, words: Iterable[str]) -> float:
         """The share of a fact's telling words, names of people left out, among others."""
@@ -182,11 +199,11 @@ class _Lines:
         return sum(_stands_in(word, among) for word in telling) / len(telling) if telling else 1.0
 
     def _telling(self, fact: FactDraft) -> list[str]:
-        """The words of a fact that tell something: no short ones, no names, no parts of its day."""
+        """The words of a fact that tell something: not who says it, no parts of its day."""
         day = {number.lstrip("0") for number in fact.date.split("-")}
         return [
             word
-            for word in _words(fact.text)
+            for word in _words(_REPORTS.sub("", fact.text))
             if (word.lstrip("0") not in day if word.isdigit() else len(word) >= TELLING)
             and word not in self.names
             and word not in _DATES

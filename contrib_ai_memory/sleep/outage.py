@@ -33,7 +33,8 @@ def put_back_offline_work(memory: Any, scored: str, consolidated: str) -> None:
     journal = memory.journal
     first = journal.cursors.get(OUTAGE, 0)
     settings = memory.settings
-    if not first or not router.model_server(settings, "digest") or router.is_away(settings, memory.id):
+    chosen = router.model_server(settings, "digest")
+    if not first or not chosen or router.is_away(settings, memory.id):
         return
     last = journal.cursors.get(scored, 0)
     first = max(first, last - AT_MOST + 1)
