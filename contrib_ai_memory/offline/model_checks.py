@@ -3,7 +3,7 @@
 A small model draws facts that no line tells, cites the line above the right one, or gives one
 speaker's words to another. A fact is kept where the lines that it cites tell it: they share its
 words and are near it in meaning. Where another line of the passage does, that one is cited in their
-place. The thresholds keep 51 of the 52 facts of a recorded strong model.
+place. The thresholds keep all 91 facts of a recorded strong model.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from __future__ import annotations
 import calendar
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..embedding import embedder
 from ..english.questions import asks, sentences_of
-from ..english.tokens import without_quotations
+from ..english.tokens import content_words, without_quotations
 from ..llm.provider import Digest, Passage
 from ..records import TALK_KINDS, Entry, FactDraft, MemoryRecord
 from .reported_lines import reported, without_name
 
-# a fact's telling words that stand in a line, and its cosine with it: either is high
-SHARED, NEAR = 0.4, 0.5
-MUCH = 0.6  # of the other; of both with another line, which is cited in place of those cited
+# the share of a fact's telling words that stand in the lines it cites, and its cosine with them
+NEAR = 0.5
+TOLD = 1.0  # of both together
+TOLD_BY_OTHER = 1.3  # with another line, which is then cited
 NEAR_KNOWN = 0.3  # cosine of a fact with a known one that it repeats or ends
-TELLING = 4  # letters of a word that tells something, at least
 
 UNTOLD = "in none of the lines"
 UNKNOWN_NAME = "names somebody whom no line names"
@@ -35,7 +35,6 @@ OF_ANOTHER = "gives one speaker's words to another"
 ASKED = "was only asked"
 NOT_REPORTED = "not in the third person"
 
-_WORD = re.compile(r"[^\W_]+")
 _NAME = re.compile(r"(?<=[\w,;:] )[A-Z][\w-]+")
 _REPORTS = re.compile(
     r"^(?P<who>[A-Z][\w'’-]*) "
@@ -44,9 +43,7 @@ _REPORTS = re.compile(
 _FIRST_OR_SECOND = re.compile(
     r"\b(?:I|I['’]\w+|me|my|mine|myself|you|your|yours|yourself)\b", re.IGNORECASE
 )
-_DATES = frozenset(
-    each.casefold() for each in (*calendar.day_name, *calendar.month_name, *calendar.month_abbr)
-)
+_DATES = content_words(" ".join((*calendar.day_name, *calendar.month_name, *calendar.month_abbr)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +113,8 @@ class _Lines:
     lines_at: np.ndarray
     near_known: np.ndarray
     known: tuple[MemoryRecord, ...]
-    names: frozenset[str]
-    shown: frozenset[str]
+    names: Set[str]
+    shown: Set[str]
 
     @classmethod
     def of(cls, facts: Sequence[FactDraft], passage: Passage) -> _Lines:
@@ -135,19 +132,20 @@ class _Lines:
             rest[: len(entries)],
             facts_at @ rest[len(entries) :].T,
             passage.known,
-            frozenset(_words(" ".join(people))),
-            frozenset(_words(" ".join([*people, *map(_line, around), *known]))) | _DATES,
+            _stems(*people),
+            _stems(*people, *map(_line, around), *known) | _DATES,
         )
 
     def told(self, number: int, fact: FactDraft) -> FactDraft | str:
         """Return a fact with the lines that tell it, or the reason why it is refused."""
-        if any(not _stands_in(word, self.shown) for word in _words(*_NAME.findall(fact.text))):
+        if not _stems(*_NAME.findall(fact.text)) <= self.shown:
             return UNKNOWN_NAME
         cited = [n for n, entry in enumerate(self.entries) if entry.id in fact.journal_ids]
-        if not self._tell(cited, number, fact):
-            cited = [max(range(len(self.entries)), key=lambda n: self._support(n, number, fact))]
-            if not self._tell(cited, number, fact, MUCH, MUCH):
+        if self._support(cited, number, fact) < TOLD:
+            support = [self._support([n], number, fact) for n in range(len(self.entries))]
+            if max(support) < TOLD_BY_OTHER:
                 return UNTOLD
+            cited = [int(np.argmax(support))]
         told = [self.entries[n] for n in cited]
         reports = _REPORTS.match(fact.text)
         if reports and not any(each.seen_as.startswith(reports["who"]) for each in told):
@@ -168,53 +166,35 @@ class _Lines:
             ends=fact.ends and tuple(e for e in fact.ends if self._is_near(number, fact, e)),
         )
 
-    def _tell(
-        self,
-        cited: Sequence[int],
-        number: int,
-        fact: FactDraft,
-        least_shared: float = SHARED,
-        least_near: float = NEAR,
-    ) -> bool:
-        shared = self._shared(fact, _words(*(_line(self.entries[n]) for n in cited)))
-        near = self._near(number, cited)
-        return shared >= least_shared and near >= least_near and max(shared, near) >= MUCH
-
-    def _near(self, number: int, cited: Sequence[int]) -> float:
-        """The cosine of a fact with the sum of some lines, or with the nearest of them."""
+    def _support(self, cited: Sequence[int], number: int, fact: FactDraft) -> float:
+        """How far some lines together tell a fact, 0-2."""
         if not cited:
             return 0.0
         lines = self.lines_at[list(cited)]
         together = lines.sum(axis=0)
         together /= max(float(np.linalg.norm(together)), 1e-9)
-        return float(max(self.facts_at[number] @ together, *(lines @ self.facts_at[number])))
+        near = float(max(self.facts_at[number] @ together, *(lines @ self.facts_at[number])))
+        if near < NEAR:
+            return 0.0
+        return near + self._shared(fact, _stems(*(_line(self.entries[n]) for n in cited)))
 
-    def _support(self, n: int, number: int, fact: FactDraft) -> float:
-        return self._shared(fact, _words(_line(self.entries[n]))) + self._near(number, [n])
-
-    def _shared(self, fact: FactDraft, words: Iterable[str]) -> float:
-        """The share of a fact's telling words, names of people left out, among others."""
+    def _shared(self, fact: FactDraft, told: Set[str]) -> float:
+        """The share of a fact's telling stems, names of people left out, among others."""
         telling = self._telling(fact)
-        among = frozenset(words)
-        return sum(_stands_in(word, among) for word in telling) / len(telling) if telling else 1.0
+        return len(telling & told) / len(telling) if telling else 1.0
 
-    def _telling(self, fact: FactDraft) -> list[str]:
-        """The words of a fact that tell something: not who says it, no parts of its day."""
+    def _telling(self, fact: FactDraft) -> set[str]:
+        """The stems of a fact that tell something: not who says it, no parts of its day."""
         day = {number.lstrip("0") for number in fact.date.split("-")}
-        return [
-            word
-            for word in _words(_REPORTS.sub("", fact.text))
-            if (word.lstrip("0") not in day if word.isdigit() else len(word) >= TELLING)
-            and word not in self.names
-            and word not in _DATES
-        ]
+        told = content_words(_REPORTS.sub("", fact.text)) - self.names - _DATES
+        return {stem for stem in told if not stem.isdigit() or stem.lstrip("0") not in day}
 
     def _is_near(self, number: int, fact: FactDraft, known_id: str) -> bool:
         """Whether a fact and a known one, which it repeats or ends, have anything in common."""
         found = [n for n, known in enumerate(self.known) if known.id == known_id]
         return any(
             self.near_known[number, n] >= NEAR_KNOWN
-            or any(_stands_in(w, _words(self.known[n].content)) for w in self._telling(fact))
+            or self._telling(fact) & _stems(self.known[n].content)
             for n in found
         )
 
@@ -223,17 +203,5 @@ def _line(entry: Entry) -> str:
     return entry.with_speaker()
 
 
-def _words(*texts: str) -> list[str]:
-    return list(dict.fromkeys(word.casefold() for text in texts for word in _WORD.findall(text)))
-
-
-def _stands_in(word: str, words: Iterable[str]) -> bool:
-    """Whether one of some words is this one, or another form of it by its beginning."""
-    return word in words or any(_is_form(word, each) for each in words)
-
-
-def _is_form(one: str, other: str) -> bool:
-    short, long = sorted((one, other), key=len)
-    if len(short) < TELLING:
-        return len(short) == TELLING - 1 and long[:-1] == short
-    return len(long) - len(short) <= 3 and long.startswith(short[:-1])
+def _stems(*texts: str) -> Set[str]:
+    return {stem for text in texts for stem in content_words(text)}
