@@ -29,13 +29,13 @@ from ..english.contradiction import of_the_past
 from ..english.tokens import QUESTION_WORDS
 from ..ingest import index
 from ..privacy import may_hear
-from ..records import NO_EVIDENCE, MemoryRecord, RecallRequest, RecallResult, ScoreParts
+from ..records import NO_EVIDENCE, RecallRequest, RecallResult
 from ..store import memory_store
 from ..store.condition import HELD
 from ..store.evidence import EvidenceGone
 from ..store.links import link_id, linked_memory_id
-from ..store.payload import Candidate, PointId
-from ..store.protocol import LaneSearch, MemoryStore
+from ..store.payload import RANKED_BY, WEIGHED_BY, Candidate
+from ..store.protocol import LaneSearch
 from ..text.sanitising import sanitise
 from . import budget, rank, reranker
 from .rank import Ranked
@@ -48,6 +48,7 @@ PREFERENCES = 40  # newest preferences of the one who asks that become candidate
 # a preference bears on a question, and comes first, if its rank and its score are so high
 BEARS_AMONG = 20  # of the best
 BEARS_FROM = 0.5  # of the best score
+SPARE = 1.25  # of what the budget takes, loaded at once
 
 _TOGETHER = re.compile(r"\b(?:both|each|together)\b", re.IGNORECASE)
 _QUESTION_WORD = re.compile(rf"\b(?:{'|'.join(QUESTION_WORDS)})\b", re.IGNORECASE)
@@ -200,7 +201,8 @@ def find(request: RecallRequest) -> Ranking:
     """Rank candidates from every lane of the store."""
     store = memory_store.shared()
     words = searched_words(request)
-    lanes = store.prepare_search(request.agent_id, _vector_of(words), words)
+    fields = _fields(request) if store.remote else ()
+    lanes = store.prepare_search(request.agent_id, _vector_of(words), words, fields)
     where: dict[str, Any] = {}  # filters that the store applies itself
     if request.only_emotions:
         where["dominant_emotions"] = {"in": list(request.emotions)}
@@ -214,15 +216,27 @@ def find(request: RecallRequest) -> Ranking:
     if store.remote:
         where |= heard
     depth = max(LANE_DEPTH, request.top_k * conf.CANDIDATES_PER_RESULT)
-    ids = store.candidates(lanes, depth, **where)
-    ids.update(map(uuid.UUID, request.preferences))
-    candidates = _permitted(store, request, lanes, ids)
-    if heard and not store.remote and len(candidates) < depth <= len(ids):
+    found = store.find(lanes, depth, [*map(uuid.UUID, request.preferences)], **where)
+    candidates = [each for each in found if is_permitted(each, request)]
+    if heard and not store.remote and len(candidates) < depth <= len(found):
         # secrets of others and earlier questions took the places of the rest. A search without
         # them takes three times as long, so it is made only now; over a network it is the first
-        ids |= store.candidates(lanes, depth, **where, **heard)
-        candidates = _permitted(store, request, lanes, ids)
+        known = [uuid.UUID(each.id) for each in found]
+        found = store.find(lanes, depth, known, **where, **heard)
+        candidates = [each for each in found if is_permitted(each, request)]
     return Ranking(request, lanes, rank.score(candidates, request))
+
+
+def _fields(request: RecallRequest) -> Sequence[str]:
+    """Return the fields of payloads that a request is ranked by."""
+    asked = rank.QueryClues.of(request)
+    weighed = request.score_profile != "relevance" or request.emotions or request.memory_types
+    return (
+        *RANKED_BY,
+        *("created_at",) * bool(asked.dates or weighed),
+        *("tells_time",) * asked.when,
+        *WEIGHED_BY * bool(weighed),
+    )
 
 
 def _vector_of(words: str) -> np.ndarray:
@@ -243,9 +257,18 @@ def choose(ranking: Ranking, linked: Collection[str] = ()) -> RecallResult:
     request, ranked = ranking.request, ranking.ranked
     if more := set(linked) - {each.candidate.id for each in ranked}:
         candidates = [each.candidate for each in ranked]
-        candidates += _permitted(memory_store.shared(), request, ranking.lanes, more)
+        linked_with = memory_store.shared().score(ranking.lanes, more)
+        candidates += [each for each in linked_with if is_permitted(each, request)]
         ranked = rank.score(candidates, request)
+    whole: dict[str, Candidate | None] = {}
     if request.reranker:
+        depth = max(reranker.RERANKED, request.top_k)
+        whole = _completed(ranked[:depth], request)
+        ranked = [
+            replace(each, candidate=known)
+            for each in ranked
+            if (known := whole.get(each.candidate.id, each.candidate))
+        ]
         ranked = reranker.rerank(request, ranked)
     least = BEARS_FROM * ranked[0].total if ranked else 0.0
     preferences = [
@@ -253,7 +276,9 @@ def choose(ranking: Ranking, linked: Collection[str] = ()) -> RecallResult:
         for each in ranked[:BEARS_AMONG]
         if each.candidate.id in request.preferences and each.total >= least
     ]
-    chosen = budget.fill(_loaded(request, preferences), _loaded(request, ranked), request)
+    chosen = budget.fill(
+        _loaded(request, preferences, whole), _loaded(request, ranked, whole), request
+    )
     tokens = sum(recalled.tokens for recalled in chosen)
     return RecallResult(
         memories=tuple(chosen),
@@ -316,20 +341,53 @@ def is_permitted(memory: Candidate, request: RecallRequest) -> bool:
     return not (memory.journal_ids and set(memory.journal_ids) <= request.without_entries)
 
 
-def _permitted(
-    store: MemoryStore, request: RecallRequest, lanes: LaneSearch, ids: Collection[PointId]
-) -> list[Candidate]:
-    return [each for each in store.score(lanes, ids) if is_permitted(each, request)]
+def _loaded(
+    request: RecallRequest, ranked: Sequence[Ranked], whole: dict[str, Candidate | None]
+) -> Iterator[budget.Scored]:
+    """Return what loads each memory, since most are never looked at.
 
-
-def _loaded(request: RecallRequest, ranked: list[Ranked]) -> Iterator[budget.Scored]:
-    """Return what loads each memory, since most are never looked at."""
-    for each in ranked:
+    Args:
+        whole: Candidates with their whole payloads, by id; filled in.
+    """
+    for place, each in enumerate(ranked):
         tokens = each.candidate.tokens
         if not tokens:
             tokens = embedder.shared().count_tokens(each.candidate.whole().content)
-        yield tokens, partial(_load, each, request)
+        yield tokens, partial(_load, request, ranked, place, whole)
 
 
-def _load(each: Ranked, request: RecallRequest) -> tuple[MemoryRecord, ScoreParts]:
-    return each.candidate.whole(), each.parts(request)
+def _load(
+    request: RecallRequest,
+    ranked: Sequence[Ranked],
+    place: int,
+    whole: dict[str, Candidate | None],
+) -> budget.Loaded | None:
+    each = ranked[place]
+    if not each.candidate.is_whole and each.candidate.id not in whole:
+        whole |= _completed(_fitting(ranked[place:], request), request)
+    candidate = whole.get(each.candidate.id, each.candidate)
+    if candidate is None:
+        return None
+    return candidate.whole(), replace(each, candidate=candidate).parts(request)
+
+
+def _fitting(ranked: Sequence[Ranked], request: RecallRequest) -> list[Ranked]:
+    """Return the best that the budget takes, and a few more in place of copies among them."""
+    found: dict[str, Ranked] = {}
+    for share in (1.0, SPARE):
+        left, places = request.token_budget * share, request.top_k * share
+        for each in ranked:
+            if each.candidate.tokens <= left and places >= 1:
+                found[each.candidate.id] = each
+                left, places = left - each.candidate.tokens, places - 1
+    return [*found.values()]
+
+
+def _completed(ranked: Sequence[Ranked], request: RecallRequest) -> dict[str, Candidate | None]:
+    """Load the whole payloads of candidates; None for one that may not be recalled any more."""
+    thin = [each.candidate for each in ranked if not each.candidate.is_whole]
+    found = memory_store.shared().complete(thin) if thin else {}
+    return {
+        each.id: known if (known := found.get(each.id)) and is_permitted(known, request) else None
+        for each in thin
+    }
