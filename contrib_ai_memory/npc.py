@@ -313,9 +313,13 @@ class MemoryMixin(_Base):
 
     def put_off(self, entry: Entry, speaker: Any, text: str) -> None:
         """Say a stock phrase in place of an answer; in a whisper if they whispered."""
-        stock = Provenance(tags=(RETOLD,))
-        given = {"session_id": entry.session_id, "provenance": stock}
-        self.speak(text, speaker, private=entry.private, **given)
+        self.speak(
+            text,
+            speaker,
+            private=entry.private,
+            session_id=entry.session_id,
+            provenance=Provenance(tags=(RETOLD,)),
+        )
 
     def act_out(
         self, text: str, *, session_id: str | None = None, provenance: Provenance = NO_PROVENANCE

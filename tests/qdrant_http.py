@@ -178,9 +178,9 @@ class QdrantHTTP:
             if "limit" in each:
                 yield from over(each["limit"], "max_query_limit", "limit")
             for lane, of in (limits.get("sparse_config") or {}).items():
-                if isinstance(each.get(lane), dict):
-                    if len(each[lane]["indices"]) > of["max_length"]:
-                        yield f"Sparse vector '{lane}' has a limit of {of['max_length']} values"
+                terms = each.get(lane)
+                if isinstance(terms, dict) and len(terms["indices"]) > of["max_length"]:
+                    yield f"Sparse vector '{lane}' has a limit of {of['max_length']} values"
             for of in (each.get("filter"), each.get("facet_filter")):
                 conditions = [c for part in (of or {}).values() for c in part or ()]
                 if len(conditions) > (most := limits.get("filter_max_conditions", 1000)):

@@ -260,25 +260,18 @@ def choose(ranking: Ranking, linked: Collection[str] = ()) -> RecallResult:
         linked_with = memory_store.shared().score(ranking.lanes, more)
         candidates += [each for each in linked_with if is_permitted(each, request)]
         ranked = rank.score(candidates, request)
-    whole: dict[str, Candidate | None] = {}
     if request.reranker:
-        depth = max(reranker.RERANKED, request.top_k)
-        whole = _completed(ranked[:depth], request)
-        ranked = [
-            replace(each, candidate=known)
-            for each in ranked
-            if (known := whole.get(each.candidate.id, each.candidate))
-        ]
-        ranked = reranker.rerank(request, ranked)
+        best = ranked[: max(reranker.RERANKED, request.top_k)]
+        ranked = reranker.rerank(request, _with_payloads(ranked, best, request))
+    if ranking.lanes.fields:
+        ranked = _with_payloads(ranked, _fitting(ranked, request), request)
     least = BEARS_FROM * ranked[0].total if ranked else 0.0
     preferences = [
         each
         for each in ranked[:BEARS_AMONG]
         if each.candidate.id in request.preferences and each.total >= least
     ]
-    chosen = budget.fill(
-        _loaded(request, preferences, whole), _loaded(request, ranked, whole), request
-    )
+    chosen = budget.fill(_loaded(request, preferences), _loaded(request, ranked), request)
     tokens = sum(recalled.tokens for recalled in chosen)
     return RecallResult(
         memories=tuple(chosen),
@@ -341,36 +334,6 @@ def is_permitted(memory: Candidate, request: RecallRequest) -> bool:
     return not (memory.journal_ids and set(memory.journal_ids) <= request.without_entries)
 
 
-def _loaded(
-    request: RecallRequest, ranked: Sequence[Ranked], whole: dict[str, Candidate | None]
-) -> Iterator[budget.Scored]:
-    """Return what loads each memory, since most are never looked at.
-
-    Args:
-        whole: Candidates with their whole payloads, by id; filled in.
-    """
-    for place, each in enumerate(ranked):
-        tokens = each.candidate.tokens
-        if not tokens:
-            tokens = embedder.shared().count_tokens(each.candidate.whole().content)
-        yield tokens, partial(_load, request, ranked, place, whole)
-
-
-def _load(
-    request: RecallRequest,
-    ranked: Sequence[Ranked],
-    place: int,
-    whole: dict[str, Candidate | None],
-) -> budget.Loaded | None:
-    each = ranked[place]
-    if not each.candidate.is_whole and each.candidate.id not in whole:
-        whole |= _completed(_fitting(ranked[place:], request), request)
-    candidate = whole.get(each.candidate.id, each.candidate)
-    if candidate is None:
-        return None
-    return candidate.whole(), replace(each, candidate=candidate).parts(request)
-
-
 def _fitting(ranked: Sequence[Ranked], request: RecallRequest) -> list[Ranked]:
     """Return the best that the budget takes, and a few more in place of copies among them."""
     found: dict[str, Ranked] = {}
@@ -383,11 +346,35 @@ def _fitting(ranked: Sequence[Ranked], request: RecallRequest) -> list[Ranked]:
     return [*found.values()]
 
 
-def _completed(ranked: Sequence[Ranked], request: RecallRequest) -> dict[str, Candidate | None]:
-    """Load the whole payloads of candidates; None for one that may not be recalled any more."""
-    thin = [each.candidate for each in ranked if not each.candidate.is_whole]
-    found = memory_store.shared().complete(thin) if thin else {}
-    return {
-        each.id: known if (known := found.get(each.id)) and is_permitted(known, request) else None
-        for each in thin
-    }
+def _with_payloads(
+    ranked: list[Ranked], wanted: Sequence[Ranked], request: RecallRequest
+) -> list[Ranked]:
+    """Return `ranked` with the whole payloads of those `wanted`, in one request.
+
+    Without those of them that are gone, or may not be recalled any more.
+    """
+    thin = [each.candidate for each in wanted if not each.candidate.is_whole]
+    if not thin:
+        return ranked
+    found: dict[str, Candidate | None] = dict.fromkeys(each.id for each in thin)
+    complete = memory_store.shared().complete(thin).items()
+    found |= {each: known for each, known in complete if is_permitted(known, request)}
+    return [
+        replace(each, candidate=known)
+        for each in ranked
+        if (known := found.get(each.candidate.id, each.candidate))
+    ]
+
+
+def _loaded(request: RecallRequest, ranked: Sequence[Ranked]) -> Iterator[budget.Scored]:
+    """Return what loads each memory, since most are never looked at."""
+    for each in ranked:
+        tokens = each.candidate.tokens
+        if not tokens:
+            tokens = embedder.shared().count_tokens(each.candidate.whole().content)
+        yield tokens, partial(_load, each, request)
+
+
+def _load(each: Ranked, request: RecallRequest) -> budget.Loaded | None:
+    known = _with_payloads([each], [each], request)
+    return (known[0].candidate.whole(), known[0].parts(request)) if known else None

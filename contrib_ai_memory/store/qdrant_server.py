@@ -182,8 +182,8 @@ class ServerStore(MemoryStore):
     def _limit(self, name: str) -> Any:
         return getattr(self._strict, name, None)
 
-    def _at_most(self, ours: int, limit: str) -> int:
-        return min(ours, self._limit(limit) or ours)
+    def _at_most(self, ours: int, *limits: str) -> int:
+        return min(ours, *(self._limit(name) or ours for name in limits))
 
     def _agree(self, config: QdrantServerConfig, replicas: int) -> None:
         """Settle how many replicas a read asks, and who orders writes."""
@@ -353,7 +353,7 @@ class ServerStore(MemoryStore):
 
     def _each_of(self, search: LaneSearch, ids: Collection[PointId]) -> list[dict[str, Any]]:
         """Return what asks for these memories of an NPC and no others."""
-        at_most = self._at_most(self._at_most(IDS_AT_ONCE, "max_query_limit"), "condition_max_size")
+        at_most = self._at_most(IDS_AT_ONCE, "max_query_limit", "condition_max_size")
         return [
             {"filter": _only(some, search.agent_id), "limit": len(some)}
             for some in _parts([*ids], at_most)
@@ -371,21 +371,19 @@ class ServerStore(MemoryStore):
         ]
         scores: dict[str, dict[Any, float]] = {lane: {} for lane in LANES}
         rows: dict[Any, dict[str, Any]] = {}
-        for (lane, _), hits in zip(
-            asked, self._query_all((query for _, query in asked), params=exact), strict=True
-        ):
+        found = self._query_all((query for _, query in asked), params=exact)
+        for (lane, _), hits in zip(asked, found, strict=True):
             scores[lane].update((hit.id, hit.score) for hit in hits)
             if lane == LINE:
                 rows.update((hit.id, hit.payload or {}) for hit in hits)
         if search.fields:
             # what another program wrote, or an earlier version, says too little in these fields
-            thin = [e for e, row in rows.items() if is_foreign(row) or not row.get("tokens")]
+            thin = {e for e, row in rows.items() if is_foreign(row) or not row.get("tokens")}
             whole = self.payloads(thin) if thin else {}
-            rows = {
-                each: whole.get(each)
-                or row | {"private": row["audience"] != [ANYONE], "witnesses": row["audience"]}
+            rows = whole | {
+                each: row | {"private": row["audience"] != [ANYONE], "witnesses": row["audience"]}
                 for each, row in rows.items()
-                if each in whole or each not in thin
+                if each not in thin
             }
         return [
             to_candidate(each, _without_game(row), [of.get(each, 0.0) for of in scores.values()])
@@ -515,6 +513,7 @@ _REFUSED_BY = {  # by what a server says
 
 def _strict_limit(said: str) -> str:
     """Return the setting of strict mode by which a server refuses a request, or ""."""
+    said = said.replace("\\", "")  # before quotation marks, in the text of an answer
     return next((name for words, name in _REFUSED_BY.items() if words in said), "")
 
 
