@@ -125,6 +125,22 @@ def test_secrets_that_crowd_out_the_rest_cost_no_further_request(talked, qdrant,
     assert not any("silver key" in text for text in found)
 
 
+def test_a_recall_brings_less_than_half_of_the_bytes_of_whole_payloads(talked, qdrant):
+    tale = (
+        "On market day {n} sacks of barley were carried past the ferry, and everybody {n} saw it."
+    )
+    texts = [tale.format(n=n) for n in range(250)]
+    ids = put(memory_store.shared(), texts, talked.memory.id, key=f"Alice told it: {tale}")
+    store, query = memory_store.shared(), "Who carried barley past the ferry on market day?"
+    before = qdrant.sent
+    found = offload.wait(talked.memory.recall(query)).memories
+    brought = qdrant.sent - before
+    search = store.prepare_search(talked.memory.id, embedder.shared().encode([query])[0], query)
+    store.score(search, store.candidates(search, 200))
+    assert brought < 0.5 * (qdrant.sent - before - brought)
+    assert found and all(each.memory.key and each.memory.id in ids for each in found[:5])
+
+
 def test_links_that_lead_beyond_the_candidates_are_one_more_request(talked, qdrant):
     put(
         memory_store.shared(),
@@ -520,6 +536,11 @@ def test_new_keys_of_a_memory_that_is_deleted_meanwhile_are_no_error(store, qdra
     qdrant.meanwhile["PUT points/vectors"] = lambda: qdrant.engine.delete("memories", [gone])
     store.rekey({each: lanes.keys_of_one(vector, "Alice rows") for each in (gone, kept)})
     assert store.line_vectors([kept])[kept] == pytest.approx(vector.tolist(), abs=1e-3)
+
+
+def test_a_backup_names_the_snapshot_that_it_does_not_replace(db, store, tmp_path, capsys):
+    call_command("ai_memory", "backup", str(tmp_path / "backup.tar.gz"))
+    assert "POST /collections/memories/snapshots" in capsys.readouterr().out
 
 
 # --- while it is away -----------------------------------------------------------------------------

@@ -514,7 +514,8 @@ _REFUSED_BY = {  # by what a server says
 def _strict_limit(said: str) -> str:
     """Return the setting of strict mode by which a server refuses a request, or ""."""
     said = said.replace("\\", "")  # before quotation marks, in the text of an answer
-    return next((name for words, name in _REFUSED_BY.items() if words in said), "")
+    other = "the one that it names" if "Help:" in said else ""
+    return next((name for words, name in _REFUSED_BY.items() if words in said), other)
 
 
 # --- the client -----------------------------------------------------------------------------------
