@@ -24,11 +24,17 @@ SPEAKERS_KEPT = 200  # of whom floods and excuses are remembered
 
 @dataclass(frozen=True, slots=True)
 class PendingLine:
-    """A line that waits for its answer; `asleep` if the NPC was asleep when it was said."""
+    """A line that waits for its answer.
+
+    Attributes:
+        asleep: Whether the NPC was asleep when it was said.
+        put_off: Whether its speaker was told that the NPC cannot think now.
+    """
 
     entry: Entry
     speaker: Any
     asleep: bool = False
+    put_off: bool = False
 
 
 class Verdict(enum.Enum):

@@ -308,16 +308,18 @@ class MemoryMixin(_Base):
 
     def excuse(self, entry: Entry, speaker: Any, *, crowded: bool) -> None:
         """Tell somebody that they are not answered; in a whisper if they whispered."""
-        text = self.get_memory_excuse(speaker, crowded=crowded)
-        if text:
-            stock = Provenance(tags=(RETOLD,))
-            self.speak(
-                text,
-                speaker,
-                private=entry.private,
-                session_id=entry.session_id,
-                provenance=stock,
-            )
+        if text := self.get_memory_excuse(speaker, crowded=crowded):
+            self.put_off(entry, speaker, text)
+
+    def put_off(self, entry: Entry, speaker: Any, text: str) -> None:
+        """Say a stock phrase in place of an answer; in a whisper if they whispered."""
+        self.speak(
+            text,
+            speaker,
+            private=entry.private,
+            session_id=entry.session_id,
+            provenance=Provenance(tags=(RETOLD,)),
+        )
 
     def act_out(
         self, text: str, *, session_id: str | None = None, provenance: Provenance = NO_PROVENANCE

@@ -142,8 +142,8 @@ def _unreached_store() -> Iterator[str]:
     store = conf.get().VECTOR_STORE
     if store.provider == "pgvector" and not _installed("psycopg"):
         return
-    where = reachability.address(store.provider, store.revealed())
-    if where and (problem := reachability.refusal(where)):
+    nodes = reachability.addresses(store.provider, store.revealed())
+    if problem := reachability.refusal(*nodes):
         yield (
             f"settings.{conf.SETTING}['VECTOR_STORE']: the memory store ({store.provider}) does "
             f"not answer: {problem}. The game starts; NPCs hear, and remember once it is back."

@@ -11,6 +11,7 @@ import random
 import re
 import time
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -21,7 +22,7 @@ from twisted.internet import defer, task
 from twisted.python.failure import Failure
 
 from . import conf, hearing_queue, offload, store_opening
-from .answer_queue import LINES_IN_ALL, AnswerQueue, PendingLine, Verdict
+from .answer_queue import LINES_EACH, LINES_IN_ALL, AnswerQueue, PendingLine, Verdict
 from .attention import Floor, HeardLine, is_spent, is_undecided, judged, may_be_anothers
 from .english.questions import asks
 from .handler import shed_copied
@@ -29,7 +30,7 @@ from .ingest import agenda_items
 from .log import logger
 from .memory_process import client
 from .offline import acts
-from .offline.phrases import asked_asleep
+from .offline.phrases import first_phrase
 from .recall.heard_line import heard
 from .recall.reply import Answer
 from .recall.tool_loop import ToolError
@@ -38,7 +39,7 @@ from .sleep.chat_compaction import EMERGENCY, compact
 from .sleep.night import PAUSE, NotNow, Sleep, SwitchedOff
 from .store import attributes, condition, game_database, memory_store, pause
 from .store.chat_log import exchange
-from .store.condition import HELD, StoreError
+from .store.condition import HELD, StoreError, StoreUnreachable
 from .store.evidence import EvidenceGone
 from .store.npc_settings import NPCSettings
 from .store.reply_reasons import ReplyReasons
@@ -54,6 +55,7 @@ TAKEN_UP_SECONDS = 600  # age of the lines that are still answered then
 HELD_STILL = "held still"  # in place of the turn of those who answer
 READ_AT_ONCE = 2  # lines of one speaker
 LET_ANOTHER_SECONDS = (0.5, 2.0)  # in which another NPC may answer, where it is as likely to
+PUT_OFF_SECONDS = 300  # age of the lines that are answered when the store's server is back
 ATTEMPTS = 3  # at one answer, if its evidence is forgotten meanwhile
 JITTER = 0.1  # share of the tick by which the ticks of NPCs drift apart
 ASLEEP_SECONDS = 60  # between two notices that the NPC is asleep
@@ -148,7 +150,8 @@ class AssistantScript(DefaultScript):
         self._wait_for_database()
         hearing_queue.release(self.obj)
         hearing_queue.catch_up(self.obj)
-        waiting = [self.ndb.answering_line, *self.answer_queue.lines]
+        put_off = self.ndb.put_off or ()
+        waiting = [self.ndb.answering_line, *self.answer_queue.lines, *put_off]
         numbers = [line.entry.id for line in waiting if line]
         numbers += [each.id for each, answers in (self.ndb.reading or {}).values() if answers]
         self.db.unanswered = numbers[:LINES_IN_ALL]
@@ -255,6 +258,7 @@ class AssistantScript(DefaultScript):
             yield memory.work_through()
         if not (self.obj and self.obj.pk):
             return  # it was deleted meanwhile
+        self._answer_put_off()  # the store has done the work of this beat
         self.ndb.last_beat = now_iso()
         self.sleep.begin_on_schedule()
 
@@ -516,6 +520,28 @@ class AssistantScript(DefaultScript):
             if self.ndb.answering is turn:
                 self.ndb.answering = None
 
+    def _put_off(self, line: PendingLine) -> None:
+        """Keep a line until the store's server is back, and tell its speaker once."""
+        kept = self.ndb.put_off = self.ndb.put_off or []
+        entry, npc = line.entry, self.obj
+        own = [each for each in kept if each.entry.source_entity == entry.source_entity]
+        if not own and not line.put_off:
+            text = first_phrase("cannot think", npc.memory.phrases, name=entry.seen_as)
+            npc.put_off(entry, line.speaker, text)
+        if len(own) < LINES_EACH:
+            kept.append(replace(line, put_off=True))
+
+    def _answer_put_off(self) -> None:
+        """Queue the lines that were put off, of those who are still here, if they are not old."""
+        kept, self.ndb.put_off = self.ndb.put_off or [], None
+        memory = self.obj.memory
+        for line in kept:
+            entry = memory.journal.get(line.entry.id)
+            recent = seconds_between(line.entry.timestamp, memory.clock()) <= PUT_OFF_SECONDS
+            if entry and recent and self.obj.here_as(entry.source_entity) is not None:
+                self._queue(line)
+        self._start_answering()
+
     def _has_turn(self, turn: object) -> bool:
         return bool(self.obj and self.obj.pk) and self.ndb.answering is turn
 
@@ -533,6 +559,14 @@ class AssistantScript(DefaultScript):
             if actions.spoken or not locked or not offload.in_game():
                 raise
             self._queue(line)  # nothing was said yet
+            return
+        except StoreUnreachable as problem:
+            if actions.spoken or not self._has_turn(turn):
+                raise
+            logger().error("#%s cannot answer now: %s", self.db_obj_id, problem)
+            self._put_off(line)
+            while self.answer_queue:  # asked one by one, each would wait for a time-out
+                self._put_off(self.answer_queue.take())
             return
         except EvidenceGone:
             if not self._is_to_be_asked_anew(entry, actions, turn):
@@ -569,7 +603,8 @@ class AssistantScript(DefaultScript):
         text, entry = answer.text, line.entry
         if line.asleep:
             phrases = self.obj.memory.phrases
-            before = asked_asleep(phrases, entry.seen_as, oneline(entry.content))
+            asked = oneline(entry.content)
+            before = first_phrase("asked asleep", phrases, name=entry.seen_as, question=asked)
             text = f"{before} {text}"
         return self.obj.speak(
             text,

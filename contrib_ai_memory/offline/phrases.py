@@ -111,6 +111,10 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     ),
     "glad": ("I am glad to hear it, {name}.", "That is good news, {name}. Well done."),
     "glad of": ("{topic}! I am glad of it, {name}.", "{topic}! Well done, {name}."),
+    "cannot think": (
+        "My head is full of fog just now, {name}. Give me a moment.",
+        "Give me a moment, {name}. I cannot gather my thoughts.",
+    ),
     "asked asleep": ('{name}, you asked me something while I slept: "{question}"',),
     "unsaid": ("I will not speak of it.", "Nobody will hear of it from me, {name}."),
     "confided": ("It stays with me, {name}.", "Nobody will hear it from me, {name}."),
@@ -214,6 +218,7 @@ TONES: Mapping[str, Phrases] = {
         "known": ("Aye, {name}.",),
         "not known": ("Should I?",),
         "no tale": ("Do I look like a minstrel?",),
+        "cannot think": ("Not now, {name}. My head is full of fog.",),
         "own life": ("My own affair.", "What is it to you?"),
         "nothing": ("No idea, {name}.", "How should I know?"),
     },
@@ -237,6 +242,7 @@ TONES: Mapping[str, Phrases] = {
         "compliment": ("You are most kind, {name}.",),
         "known": ("Certainly, {name}.",),
         "no tale": ("I regret that I am no storyteller, {name}.",),
+        "cannot think": ("Forgive me, {name}. My thoughts are elsewhere for a moment.",),
         "nothing": ("I regret that I know nothing about that, {name}.",),
     },
 }
@@ -273,10 +279,9 @@ def _last_said(template: str, said: Sequence[str]) -> int:
     return next((n for n in range(len(said), 0, -1) if said_in(template, said[n - 1])), 0)
 
 
-def asked_asleep(phrases: Mapping[str, tuple[str, ...]], name: str, question: str) -> str:
-    """Return what an NPC says before it answers what it was asked asleep."""
-    chosen = (phrases.get("asked asleep") or PHRASES["asked asleep"])[0]
-    return _filled(chosen, {"name": name, "question": question})
+def first_phrase(kind: str, phrases: Mapping[str, tuple[str, ...]], **values: str) -> str:
+    """Return the first phrase of a kind, of what an NPC says beside its answers."""
+    return _filled((phrases.get(kind) or PHRASES[kind])[0], values)
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:

@@ -22,8 +22,10 @@ WORDS_OF_A_SPEAKER = ("entry", "taught")  # records whose content is shown with 
 
 _WORDS = re.compile(r"\w+")
 
-# the tokens of a memory's content, and what loads it: most of what is found does not fit any more
-Scored = tuple[int, Callable[[], tuple[MemoryRecord, ScoreParts]]]
+Loaded = tuple[MemoryRecord, ScoreParts]
+# the tokens of a memory's content, and what loads it, None if it is gone meanwhile: most of what is
+# found does not fit any more
+Scored = tuple[int, Callable[[], Loaded | None]]
 
 
 class BudgetExceeded(ValueError):
@@ -82,13 +84,14 @@ class _Selection:
         self._tokens = 0
         self._words: list[frozenset[str]] = []
 
-    def add(
-        self, tokens: int, load: Callable[[], tuple[MemoryRecord, ScoreParts]], limit: int
-    ) -> None:
+    def add(self, tokens: int, load: Callable[[], Loaded | None], limit: int) -> None:
         if self._tokens + tokens > limit:
             self.smallest_refused = min(self.smallest_refused or tokens, tokens)
             return
-        memory, parts = load()
+        loaded = load()
+        if loaded is None:
+            return
+        memory, parts = loaded
         words = frozenset(_WORDS.findall(memory.content.lower()))
         if any(
             _is_copy(memory, words, other.memory, others)

@@ -29,13 +29,13 @@ from ..english.contradiction import of_the_past
 from ..english.tokens import QUESTION_WORDS
 from ..ingest import index
 from ..privacy import may_hear
-from ..records import NO_EVIDENCE, MemoryRecord, RecallRequest, RecallResult, ScoreParts
+from ..records import NO_EVIDENCE, RecallRequest, RecallResult
 from ..store import memory_store
 from ..store.condition import HELD
 from ..store.evidence import EvidenceGone
 from ..store.links import link_id, linked_memory_id
-from ..store.payload import Candidate, PointId
-from ..store.protocol import LaneSearch, MemoryStore
+from ..store.payload import RANKED_BY, WEIGHED_BY, Candidate
+from ..store.protocol import LaneSearch
 from ..text.sanitising import sanitise
 from . import budget, rank, reranker
 from .rank import Ranked
@@ -48,6 +48,7 @@ PREFERENCES = 40  # newest preferences of the one who asks that become candidate
 # a preference bears on a question, and comes first, if its rank and its score are so high
 BEARS_AMONG = 20  # of the best
 BEARS_FROM = 0.5  # of the best score
+SPARE = 1.25  # of what the budget takes, loaded at once
 
 _TOGETHER = re.compile(r"\b(?:both|each|together)\b", re.IGNORECASE)
 _QUESTION_WORD = re.compile(rf"\b(?:{'|'.join(QUESTION_WORDS)})\b", re.IGNORECASE)
@@ -200,7 +201,8 @@ def find(request: RecallRequest) -> Ranking:
     """Rank candidates from every lane of the store."""
     store = memory_store.shared()
     words = searched_words(request)
-    lanes = store.prepare_search(request.agent_id, _vector_of(words), words)
+    fields = _fields(request) if store.remote else ()
+    lanes = store.prepare_search(request.agent_id, _vector_of(words), words, fields)
     where: dict[str, Any] = {}  # filters that the store applies itself
     if request.only_emotions:
         where["dominant_emotions"] = {"in": list(request.emotions)}
@@ -214,15 +216,27 @@ def find(request: RecallRequest) -> Ranking:
     if store.remote:
         where |= heard
     depth = max(LANE_DEPTH, request.top_k * conf.CANDIDATES_PER_RESULT)
-    ids = store.candidates(lanes, depth, **where)
-    ids.update(map(uuid.UUID, request.preferences))
-    candidates = _permitted(store, request, lanes, ids)
-    if heard and not store.remote and len(candidates) < depth <= len(ids):
+    found = store.find(lanes, depth, [*map(uuid.UUID, request.preferences)], **where)
+    candidates = [each for each in found if is_permitted(each, request)]
+    if heard and not store.remote and len(candidates) < depth <= len(found):
         # secrets of others and earlier questions took the places of the rest. A search without
         # them takes three times as long, so it is made only now; over a network it is the first
-        ids |= store.candidates(lanes, depth, **where, **heard)
-        candidates = _permitted(store, request, lanes, ids)
+        known = [uuid.UUID(each.id) for each in found]
+        found = store.find(lanes, depth, known, **where, **heard)
+        candidates = [each for each in found if is_permitted(each, request)]
     return Ranking(request, lanes, rank.score(candidates, request))
+
+
+def _fields(request: RecallRequest) -> Sequence[str]:
+    """Return the fields of payloads that a request is ranked by."""
+    asked = rank.QueryClues.of(request)
+    weighed = request.score_profile != "relevance" or request.emotions or request.memory_types
+    return (
+        *RANKED_BY,
+        *("created_at",) * bool(asked.dates or weighed),
+        *("tells_time",) * asked.when,
+        *WEIGHED_BY * bool(weighed),
+    )
 
 
 def _vector_of(words: str) -> np.ndarray:
@@ -243,10 +257,14 @@ def choose(ranking: Ranking, linked: Collection[str] = ()) -> RecallResult:
     request, ranked = ranking.request, ranking.ranked
     if more := set(linked) - {each.candidate.id for each in ranked}:
         candidates = [each.candidate for each in ranked]
-        candidates += _permitted(memory_store.shared(), request, ranking.lanes, more)
+        linked_with = memory_store.shared().score(ranking.lanes, more)
+        candidates += [each for each in linked_with if is_permitted(each, request)]
         ranked = rank.score(candidates, request)
     if request.reranker:
-        ranked = reranker.rerank(request, ranked)
+        best = ranked[: max(reranker.RERANKED, request.top_k)]
+        ranked = reranker.rerank(request, _with_payloads(ranked, best, request))
+    if ranking.lanes.fields:
+        ranked = _with_payloads(ranked, _fitting(ranked, request), request)
     least = BEARS_FROM * ranked[0].total if ranked else 0.0
     preferences = [
         each
@@ -316,13 +334,39 @@ def is_permitted(memory: Candidate, request: RecallRequest) -> bool:
     return not (memory.journal_ids and set(memory.journal_ids) <= request.without_entries)
 
 
-def _permitted(
-    store: MemoryStore, request: RecallRequest, lanes: LaneSearch, ids: Collection[PointId]
-) -> list[Candidate]:
-    return [each for each in store.score(lanes, ids) if is_permitted(each, request)]
+def _fitting(ranked: Sequence[Ranked], request: RecallRequest) -> list[Ranked]:
+    """Return the best that the budget takes, and a few more in place of copies among them."""
+    found: dict[str, Ranked] = {}
+    for share in (1.0, SPARE):
+        left, places = request.token_budget * share, request.top_k * share
+        for each in ranked:
+            if each.candidate.tokens <= left and places >= 1:
+                found[each.candidate.id] = each
+                left, places = left - each.candidate.tokens, places - 1
+    return [*found.values()]
 
 
-def _loaded(request: RecallRequest, ranked: list[Ranked]) -> Iterator[budget.Scored]:
+def _with_payloads(
+    ranked: list[Ranked], wanted: Sequence[Ranked], request: RecallRequest
+) -> list[Ranked]:
+    """Return `ranked` with the whole payloads of those `wanted`, in one request.
+
+    Without those of them that are gone, or may not be recalled any more.
+    """
+    thin = [each.candidate for each in wanted if not each.candidate.is_whole]
+    if not thin:
+        return ranked
+    found: dict[str, Candidate | None] = dict.fromkeys(each.id for each in thin)
+    complete = memory_store.shared().complete(thin).items()
+    found |= {each: known for each, known in complete if is_permitted(known, request)}
+    return [
+        replace(each, candidate=known)
+        for each in ranked
+        if (known := found.get(each.candidate.id, each.candidate))
+    ]
+
+
+def _loaded(request: RecallRequest, ranked: Sequence[Ranked]) -> Iterator[budget.Scored]:
     """Return what loads each memory, since most are never looked at."""
     for each in ranked:
         tokens = each.candidate.tokens
@@ -331,5 +375,6 @@ def _loaded(request: RecallRequest, ranked: list[Ranked]) -> Iterator[budget.Sco
         yield tokens, partial(_load, each, request)
 
 
-def _load(each: Ranked, request: RecallRequest) -> tuple[MemoryRecord, ScoreParts]:
-    return each.candidate.whole(), each.parts(request)
+def _load(each: Ranked, request: RecallRequest) -> budget.Loaded | None:
+    known = _with_payloads([each], [each], request)
+    return (known[0].candidate.whole(), known[0].parts(request)) if known else None

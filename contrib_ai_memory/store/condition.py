@@ -73,13 +73,22 @@ class StoreUnreachable(StoreError):
 
 
 class StoreRefused(StoreError):
-    """The store's server understood a request and refuses it."""
+    """The store's server understood a request and refuses it.
 
-    def __init__(self, provider: str, error: Exception):
+    Args:
+        limit: The setting of the collection's strict mode by which it does.
+    """
+
+    def __init__(self, provider: str, error: Exception, limit: str = ""):
+        todo = (
+            f"That is a limit of the collection's strict mode: {limit}. Raise it or remove it "
+            "(docs/guides/operators.md)."
+            if limit
+            else 'Check the api_key and the collection in CONTRIB_AI_MEMORY["VECTOR_STORE"], and '
+            "that the server is recent enough (docs/guides/operators.md)."
+        )
         super().__init__(
-            f"The memory store ({provider}) refuses a request: {str(error).strip()}. Check the "
-            'api_key and the collection in CONTRIB_AI_MEMORY["VECTOR_STORE"], and that the server '
-            "is recent enough (docs/guides/operators.md)."
+            f"The memory store ({provider}) refuses a request: {str(error).strip()}. {todo}"
         )
 
 

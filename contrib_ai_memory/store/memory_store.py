@@ -20,7 +20,7 @@ from .condition import StoreClosed, StoreError, StoreMismatch, StoreUnreachable,
 from .mem0_history import MemoryHistory
 from .protocol import MemoryStore, Remake
 from .qdrant_config import EdgeConfig, QdrantServerConfig
-from .reachability import POSTGRES_PORT, QDRANT_PORT, address, qdrant_address, refusal
+from .reachability import POSTGRES_PORT, QDRANT_PORT, addresses, qdrant_address, refusal
 
 EDGE, SERVER = "qdrant_edge", "qdrant"
 
@@ -205,8 +205,7 @@ def open_store(other: VectorStoreSettings | None = None, *, any_model: bool = Fa
     try:
         from . import mem0_adapter  # only now: it imports Mem0
 
-        where = address(provider, config)
-        if where and (problem := refusal(where)):
+        if problem := refusal(*addresses(provider, config)):
             raise StoreUnreachable(provider, problem)
         store = _open_engine(provider, config, folder, model.dimensions)
         store.mem0 = mem0_adapter.memory_over(store, settings.collection, folder)

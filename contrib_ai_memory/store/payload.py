@@ -189,6 +189,11 @@ class Candidate(NamedTuple):
     tags: Sequence[str] = ()
     payload: Mapping[str, Any] = {}
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether its payload is complete."""
+        return "data" in self.payload
+
     def whole(self) -> MemoryRecord:
         """Return the whole memory."""
         return from_payload(self.id, self.payload)
@@ -198,6 +203,13 @@ class Candidate(NamedTuple):
         return Candidate._make((self.id, tuple(lanes), *self[2:]))
 
 
+# what a candidate is filtered and ranked by: a server brings the rest of those that are told
+RANKED_BY = tuple(
+    "user_id record audience importance journal_ids invalid_at superseded_by expires_at asking "
+    "length tokens tags provider".split()
+)
+# what score profiles, moods and requests for a kind of memory look at besides
+WEIGHED_BY = tuple("memory_type memory_weight dominant_emotions last_accessed access_count".split())
 _DEFAULTS = {
     _RENAMED.get(name, name): Candidate._field_defaults[name] for name in Candidate._fields[2:-1]
 }

@@ -35,7 +35,7 @@ from .condition import StoreMismatch, StoreUnreachable
 from .filters import Filters
 from .lanes import LANES, LINE, NEAR, WIDE, WINDOW, WORD_LANES, Keys, LaneVectors
 from .payload import Candidate, PointId, Row, to_candidate
-from .protocol import Hit, Hits, MemoryStore, Rows
+from .protocol import Hit, Hits, LaneSearch, MemoryStore, Rows
 
 LISTS = ("audience", "dominant_emotions", "entities", "journal_ids", "tags", "witnesses")
 CONNECT_SECONDS = 5.0
@@ -224,10 +224,8 @@ class PostgresStore(MemoryStore):
             cursor.execute(statement, values)
             return {each for (each,) in cursor.fetchall()}
 
-    def scores_in_lanes(
-        self, queries: Mapping[str, Query], ids: Collection[PointId]
-    ) -> Sequence[Candidate]:
-        lanes = [queries.get(lane) for lane in LANES]
+    def scores_in_lanes(self, search: LaneSearch, ids: Collection[PointId]) -> Sequence[Candidate]:
+        lanes = [search.queries.get(lane) for lane in LANES]
         scores = ", ".join(query.score if query else "0.0" for query in lanes)
         values = [value for query in lanes if query for value in query.values]
         rows = self._select(f"id, payload, {scores}", values, _only(ids))

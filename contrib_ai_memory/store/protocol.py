@@ -35,6 +35,7 @@ from .payload import (
     Row,
     entry_memory_id,
     from_payload,
+    to_candidate,
     to_payload,
 )
 
@@ -70,10 +71,16 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LaneSearch:
-    """A prepared search: the store's own query for each lane."""
+    """A prepared search.
+
+    Attributes:
+        queries: The store's own query for each lane.
+        fields: Of the payloads that a server brings; all if it is empty.
+    """
 
     agent_id: str
     queries: Mapping[str, Any]
+    fields: Sequence[str] = ()
 
 
 class MemoryStore(ABC):
@@ -90,7 +97,7 @@ class MemoryStore(ABC):
 
     To add a store, write a class with the methods of the last section (`what an engine does`), put
     it into `memory_store._open_engine`, name it in `conf.STORES` and in tests/real_stores.py, and
-    pass tests/test_store_contract.py. A server also belongs in `reachability.address`.
+    pass tests/test_store_contract.py. A server also belongs in `reachability.addresses`.
 
     - One worker thread calls it, so it may block and needs no locks.
     - A write is on disk when its verb returns, and begins with `condition.check`. After a kill the
@@ -297,11 +304,13 @@ class MemoryStore(ABC):
             for hits in found
         ]
 
-    def prepare_search(self, agent_id: str, vector: np.ndarray, query: str) -> LaneSearch:
-        """Prepare a search by a vector and words in every lane."""
+    def prepare_search(
+        self, agent_id: str, vector: np.ndarray, query: str, fields: Sequence[str] = ()
+    ) -> LaneSearch:
+        """Prepare a search by a vector and words in every lane; see `LaneSearch` for `fields`."""
         dense = vector.tolist()
         queries = {lane: self.nearest_query(dense, lane) for lane in (LINE, WINDOW)}
-        return LaneSearch(agent_id, queries | self.word_queries(agent_id, query))
+        return LaneSearch(agent_id, queries | self.word_queries(agent_id, query), fields)
 
     def word_queries(self, agent_id: str, query: str) -> dict[str, Any]:
         """Return the query for each word lane; none if all words are stop words."""
@@ -319,8 +328,25 @@ class MemoryStore(ABC):
 
     def score(self, search: LaneSearch, ids: Collection[PointId]) -> Sequence[Candidate]:
         """Return those of `ids` that the NPC has, each with its score in every lane."""
-        found = self.scores_in_lanes(search.queries, ids) if ids else []
-        return [each for each in found if each.payload.get("agent_id") == search.agent_id]
+        found = self.scores_in_lanes(search, ids) if ids else []
+        # without that field, the store itself has looked
+        own = search.agent_id
+        return [each for each in found if each.payload.get("agent_id", own) == own]
+
+    def find(
+        self, search: LaneSearch, limit: int, also: Collection[PointId] = (), **where: Any
+    ) -> Sequence[Candidate]:
+        """Return the `limit` best of each lane, and `also` these, scored in every lane."""
+        return self.score(search, self.candidates(search, limit, **where).union(also))
+
+    def complete(self, candidates: Sequence[Candidate]) -> dict[str, Candidate]:
+        """Return those candidates that still exist with their whole payloads, by id."""
+        found = self.payloads([each.id for each in candidates])
+        return {
+            each.id: to_candidate(each.id, found[each.id], each.lanes)
+            for each in candidates
+            if each.id in found
+        }
 
     # --- locks of a builder -------------------------------------------------------------------
 
@@ -449,9 +475,7 @@ class MemoryStore(ABC):
         """Return the ids of the `limit` best of each lane, up to four times as many."""
 
     @abstractmethod
-    def scores_in_lanes(
-        self, queries: Mapping[str, Any], ids: Collection[PointId]
-    ) -> Sequence[Candidate]:
+    def scores_in_lanes(self, search: LaneSearch, ids: Collection[PointId]) -> Sequence[Candidate]:
         """Return those of `ids` that exist, with their score in each lane (0 for no match).
 
         Every candidate is scored in every lane: one that is not among the best of a lane may still

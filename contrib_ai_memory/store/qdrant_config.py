@@ -6,6 +6,8 @@ fields are indexed is in `payload.INDEXED_FIELDS`.
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
 from pydantic import BaseModel, ConfigDict, Field
 
 
@@ -28,15 +30,20 @@ class QdrantServerConfig(_Config):
 
     Attributes:
         url, host, port, grpc_port, https, prefix, api_key: Where it is, as its client has them.
+            Several nodes of one cluster are a list of URLs: the next is asked where one does not
+            answer.
         prefer_grpc: Use gRPC (`grpc_port`) in place of HTTP.
         timeout: Seconds for one request.
         shard_number, replication_factor, write_consistency_factor: Of a new collection in a
-            cluster; None leaves them to the cluster.
+            cluster; None leaves them to the cluster, but a write must reach the majority of three
+            or more replicas.
+        read_consistency: How many replicas a read asks; None: with three or more a quorum.
+        write_ordering: Who orders writes; None: with several replicas "medium".
         on_disk: A new collection keeps vectors and their indexes on disk, and not in memory.
         on_disk_payload: Likewise the payloads; None leaves it to the server.
     """
 
-    url: str | None = None
+    url: str | Annotated[list[str], Field(min_length=1)] | None = None
     host: str | None = None
     port: int = Field(6333, ge=1, le=65535)
     grpc_port: int = Field(6334, ge=1, le=65535)
@@ -49,5 +56,9 @@ class QdrantServerConfig(_Config):
     shard_number: int | None = Field(None, ge=1)
     replication_factor: int | None = Field(None, ge=1)
     write_consistency_factor: int | None = Field(None, ge=1)
+    read_consistency: Annotated[int, Field(ge=1)] | Literal["majority", "quorum", "all"] | None = (
+        None
+    )
+    write_ordering: Literal["weak", "medium", "strong"] | None = None
     on_disk: bool | None = None
     on_disk_payload: bool | None = None

@@ -31,7 +31,7 @@ from .condition import StoreDamaged, StoreFull, StoreInUse, StoreMismatch
 from .filters import Dialect, Filters, to_filter
 from .lanes import LANES, LINE, WIDE, WINDOW, WORD_LANES, Keys, LaneVectors
 from .payload import INDEXED_FIELDS, KEYWORD, TIME, Candidate, PointId, Row, to_candidate
-from .protocol import PAGE, VALUES_AT_MOST, Hit, Hits, MemoryStore, Remake, Rows
+from .protocol import PAGE, VALUES_AT_MOST, Hit, Hits, LaneSearch, MemoryStore, Remake, Rows
 
 UNNAMED_VECTOR = ""  # of the lane `line`; the others have names
 
@@ -264,9 +264,8 @@ class EdgeStore(MemoryStore):
         ]
         return self._free.query_batch(edge.QueryBatchRequest(requests))
 
-    def scores_in_lanes(
-        self, queries: Mapping[str, edge.Query], ids: Collection[PointId]
-    ) -> Sequence[Candidate]:
+    def scores_in_lanes(self, search: LaneSearch, ids: Collection[PointId]) -> Sequence[Candidate]:
+        queries = search.queries
         only = edge.Filter(must=[edge.HasIdCondition(set(ids))])
         found = self._query_all(queries.values(), len(ids), only)
         scores = {

@@ -14,32 +14,39 @@ QDRANT_PORT, QDRANT_GRPC_PORT, POSTGRES_PORT = 6333, 6334, 5432
 Address = tuple[str, int]
 
 
-def address(provider: str, config: Mapping[str, Any]) -> Address | None:
-    """Return where a store listens; None if it is files, a socket file, or several hosts.
+def addresses(provider: str, config: Mapping[str, Any]) -> list[Address]:
+    """Return where a store listens; nothing for files, a socket file, or hosts of PostgreSQL.
 
     Args:
         config: With its secrets.
     """
     if provider == "qdrant":
-        return qdrant_address(config)
-    return _postgres_address(config) if provider == "pgvector" else None
+        urls = config.get("url")
+        nodes = urls if isinstance(urls, list) else [urls]
+        found = [qdrant_address({**config, "url": url}) for url in nodes]
+    else:
+        found = [_postgres_address(config)] if provider == "pgvector" else []
+    return [each for each in found if each]
 
 
-def refusal(where: Address, seconds: float = CONNECT_SECONDS) -> str:
-    """Return why nothing can be reached at an address, or "" if it can."""
-    host, port = where
-    try:
-        socket.create_connection(where, timeout=seconds).close()
-    except OSError as error:
-        return f"{host}:{port}: {error.strerror or error}"
-    return ""
+def refusal(*nodes: Address, seconds: float = CONNECT_SECONDS) -> str:
+    """Return why none of these addresses can be reached, or "" if one can or there are none."""
+    problems = []
+    for host, port in nodes:
+        try:
+            socket.create_connection((host, port), timeout=seconds).close()
+        except OSError as error:
+            problems.append(f"{host}:{port}: {error.strerror or error}")
+        else:
+            return ""
+    return "; ".join(problems)
 
 
 def qdrant_address(config: Mapping[str, Any]) -> Address | None:
-    """Return where a Qdrant server listens; None if none is named."""
+    """Return where a Qdrant server listens, the first of several; None if none is named."""
     host, port = config.get("host"), config.get("port") or QDRANT_PORT
-    if config.get("url"):
-        parts = urlsplit(str(config["url"]))
+    if url := config.get("url"):
+        parts = urlsplit(str(url[0] if isinstance(url, list) else url))
         with contextlib.suppress(ValueError):  # no such port: the client says so
             host, port = parts.hostname, parts.port or port
     if config.get("prefer_grpc"):

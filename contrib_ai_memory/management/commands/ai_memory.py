@@ -527,9 +527,16 @@ def _backup(command: BaseCommand, options: dict[str, Any]) -> None:
             "a mismatch is reported in the log and by @memory, status and doctor."
         )
     if not made.store:
+        store = conf.get().VECTOR_STORE
+        how = (
+            f"Make a snapshot of the collection {store.collection} (POST /collections/"
+            f"{store.collection}/snapshots, on each node of a cluster)"
+            if store.provider == "qdrant"
+            else f"Dump the table {store.collection} (pg_dump)"
+        )
         command.stdout.write(
-            f"The memories are on a server ({conf.get().VECTOR_STORE.provider}) and are NOT in "
-            "it. Make a snapshot there while the game is stopped."
+            f"The memories are on a server ({store.provider}) and are NOT in it. {how} while the "
+            "game is stopped."
         )
 
 
