@@ -30,7 +30,7 @@ from ..store.evidence import Work
 from ..store.payload import memory_id_for
 from ..text import plural
 from ..text.sanitising import without_injected
-from . import novelty, preference_slots
+from . import components, novelty, preference_slots
 from .chunk import chunks_of
 from .preference_slots import Draft, Superseded
 from .routing import MEMORY_TYPES, WORKING, Part, parts_of
@@ -301,7 +301,7 @@ def write(lesson: Lesson, drafts: Sequence[Draft]) -> list[str]:
     unique = list({draft.memory.id: draft for draft in drafts}.values())
     if not unique:
         return []
-    memories = [draft.memory for draft in unique]
+    memories = components.completed([draft.memory for draft in unique])
     vectors = np.stack([draft.vector for draft in unique if draft.vector is not None])
     new = list(memory_store.shared().insert_new(lesson.agent_id, memories, vectors))
     novelty.count(lesson.agent_id, lesson.user, [memory.id for memory in memories], vectors)
