@@ -78,7 +78,7 @@ def texts(result):
 
 
 @cache
-def tests_of(file):
+def functions_of(file):
     return {
         node.name
         for node in ast.walk(ast.parse((TESTS / file).read_text()))
@@ -110,7 +110,7 @@ def test_a_statement_of_the_texts_holds_with_their_profile_or_is_explained(row, 
             assert str(attrgetter(name)(conf.get())) == value, name
         else:
             file, test = check.split("::")
-            assert test in tests_of(file), f"{check} is no test"
+            assert test in functions_of(file), f"{check} is no test"
 
 
 def test_no_reason_is_given_for_a_row_that_needs_none():

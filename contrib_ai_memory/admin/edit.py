@@ -128,7 +128,7 @@ def edit(
         content: Embedded anew; supersedes the lines behind the old words, and what else tells them.
         importance: 1-10, of any memory.
         emotions: Up to three labels of the taxonomy.
-        lesson: Of an experience.
+        lesson: Of an experience or an entry.
 
     Raises (in the Deferred):
         ids.UnknownMemory, ids.Ambiguous, UnknownEmotion

@@ -20,21 +20,16 @@ def completed(memories: Sequence[MemoryRecord]) -> list[MemoryRecord]:
     """Fill in the emotions and the lesson that are missing: of what was committed consciously, or
     of all with the profile of the sources (worker thread)."""
     by_sources = conf.get().by_sources
-    chosen = [by_sources or CONSCIOUS in each.tags for each in memories]
-    unfelt = [
-        each
-        for each, wanted in zip(memories, chosen, strict=True)
-        if wanted and not each.dominant_emotions
-    ]
-    labels = emotions.classify([each.content for each in unfelt])
-    felt = {each.id: found for each, found in zip(unfelt, labels, strict=True)}
+    chosen = [each for each in memories if by_sources or CONSCIOUS in each.tags]
+    labels = emotions.classify([each.content for each in chosen])
+    felt = {each.id: found for each, found in zip(chosen, labels, strict=True)}
     return [
         replace(
             each,
             dominant_emotions=each.dominant_emotions or felt[each.id],
             the_lesson=each.the_lesson or LESSON,
         )
-        if wanted
+        if each.id in felt
         else each
-        for each, wanted in zip(memories, chosen, strict=True)
+        for each in memories
     ]

@@ -46,13 +46,12 @@ class Entries(Sequence[dict[str, Any]]):
     def __getitem__(self, place: Any) -> Any:
         if isinstance(place, slice):
             return list(self)[place]
-        place += len(self) if place < 0 else 0
+        if not -len(self) <= place < len(self):
+            raise IndexError(place)
+        place %= len(self)
         # without removed entries the id is the place, so that no earlier page is read
         first = 1 if self._journal.removed else place + 1
-        found = next(islice(self._journal.read(first), place + 1 - first, None), None)
-        if place < 0 or found is None:
-            raise IndexError(place)
-        return found.to_dict()
+        return next(islice(self._journal.read(first), place + 1 - first, None)).to_dict()
 
 
 class _Items(Mapping[str, Any]):
