@@ -329,7 +329,7 @@ def test_a_shared_emotion_adds_its_bonus_to_the_score(mara, hear):
     ],
 )
 def test_salience_counts_names_dates_and_preferences_wherever_they_stand(text, worth):
-    assert salience(text) == pytest.approx(worth)
+    assert salience(text, taught=True) == pytest.approx(worth)
 
 
 # --- C: recall ------------------------------------------------------------------------------------

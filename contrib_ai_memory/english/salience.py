@@ -58,18 +58,22 @@ _NUMBERS = frozenset(
 )
 
 
-def salience(text: str, known_names: tuple[str, ...] = ()) -> float:
+def salience(text: str, known_names: tuple[str, ...] = (), *, taught: bool = False) -> float:
     """0-1: named entity 0.3, number or date 0.2, preference signal 0.4, rare terms 0.1 [C §1.5].
 
     For worker threads: the first look at rare terms loads a word list.
+
+    Args:
+        taught: Count what a text says to nobody in particular too: a name that begins a sentence, a
+            month, "I always" of the past. Rules choose lines of talk no better by them.
     """
+    rest = _MONTH.sub(" ", text) if taught else text
     score = 0.0
-    rest = _MONTH.sub(" ", text)
-    if names_someone(rest, known_names) or _opens_with_name(rest):
+    if names_someone(rest, known_names) or (taught and _opens_with_name(rest)):
         score += NAMED_ENTITY
     if has_number(text) or rest != text:
         score += NUMBER_OR_DATE
-    if states_preference(text) or _SIGNAL.search(text):
+    if states_preference(text) or (taught and _SIGNAL.search(text)):
         score += PREFERENCE
     if has_rare_terms(text):
         score += RARE_TERMS

@@ -284,11 +284,10 @@ def weigh(
         others: Centroid of what is known already.
         known_names: Names of people of the game, which count as named entities in any case.
     """
+    found = [salience(text, known_names, taught=True) for text in texts]
     return [
-        round(
-            float(conf.NOVELTY_SHARE * new + conf.SALIENCE_SHARE * salience(text, known_names)), 4
-        )
-        for text, new in zip(texts, others.novelty(vectors), strict=True)
+        round(float(conf.NOVELTY_SHARE * new + conf.SALIENCE_SHARE * salient), 4)
+        for salient, new in zip(found, others.novelty(vectors), strict=True)
     ]
 
 
