@@ -362,7 +362,7 @@ def _fitting(ranked: Sequence[Ranked], request: RecallRequest) -> list[Ranked]:
 
 
 def _permitted(found: Iterable[Candidate], request: RecallRequest) -> list[Candidate]:
-    permitted = _permitted(found, request)
+    permitted = [each for each in found if is_permitted(each, request)]
     if not request.by_sources or request.include_compressed:
         return permitted
     # compressed and a summary exists [C §2.4]
