@@ -60,6 +60,14 @@ PAGE_SIZE = 32  # journal entries of a page (docs/adr/002)
 DISK_RESERVE = 64_000_000
 NEW_SHARD_BYTES = 20_000_000  # measured: an empty shard with its indexes
 CONVERSATION_IDLE_SECONDS = 3600  # [A] silence that ends one; default of STALE_CONVERSATION
+# What PROFILE "sources" sets where a game sets nothing else: the texts' own defaults, those of [C]
+# where they disagree. Where the texts name a behaviour and no number, `Settings.by_sources` is read
+# (docs/sources.md)
+SOURCES: dict[str, Any] = {
+    "RECALL_TOP_K": 5,  # [C §2.1]
+    "RECALL_TOKENS": 2000,  # [C §2.1]
+    "QUIET_SECONDS": 0.0,  # [B] extraction "when a new interaction occurs"
+}
 GENERATION_SECONDS = 60  # between two generation marks of store and database (docs/adr/020)
 TRUST = {"direct": 0.9, "observation": 0.8, "inference": 0.6, "environmental": 0.3}  # [A] DESIGN §3
 
@@ -247,6 +255,11 @@ class Settings(_Section):
     """All of settings.CONTRIB_AI_MEMORY. Unknown keys are refused, since they are typing errors."""
 
     ENABLED: bool = Field(True, description="turns the whole contrib on or off")
+    PROFILE: Literal["ours", "sources"] = Field(
+        "ours",
+        description="sources: the defaults and the behaviour of the three source texts where ours "
+        "differ (docs/sources.md); what is set beside it counts all the same",
+    )
     DIR: Path | None = Field(None, description="default: <game>/server/ai_memory")
     VECTOR_STORE: VectorStoreSettings = Field(
         default_factory=VectorStoreSettings, description="see below"
@@ -369,8 +382,11 @@ class Settings(_Section):
     COMPRESS_ABOVE: int = Field(
         10, ge=1, le=1000, description="[C] conversations that may stay uncompressed"
     )
-    COMPRESS_SESSIONS: int = Field(
-        5, ge=1, le=1000, description="[C] conversations summarised at once beyond that"
+    COMPRESS_SESSIONS: int | None = Field(
+        None,
+        ge=1,
+        le=1000,
+        description="[C] conversations summarised at once beyond that; None: half as many",
     )
     PLAYER_ERASURE: Literal["ask", "self", "off"] = Field(
         "ask",
@@ -387,6 +403,22 @@ class Settings(_Section):
         description="shown where an answer takes long, behind the NPC's name; empty: nothing",
     )
     THINKING_AFTER: Seconds = Field(2, description="seconds until it is shown")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_profile(cls, given: Any) -> Any:
+        by_sources = isinstance(given, Mapping) and given.get("PROFILE") == "sources"
+        return {**SOURCES, **given} if by_sources else given
+
+    @property
+    def by_sources(self) -> bool:
+        """Whether what the texts describe without a number is done their way (docs/sources.md)."""
+        return self.PROFILE == "sources"
+
+    @property
+    def sessions_to_compress(self) -> int:
+        """COMPRESS_SESSIONS, by default half of COMPRESS_ABOVE [C §3.1]."""
+        return self.COMPRESS_SESSIONS or max(1, self.COMPRESS_ABOVE // 2)
 
     @property
     def background_llm(self) -> LLMSettings | None:
@@ -419,6 +451,7 @@ class Settings(_Section):
 # Settings of the whole game, with the reason. Every other one may be set for a typeclass, a
 # prototype or one NPC.
 GAME_ONLY = {
+    "PROFILE": "it sets the defaults of all others",
     "ENABLED": "to switch one NPC off, use @memory/pause or the tag memory_off",
     "DIR": "all NPCs share one store",
     "VECTOR_STORE": "all NPCs share one store",

@@ -16,6 +16,7 @@ from django.db import DatabaseError
 from twisted.internet import defer
 
 from . import conf, offload
+from .embedding import emotions
 from .english import addressing
 from .english.questions import asks, sentences_of
 from .ingest import experiences, importance, index, pipeline
@@ -51,7 +52,7 @@ from .store.preferences import Preferences
 from .store.profiles import Profiles
 from .store.removal import MemoryPart, Removal
 from .store.reply_reasons import Reasons
-from .text.sanitising import sanitise
+from .text.sanitising import oneline, sanitise
 
 _READ_FIRST = (*attributes.KEYS, npc_settings.KEY, "goals", "persona", "memory_keywords")
 
@@ -202,7 +203,9 @@ class MemoryHandler:
             source_trust=conf.TRUST[percept.source_type],
             entities=tuple(sorted({*percept.entities, *self.people.mentioned(percept.content)})),
             session_id=session_id,
-            importance=importance.heuristic_importance(percept, keywords, bonus),
+            importance=importance.heuristic_importance(
+                percept, keywords, bonus, by_content=not self.settings.by_sources
+            ),
             tags=self._tags(percept),
         )
 
@@ -221,24 +224,38 @@ class MemoryHandler:
 
     @defer.inlineCallbacks
     def add(
-        self, text: str, *, importance: int = CONSCIOUS_IMPORTANCE
+        self,
+        text: str,
+        *,
+        importance: int = CONSCIOUS_IMPORTANCE,
+        lesson: str = "",
+        felt: Sequence[str] = (),
     ) -> Generator[Any, Any, Entry]:
         """Remember a text at once and for good [B], as a Deferred `Entry`.
 
         Args:
             text: A sentence that makes sense by itself.
             importance: 1-10.
+            lesson: What to do about it another time; by default to bear it in mind.
+            felt: Three labels of the taxonomy; by default the nearest to the text.
 
         Raises (in the Deferred):
             NothingToRemember: The text is empty.
+            UnknownEmotion: A label is not in the taxonomy.
         """
+        labels = emotions.known(felt)[: conf.EMOTIONS_PER_EXPERIENCE] if felt else ()
         text = sanitise(text, conf.get().MAX_LINE)
         if not text:
             raise NothingToRemember("There is nothing to remember: the text is empty.")
         entry = self.perceive(
             Percept(content=text, kind="note", origin="builder", tags=(CONSCIOUS, "builder"))
         )
-        rating: dict[str, Any] = {"importance": importance, "scoring_method": "manual"}
+        rating: dict[str, Any] = {
+            "importance": importance,
+            "scoring_method": "manual",
+            "emotions": labels,
+            "lesson": oneline(sanitise(lesson)),
+        }
         self.journal.update({entry.id: rating})
         entry = replace(entry, **rating)
         self.flush()
@@ -398,13 +415,14 @@ class MemoryHandler:
     ) -> Generator[Any, Any, bool]:
         """Index new entries and extract experiences from them, a bounded amount.
 
-        Where a language model judges, it looks at weighty talk instead, and in the night at all.
+        Where a language model judges, it looks at weighty talk instead, and in the night at all;
+        with the profile of the sources it extracts experiences from snippets too.
 
         Returns (as a Deferred):
             Whether nothing is left.
         """
         indexed = yield self.index_pending(priority)
-        if not router.rules_judge(self.settings):
+        if not router.rules_judge(self.settings) and not self.settings.by_sources:
             if priority == offload.NIGHT:
                 return indexed
             looked = yield consolidation.look_awake(self, until_silent=until_silent)

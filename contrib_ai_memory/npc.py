@@ -39,6 +39,7 @@ from .store import owner, pause
 from .store.attributes import NPCAttributes
 from .store.people import entity_type_of
 from .store.removal import Removal
+from .store.source_mappings import MemoryDb
 from .text.sanitising import as_shown, oneline, sanitise, speech_in, without_speech
 
 OFF_TAG = "memory_off"  # on an NPC, a room or a player: it is not perceived
@@ -94,6 +95,13 @@ class MemoryMixin(_Base):
     def attributes(self) -> NPCAttributes:
         """Evennia's handler; it hides the memory from copies and prototypes."""
         return NPCAttributes(self, ModelAttributeBackend)
+
+    @property
+    def db(self) -> MemoryDb:
+        """Evennia's `db`, with the memory's Attributes as the mappings of [A]."""
+        if "_memory_db" not in self.__dict__:
+            self.__dict__["_memory_db"] = MemoryDb(self)
+        return self.__dict__["_memory_db"]
 
     @property
     def memory(self) -> MemoryHandler:

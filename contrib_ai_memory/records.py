@@ -171,6 +171,7 @@ class Entry(_Plain):
     importance: int = 2
     scoring_method: str = "heuristic"
     emotions: tuple[str, ...] = ()
+    lesson: str = ""
     tags: tuple[str, ...] = ()
     consolidated: bool = False
     game_time: float | None = None
@@ -431,6 +432,7 @@ class RecallRequest:
     Attributes:
         listeners: Identities of all who will hear the answer, the one who asks first; None means
             staff, who see everything, () that it must be fit for anyone.
+        by_sources: Score, choose and word as the source texts do (`conf.Settings.by_sources`).
         memory_types: Only these; empty is all.
         include_compressed: Keep memories whose summary is recalled too.
         emotions: Labels of the present mood, which are favoured.
@@ -450,6 +452,7 @@ class RecallRequest:
 
     query: str
     listeners: tuple[str, ...] | None = None
+    by_sources: bool = False
     top_k: int = 0
     token_budget: int = 0
     memory_types: tuple[str, ...] = ()

@@ -57,6 +57,10 @@ OF_ITSELF = [
     "Everyone likes Mara for her wit.",
     "Nobody trusts Mara.",
     "The keeper is kind.",
+    "A warm soul is that Mara.",
+    "Mara has a warm heart.",
+    "Mara has told Bram of it.",
+    "Mara has a fever and is kind.",
     "Alice told Bram that Mara waters the ale.",
     "Mara is out of flour, because Alice ate it.",
     # what others hold of it
@@ -71,6 +75,11 @@ OF_ITSELF = [
 
 OF_THE_WORLD = [
     "Alice keeps the ferry.",
+    "Mara has a fever.",
+    "Mara has no room left.",
+    "Mara owes Bram five silver.",
+    "Alice says that Mara owes Bram five silver.",
+    "The keeper of the light is paid in oil.",
     'Alice says: "I keep the ferry. I am tired."',
     'Bram says: "I love Mara."',
     'Bram says: "I owe Mara five crowns."',

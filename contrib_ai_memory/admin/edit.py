@@ -128,7 +128,7 @@ def edit(
         content: Embedded anew; supersedes the lines behind the old words, and what else tells them.
         importance: 1-10, of any memory.
         emotions: Up to three labels of the taxonomy.
-        lesson: Of an experience.
+        lesson: Of an experience or an entry.
 
     Raises (in the Deferred):
         ids.UnknownMemory, ids.Ambiguous, UnknownEmotion
@@ -136,7 +136,7 @@ def edit(
     """
     old = yield ids.find(npc, memory_id)
     if entry := ids.entry_of(npc.memory, link_id(old)):  # the store may not have its emotions
-        old = replace(old, dominant_emotions=entry.emotions)
+        old = replace(old, dominant_emotions=entry.emotions or old.dominant_emotions)
     new = replace(old, **_changes(old, content, importance, emotions, lesson))
     if new == old:
         raise CannotEdit(f"Nothing to change: {ids.short(old)} says just that already.")
@@ -549,6 +549,7 @@ ENTRY_FIELDS = {  # the fields of an entry that follow each field of its memory
     "content": ("content", "line"),
     "importance": ("importance", "scoring_method"),
     "dominant_emotions": ("emotions",),
+    "the_lesson": ("lesson",),
 }
 
 
@@ -596,6 +597,8 @@ def _changed_entry(entry: Entry, old: MemoryRecord, new: MemoryRecord) -> Entry:
         entry = replace(entry, importance=weight, scoring_method="manual")
     if new.dominant_emotions != old.dominant_emotions:
         entry = replace(entry, emotions=new.dominant_emotions)
+    if new.the_lesson != old.the_lesson:
+        entry = replace(entry, lesson=new.the_lesson)
     return entry
 
 

@@ -85,14 +85,8 @@ _PERSON = re.compile(
 def about_itself(text: str, npc_name: str, *aliases: str) -> bool:
     """Whether a fact is about the NPC itself: its acts, personality or opinions.
 
-    A quotation counts too: the NPC does not learn about itself what others say of it.
-
-    >>> about_itself("Mara told Alice that the ferry is late.", "Mara")
-    True
-    >>> about_itself('Alice says: "The innkeeper Mara is a warm soul."', "Mara")
-    True
-    >>> about_itself("Bram owes Mara five coins.", "Mara")
-    False
+    A quotation counts too: the NPC does not learn about itself what others say of it. What it owes,
+    and what it has that is no trait, are matters of the world.
     """
     text = text[:CHARACTERS_READ]
     plain = _QUOTED.sub("“…”", text)  # who "I" is in the words of others, they say
@@ -108,9 +102,10 @@ def about_itself(text: str, npc_name: str, *aliases: str) -> bool:
 
 def _is_subject(text: str, names: tuple[tuple[str, ...], ...]) -> bool:
     """Whether one of `names` is the subject, the predicate or the agent of a main clause."""
-    words = _main_clauses(_TOKEN.findall(text.replace("’", "'")))
+    whole = _TOKEN.findall(text.replace("’", "'"))
+    words = _main_clauses(whole)
     return any(
-        _states(words, start, end)
+        (_states(words, start, end) and not (words == whole and _owes_or_has(words, end)))
         or _predicate(words, start, end)
         or _acted(words, start, end)
         or _by_everybody(words, start, end)
@@ -228,6 +223,15 @@ def _states(words: Sequence[str], first: int, end: int) -> bool:
     return _goes_on_with_pronoun(words, end)
 
 
+def _owes_or_has(words: Sequence[str], end: int) -> bool:
+    """ "Mara owes Bram", "Mara has a fever", "had two rooms"; not "has a warm heart"."""
+    verb, *rest = [word.lower() for word in words[end:]] or [""]
+    if verb not in ("has", "had"):
+        return verb in ("owes", "owed")
+    counted = any(word in _INDEFINITE or word.isdigit() for word in rest[:1])
+    return counted and not any(map(_OWN_NOUN.fullmatch, rest))
+
+
 def _verb_at(words: Sequence[str], place: int) -> bool:
     """Whether a verb that says what a subject does stands there, behind an adverb or two.
 
@@ -305,7 +309,7 @@ def _predicate(words: Sequence[str], first: int, end: int) -> bool:
         told = itertools.takewhile(lambda word: word not in ".!?", sentence)
         return not any(_is_verb(word.lower()) for word in told)
     before = [word.lower() for word in words[max(0, first - 3) : first]]
-    while before and (before[-1] in _ADVERBS or before[-1].endswith("ly")):
+    while before and (before[-1] in _ADVERBS | {"that"} or before[-1].endswith("ly")):
         before.pop()
     if not before or (before[-1] not in _IS and not before[-1].endswith("'s")):
         return False

@@ -13,8 +13,18 @@ import re
 from dataclasses import dataclass
 
 from .stated_preferences import states_preference
-from .time_words import WEEKDAYS
-from .tokens import FILLERS, NUMBERS, WORD, zipf
+from .time_words import MONTHS, WEEKDAYS
+from .tokens import (
+    AUXILIARIES,
+    BASES,
+    FILLERS,
+    FUNCTION_WORDS,
+    NUMBERS,
+    THIRD,
+    WORD,
+    is_past,
+    zipf,
+)
 
 # --- salience [C §1.5] ----------------------------------------------------------------------------
 
@@ -27,6 +37,13 @@ LONG_WORDS = 40  # a line of this many words has length 1
 
 # The first letter comes before what must stand before it: so the search skips from one to the next
 _CAPITAL_INSIDE = re.compile(r"[A-Z](?<=\s[A-Z])(?<![.!?…:\"“]\s[A-Z])[\w'’-]+")
+_OPENING = re.compile(r"(?:^|[.!?…:\"“]\s+)([A-Z][\w’-]+) ([a-z]+)\b")
+_NO_NAME = frozenset(FUNCTION_WORDS | FILLERS | AUXILIARIES | BASES | {"everyone", "everybody"})
+_MONTH = re.compile(  # "march" and "may" are verbs as well
+    rf"\b(?i:{'|'.join(each for each in MONTHS if each not in ('March', 'May'))})\b"
+    r"|(?<=[a-z,\d] )(?:March|May)\b"
+)
+_SIGNAL = re.compile(r"\b(?:I (?:prefer|always|hate)|my favou?rite)\b", re.IGNORECASE)  # [C §1.5]
 _NOT_NAMES = frozenset("I I'm I'd I'll I've I’m I’d I’ll I’ve OK".split())
 _DIGIT = re.compile(r"\d")
 _NUMBERS = frozenset(
@@ -41,21 +58,34 @@ _NUMBERS = frozenset(
 )
 
 
-def salience(text: str, known_names: tuple[str, ...] = ()) -> float:
+def salience(text: str, known_names: tuple[str, ...] = (), *, taught: bool = False) -> float:
     """0-1: named entity 0.3, number or date 0.2, preference signal 0.4, rare terms 0.1 [C §1.5].
 
     For worker threads: the first look at rare terms loads a word list.
+
+    Args:
+        taught: Count what a text says to nobody in particular too: a name that begins a sentence, a
+            month, "I always" of the past. Rules choose lines of talk no better by them.
     """
+    rest = _MONTH.sub(" ", text) if taught else text
     score = 0.0
-    if names_someone(text, known_names):
+    if names_someone(rest, known_names) or (taught and _opens_with_name(rest)):
         score += NAMED_ENTITY
-    if has_number(text):
+    if has_number(text) or rest != text:
         score += NUMBER_OR_DATE
-    if states_preference(text):
+    if states_preference(text) or (taught and _SIGNAL.search(text)):
         score += PREFERENCE
     if has_rare_terms(text):
         score += RARE_TERMS
     return min(score, 1.0)
+
+
+def _opens_with_name(text: str) -> bool:
+    """Whether a sentence begins with a name, as "Paris is beautiful": one word and its verb."""
+    return any(
+        name.lower() not in _NO_NAME and (verb in AUXILIARIES or verb in THIRD or is_past(verb))
+        for name, verb in _OPENING.findall(text)
+    )
 
 
 def has_number(text: str) -> bool:

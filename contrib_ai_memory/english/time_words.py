@@ -15,16 +15,16 @@ from datetime import date, timedelta
 TOLD_LATER_DAYS = 14  # fitted by leave-one-conversation-out: `python -m benchmarks.locomo`
 
 WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
-_MONTHS = (
+MONTHS = (
     "January February March April May June July August September October November December"
 ).split()
-_NUMBER_OF = {month.lower(): number for number, month in enumerate(_MONTHS, 1)}
-_NUMBER_OF |= {month[:3].lower(): number for number, month in enumerate(_MONTHS, 1)} | {"sept": 9}
-_SHORT = "|".join([*(month[:3] for month in _MONTHS if month != "May"), "Sept"])
+_NUMBER_OF = {month.lower(): number for number, month in enumerate(MONTHS, 1)}
+_NUMBER_OF |= {month[:3].lower(): number for number, month in enumerate(MONTHS, 1)} | {"sept": 9}
+_SHORT = "|".join([*(month[:3] for month in MONTHS if month != "May"), "Sept"])
 # a short name counts beside a day alone: "Mar 3", "3 mar"
 _DATE = re.compile(
     r"\b(?:(?P<day>\d{1,2})(?:st|nd|rd|th)?(?: of)? )?"
-    rf"(?P<month>{'|'.join(_MONTHS)}|(?:{_SHORT})(?=\.? \d)\.?|(?<=\d )(?:{_SHORT}))\b"
+    rf"(?P<month>{'|'.join(MONTHS)}|(?:{_SHORT})(?=\.? \d)\.?|(?<=\d )(?:{_SHORT}))\b"
     r"(?: (?:the )?(?P<after>\d{1,2})(?:st|nd|rd|th)?\b)?(?:,? (?:of )?(?P<year>\d{4})\b)?",
     re.IGNORECASE,
 )
@@ -32,7 +32,7 @@ _WEEKDAY_NUMBER = {day[:3]: number for number, day in enumerate(WEEKDAYS)}
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _WEEKDAYS = rf"(?:{'|'.join(WEEKDAYS)})s?"
 # without may, which is mostly the verb
-_MONTH_NAMES = "|".join(month.lower() for month in _MONTHS if month != "May")
+_MONTH_NAMES = "|".join(month.lower() for month in MONTHS if month != "May")
 _RELATIVE = r"yesterday|today|tonight|tomorrow|last|next|ago|night|weeks?|weekends?|months?|years?"
 _TIME = re.compile(
     rf"\b(?:{_RELATIVE}|{_WEEKDAYS}|{_MONTH_NAMES}|morning|noon|evening|spring|summer|autumn|winter"

@@ -1,6 +1,7 @@
-"""Extraction of experiences where rules judge, the background loop [B].
+"""Extraction of experiences from snippets, the background loop [B].
 
-Any other provider gives one with its look at a talk (`sleep.consolidation`).
+It runs where rules judge, and with the profile of the sources. Otherwise another provider gives an
+experience with its look at a talk (`sleep.consolidation`).
 
 A snippet is a run of talk in one conversation with one audience: six messages, or fewer if the
 audience changes or the talk falls silent. A cursor in the journal marks what has been extracted, so
@@ -18,9 +19,11 @@ from twisted.internet import defer
 from .. import conf, offload
 from ..embedding import embedder, emotions
 from ..llm import router
+from ..llm.provider import Passage
 from ..privacy import shared_privacy
 from ..records import LOCKED, Entry, ExperienceDraft, MemoryRecord, Snippet, seconds_between
 from ..store import memory_store
+from ..store.evidence import Work
 from ..store.journal import join_ranges, ranges_of
 from ..store.payload import memory_id_for
 
@@ -48,14 +51,8 @@ def extract_experiences(
         start = memory.journal.cursors.get(CURSOR, 0)
         window = _next_window(memory, until_silent)
         if window.entries:
-            snippet = Snippet(
-                npc_name=memory.name,
-                entries=window.context,
-                new_ids=frozenset(entry.id for entry in window.entries),
-                known_names=memory.people.names(),
-            )
             with memory.evidence.work_on(window.context, priority=priority) as work:
-                provider, draft = yield work.ask("extract_experience", snippet)
+                provider, draft = yield _ask(memory, window, work)
                 least = memory.settings.KEEP_EXPERIENCE_ABOVE
                 if draft is not None and draft.memory_weight > least:
                     ids = ranges_of(entry.id for entry in window.context)
@@ -67,6 +64,26 @@ def extract_experiences(
             return done
         yield offload.breathe(offload.AWAKE)
     return SNIPPETS_A_TICK  # there is more
+
+
+@defer.inlineCallbacks
+def _ask(
+    memory: Any, window: _Window, work: Work
+) -> Generator[Any, Any, tuple[str, ExperienceDraft | None]]:
+    """Ask for the experience of a window, as a Deferred: who answered, and the draft."""
+    new, known_names = frozenset(each.id for each in window.entries), memory.people.names()
+    if router.rules_judge(memory.settings):
+        snippet = Snippet(memory.name, window.context, new, known_names)
+        return (yield work.ask("extract_experience", snippet))
+    passage = Passage(
+        npc_name=memory.name,
+        entries=window.entries,
+        around=tuple(each for each in window.context if each.id not in new),
+        goals=memory.goals,
+        known_names=known_names,
+    )
+    provider, digest = yield work.ask("digest", passage)
+    return provider, digest.experience
 
 
 @dataclass(frozen=True, slots=True)

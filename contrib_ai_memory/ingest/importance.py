@@ -15,7 +15,9 @@ MENTION = 2
 ENVIRONMENTAL = -1
 
 
-def heuristic_importance(percept: Percept, keywords: tuple[str, ...], sender_bonus: int) -> int:
+def heuristic_importance(
+    percept: Percept, keywords: tuple[str, ...], sender_bonus: int, *, by_content: bool = True
+) -> int:
     """Importance 1-10 of a percept: how it was said [A] and, by `content_importance`, what.
 
     [A] judges the content at night only. Until then, and for good without a language model, all
@@ -25,13 +27,14 @@ def heuristic_importance(percept: Percept, keywords: tuple[str, ...], sender_bon
         percept: What was perceived.
         keywords: Words of the game and the NPC that add 1 each.
         sender_bonus: 0-2, by how well the NPC knows the sender.
+        by_content: Whether what was said counts too; [A] counts only how.
     """
     score = BASE + sender_bonus
     score += DIRECT_MESSAGE * percept.addressed + MENTION * percept.mentioned
     score += _keywords_in(percept.content.lower(), keywords)
     if percept.source_type == "environmental":
         score += ENVIRONMENTAL
-    return clamp(score + content_importance(percept.content))
+    return clamp(score + content_importance(percept.content) if by_content else score)
 
 
 def _keywords_in(lowered: str, keywords: tuple[str, ...]) -> int:

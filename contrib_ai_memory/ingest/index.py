@@ -22,7 +22,7 @@ from ..records import INSIGHT, MOVE_KINDS, NO_EVIDENCE, OWN, Entry, MemoryRecord
 from ..store import memory_store
 from ..store.lanes import REACH, SPAN, Keys, keys_of_talk
 from ..store.payload import entry_memory_id
-from . import agenda_items, endings, novelty, preference_slots
+from . import agenda_items, components, endings, novelty, preference_slots
 
 LOOK_BACK = 2 * REACH  # entries: those whose keys change, and the neighbours of these
 BATCH = 64  # entries indexed at once
@@ -99,7 +99,7 @@ def index_entries(agent_id: str, entries: Sequence[Entry], before: Sequence[Entr
     if not new:
         return 0
     found_by = _keys_of(new, [entry for entry in before if entry.recallable])
-    memories = [to_memory(agent_id, entry) for entry in new]
+    memories = components.completed([to_memory(agent_id, entry) for entry in new])
     vectors = np.stack([found_by[entry.id].line for entry in new])
     store = memory_store.shared()
     known = {memory.id: memory for memory in store.get([memory.id for memory in memories])}
@@ -202,6 +202,8 @@ def to_memory(agent_id: str, entry: Entry) -> MemoryRecord:
         session_id=entry.session_id,
         importance=_importance_of(entry),
         memory_weight=0.8 if conscious else _entry_weight(entry),
+        dominant_emotions=entry.emotions,
+        the_lesson=entry.lesson,
         source_type=entry.source_type,
         source_trust=entry.source_trust,
         journal_ids=(entry.id,),
@@ -246,6 +248,8 @@ def from_memory(memory: MemoryRecord) -> Entry:
         session_id=memory.session_id,
         importance=min(10, max(1, round(memory.importance * 10))),
         scoring_method="offline",
+        emotions=memory.dominant_emotions,
+        lesson=memory.the_lesson,
         tags=tuple(tag for tag in memory.tags if tag not in NO_EVIDENCE),
         provider=memory.provider,
     )

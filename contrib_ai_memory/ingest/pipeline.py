@@ -30,7 +30,7 @@ from ..store.evidence import Work
 from ..store.payload import memory_id_for
 from ..text import plural
 from ..text.sanitising import without_injected
-from . import novelty, preference_slots
+from . import components, novelty, preference_slots
 from .chunk import chunks_of
 from .preference_slots import Draft, Superseded
 from .routing import MEMORY_TYPES, WORKING, Part, parts_of
@@ -284,11 +284,10 @@ def weigh(
         others: Centroid of what is known already.
         known_names: Names of people of the game, which count as named entities in any case.
     """
+    found = [salience(text, known_names, taught=True) for text in texts]
     return [
-        round(
-            float(conf.NOVELTY_SHARE * new + conf.SALIENCE_SHARE * salience(text, known_names)), 4
-        )
-        for text, new in zip(texts, others.novelty(vectors), strict=True)
+        round(float(conf.NOVELTY_SHARE * new + conf.SALIENCE_SHARE * salient), 4)
+        for salient, new in zip(found, others.novelty(vectors), strict=True)
     ]
 
 
@@ -301,7 +300,7 @@ def write(lesson: Lesson, drafts: Sequence[Draft]) -> list[str]:
     unique = list({draft.memory.id: draft for draft in drafts}.values())
     if not unique:
         return []
-    memories = [draft.memory for draft in unique]
+    memories = components.completed([draft.memory for draft in unique])
     vectors = np.stack([draft.vector for draft in unique if draft.vector is not None])
     new = list(memory_store.shared().insert_new(lesson.agent_id, memories, vectors))
     novelty.count(lesson.agent_id, lesson.user, [memory.id for memory in memories], vectors)

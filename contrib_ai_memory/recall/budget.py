@@ -51,21 +51,26 @@ def fill(
     """Choose memories that fit the budget, skipping those that do not and near-copies.
 
     Args:
-        preferences: Best first; they come first, within a quarter of the budget, outside `top_k`.
+        preferences: Best first; they come first, within a quarter of the budget, outside `top_k`
+            (`by_sources`: within the whole budget and `top_k`).
         memories: Best first; read no further than needed.
 
     Raises:
-        BudgetExceeded: There are memories, and not even the smallest fits.
+        BudgetExceeded: There are memories, and not even the smallest fits (not `by_sources`).
     """
     selection = _Selection(summaries_replace=not request.include_compressed)
+    top_k, share = request.top_k, 1 if request.by_sources else PROCEDURAL_SHARE
     for scored in preferences:
-        selection.add(*scored, limit=int(PROCEDURAL_SHARE * request.token_budget))
-    top_k = request.top_k + len(selection.chosen)
+        if request.by_sources and len(selection.chosen) >= top_k:
+            break
+        selection.add(*scored, limit=int(share * request.token_budget))
+    if not request.by_sources:
+        top_k += len(selection.chosen)
     for scored in memories:
         if len(selection.chosen) >= top_k:
             break
         selection.add(*scored, limit=request.token_budget)
-    if selection.smallest_refused and not selection.chosen:
+    if selection.smallest_refused and not selection.chosen and not request.by_sources:
         raise BudgetExceeded(selection.smallest_refused, request.token_budget)
     return selection.chosen
 
@@ -122,19 +127,24 @@ def _is_copy(
     return says_the_same(memory.content, other.content)
 
 
-def prompt_block(memories: list[MemoryRecord]) -> str:
+def prompt_block(memories: list[MemoryRecord], *, bare: bool = False) -> str:
     """Return the <memory> block, one line a memory; empty without memories.
 
     Content is data: nothing in it can end the block.
+
+    Args:
+        bare: Leave out who said it, as the source does.
     """
     if not memories:
         return ""
-    return "\n".join(["<memory>", *map(_line, memories), "</memory>"])
+    lines = [_line(memory, bare) for memory in memories]
+    return "\n".join(["<memory>", *lines, "</memory>"])
 
 
-def _line(memory: MemoryRecord) -> str:
+def _line(memory: MemoryRecord, bare: bool) -> str:
     """Return `[SEMANTIC] text`, or `[EPISODIC] 2026-03-02: text` with the day it happened."""
-    text = text_with_speaker(memory)
+    private = IN_CONFIDENCE * memory.private
+    text = private + neutralise(memory.content) if bare else text_with_speaker(memory)
     if memory.held_until:
         text = f"{text} (until {day_of(memory.held_until)})"
     if memory.memory_type == "episodic" and memory.created_at:

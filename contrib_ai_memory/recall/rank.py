@@ -118,7 +118,10 @@ def score(candidates: Sequence[Candidate], request: RecallRequest) -> list[Ranke
         return []
     asked = QueryClues.of(request)
     table = clues(candidates, asked)
-    similar = relevance(table, asked, Weights(*request.weights))
+    if request.by_sources:  # the cosine as it is [B §3, C §2.5]
+        similar = np.array([each.lanes[0] for each in candidates])
+    else:
+        similar = relevance(table, asked, Weights(*request.weights))
     ranked = [
         Ranked(candidate, total, min(1.0, max(0.0, total)), tuple(row))
         for candidate, total, row in zip(candidates, similar.tolist(), table.tolist(), strict=True)
@@ -126,7 +129,10 @@ def score(candidates: Sequence[Candidate], request: RecallRequest) -> list[Ranke
     if total_of := score_profile(request.score_profile):
         for each in ranked:
             each.total = total_of(each.parts(request))
-    return spread(ranked) if asked.several else ordered(ranked)
+    elif request.emotions and not request.only_emotions:
+        for each in ranked:
+            each.total += each.parts(request).emotion
+    return spread(ranked) if asked.several and not request.by_sources else ordered(ranked)
 
 
 def spread(ranked: Sequence[Ranked]) -> list[Ranked]:
@@ -195,7 +201,8 @@ def score_profile(name: str) -> Callable[[ScoreParts], float] | None:
     """Return the function that makes the total from the parts of a score.
 
     Args:
-        name: "relevance" [C §2.5]: the similarity as it is, for which there is no function (None).
+        name: "relevance" [C §2.5]: the similarity as it is, for which there is no function (None);
+            emotions that were asked for add their bonus [B §3].
             "salience" [B §3]: weight, recency, frequency and emotions count too. Or the path of a
             function of the game.
 

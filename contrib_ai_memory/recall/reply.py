@@ -231,7 +231,7 @@ def prepare(
     )
     yield offload.breathe(offload.REPLY)
     transcript = _transcript(memory, entry, listener, request)
-    block = _block(recalled.memories, transcript.entries)
+    block = _block(recalled.memories, transcript.entries, settings.by_sources)
     asked = replace(request, prompt_block=block)
     told = provenance_of_situation(situation, felt.experiences)
     transcript = replace(transcript, provenance=joined(transcript.provenance, told))
@@ -258,7 +258,7 @@ def _lessons(memory: Any, entry: Entry, recalled: Iterable[Recalled]) -> list[Me
     return [each for each in by_text.values() if each.id not in told][:LESSONS]
 
 
-def _block(recalled: Iterable[Recalled], shown: frozenset[int]) -> str:
+def _block(recalled: Iterable[Recalled], shown: frozenset[int], bare: bool) -> str:
     """Return the memory block of these without what the conversation in the prompt says in full.
 
     Args:
@@ -270,7 +270,8 @@ def _block(recalled: Iterable[Recalled], shown: frozenset[int]) -> str:
             for each in recalled
             if each.memory.record not in ("entry", "experience")
             or not (each.memory.journal_ids and shown.issuperset(each.memory.journal_ids))
-        ]
+        ],
+        bare=bare,
     )
 
 

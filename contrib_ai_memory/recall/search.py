@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections import OrderedDict
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -34,7 +34,7 @@ from ..store import memory_store
 from ..store.condition import HELD
 from ..store.evidence import EvidenceGone
 from ..store.links import link_id, linked_memory_id
-from ..store.payload import RANKED_BY, WEIGHED_BY, Candidate
+from ..store.payload import RANKED_BY, WEIGHED_BY, Candidate, summary_id
 from ..store.protocol import LaneSearch
 from ..text.sanitising import sanitise
 from . import budget, rank, reranker
@@ -115,6 +115,7 @@ def completed(memory: Any, request: RecallRequest) -> RecallRequest:
         query=query,
         agent_id=memory.id,
         now=memory.clock(),
+        by_sources=settings.by_sources,
         top_k=request.top_k or settings.RECALL_TOP_K,
         token_budget=request.token_budget or settings.RECALL_TOKENS,
         score_profile=request.score_profile or settings.RECALL_PROFILE,
@@ -201,7 +202,7 @@ def find(request: RecallRequest) -> Ranking:
     """Rank candidates from every lane of the store."""
     store = memory_store.shared()
     words = searched_words(request)
-    fields = _fields(request) if store.remote else ()
+    fields = _fields(request) if store.remote and not request.by_sources else ()
     lanes = store.prepare_search(request.agent_id, _vector_of(words), words, fields)
     where: dict[str, Any] = {}  # filters that the store applies itself
     if request.only_emotions:
@@ -217,13 +218,13 @@ def find(request: RecallRequest) -> Ranking:
         where |= heard
     depth = max(LANE_DEPTH, request.top_k * conf.CANDIDATES_PER_RESULT)
     found = store.find(lanes, depth, [*map(uuid.UUID, request.preferences)], **where)
-    candidates = [each for each in found if is_permitted(each, request)]
+    candidates = _permitted(found, request)
     if heard and not store.remote and len(candidates) < depth <= len(found):
         # secrets of others and earlier questions took the places of the rest. A search without
         # them takes three times as long, so it is made only now; over a network it is the first
         known = [uuid.UUID(each.id) for each in found]
         found = store.find(lanes, depth, known, **where, **heard)
-        candidates = [each for each in found if is_permitted(each, request)]
+        candidates = _permitted(found, request)
     return Ranking(request, lanes, rank.score(candidates, request))
 
 
@@ -258,27 +259,41 @@ def choose(ranking: Ranking, linked: Collection[str] = ()) -> RecallResult:
     if more := set(linked) - {each.candidate.id for each in ranked}:
         candidates = [each.candidate for each in ranked]
         linked_with = memory_store.shared().score(ranking.lanes, more)
-        candidates += [each for each in linked_with if is_permitted(each, request)]
+        candidates += _permitted(linked_with, request)
         ranked = rank.score(candidates, request)
     if request.reranker:
         best = ranked[: max(reranker.RERANKED, request.top_k)]
         ranked = reranker.rerank(request, _with_payloads(ranked, best, request))
     if ranking.lanes.fields:
         ranked = _with_payloads(ranked, _fitting(ranked, request), request)
-    least = BEARS_FROM * ranked[0].total if ranked else 0.0
-    preferences = [
-        each
-        for each in ranked[:BEARS_AMONG]
-        if each.candidate.id in request.preferences and each.total >= least
-    ]
-    chosen = budget.fill(_loaded(request, preferences), _loaded(request, ranked), request)
+    first = _preferences(ranked, request)
+    chosen = budget.fill(_loaded(request, first), _loaded(request, ranked), request)
     tokens = sum(recalled.tokens for recalled in chosen)
     return RecallResult(
         memories=tuple(chosen),
         total_tokens=tokens,
         budget_used=tokens / request.token_budget,
-        prompt_block=budget.prompt_block([recalled.memory for recalled in chosen]),
+        prompt_block=budget.prompt_block(
+            [recalled.memory for recalled in chosen], bare=request.by_sources
+        ),
     )
+
+
+def _preferences(ranked: Sequence[Ranked], request: RecallRequest) -> list[Ranked]:
+    """Return the preferences that come first: those that bear on the query, or all [C §2.6]."""
+    if request.by_sources:
+        return [
+            each
+            for each in ranked
+            if each.candidate.memory_type == "procedural"
+            and (not request.listeners or each.candidate.id in request.preferences)
+        ]
+    least = BEARS_FROM * ranked[0].total if ranked else 0.0
+    return [
+        each
+        for each in ranked[:BEARS_AMONG]
+        if each.candidate.id in request.preferences and each.total >= least
+    ]
 
 
 def searched_words(request: RecallRequest) -> str:
@@ -344,6 +359,24 @@ def _fitting(ranked: Sequence[Ranked], request: RecallRequest) -> list[Ranked]:
                 found[each.candidate.id] = each
                 left, places = left - each.candidate.tokens, places - 1
     return [*found.values()]
+
+
+def _permitted(found: Iterable[Candidate], request: RecallRequest) -> list[Candidate]:
+    permitted = [each for each in found if is_permitted(each, request)]
+    if not request.by_sources or request.include_compressed:
+        return permitted
+    # compressed and a summary exists [C §2.4]
+    summaries = {
+        each.id: summary_id(request.agent_id, each.payload.get("run_id"), _audience(each))
+        for each in permitted
+        if each.compressed
+    }
+    existing = memory_store.shared().existing(set(summaries.values()))
+    return [each for each in permitted if summaries.get(each.id) not in existing]
+
+
+def _audience(memory: Candidate) -> tuple[str, ...] | None:
+    return tuple(sorted(memory.witnesses)) if memory.private else None
 
 
 def _with_payloads(

@@ -17,11 +17,12 @@ from twisted.internet import defer
 
 from .. import offload
 from ..embedding import embedder
+from ..ingest import components
 from ..privacy import shared_privacy
 from ..records import LOCKED, PINNED, Entry, MemoryRecord, PassReport, seconds_between
 from ..store import memory_store
 from ..store.evidence import Work
-from ..store.payload import entry_memory_id, memory_id_for
+from ..store.payload import entry_memory_id, summary_id
 from . import consolidation
 
 CURSOR = "compressed"  # every conversation that began before it is compressed
@@ -41,8 +42,7 @@ class Session:
     entries: tuple[Entry, ...]
 
     def summary_id(self, agent_id: str) -> str:
-        audience = self.entries[0].audience
-        return memory_id_for(agent_id, "summary", self.session_id, *(audience or ("*",)))
+        return summary_id(agent_id, self.session_id, self.entries[0].audience)
 
 
 @defer.inlineCallbacks
@@ -60,7 +60,7 @@ def compress_sessions(memory: Any) -> Generator[Any, Any, PassReport]:
     under_way = pending[0].entries[0].id <= memory.journal.cursors.get(UNTIL_CURSOR, 0)
     if (len(pending) > settings.COMPRESS_ABOVE or found.more) and not under_way:
         # noted before the first is summarised, so that a night that was killed does no more
-        last = pending[min(settings.COMPRESS_SESSIONS, len(pending)) - 1]
+        last = pending[min(settings.sessions_to_compress, len(pending)) - 1]
         memory.journal.advance_cursor(UNTIL_CURSOR, last.entries[0].id)
         memory.journal.flush()
     oldest = pending[0]
@@ -183,4 +183,6 @@ def store_summary(agent_id: str, session: Session, summary: str, provider: str) 
         compression_source=True,
         provider=provider,
     )
-    store.insert_new(agent_id, [memory], embedder.shared().encode([summary], keep=True))
+    store.insert_new(
+        agent_id, components.completed([memory]), embedder.shared().encode([summary], keep=True)
+    )

@@ -23,7 +23,7 @@ from twisted.internet import defer
 from .. import conf, offload
 from ..embedding import embedder
 from ..english.persona_protection import about_itself
-from ..ingest import agenda_items, endings, experiences, preference_slots
+from ..ingest import agenda_items, components, endings, experiences, preference_slots
 from ..ingest.index import reweigh
 from ..llm import router
 from ..llm.provider import Digest, Passage
@@ -435,14 +435,16 @@ def facts_of(
 ) -> list[MemoryRecord]:
     """Make facts of drafts, each with its evidence from `entries` (worker thread)."""
     known = {entry.id: entry for entry in entries}
-    return [
-        replace(
-            _fact(agent_id, draft, [known[entry_id] for entry_id in draft.journal_ids], provider),
-            context=shown,
-        )
-        for draft in drafts
-        if not _is_past(agent_id, draft)
-    ]
+    return components.completed(
+        [
+            replace(
+                _fact(agent_id, draft, [known[each] for each in draft.journal_ids], provider),
+                context=shown,
+            )
+            for draft in drafts
+            if not _is_past(agent_id, draft)
+        ]
+    )
 
 
 def fact_id(agent_id: str, text: str, audience: tuple[str, ...] | None) -> str:

@@ -87,12 +87,14 @@ def prune_low_importance_entries(memory: Any) -> Generator[Any, Any, PassReport]
         for entry in batch
         if _forgettable(entry, settings.PRUNE_AT_MOST) and entry.id not in promised
     ]
-    if not router.rules_judge(memory.settings):  # what rules weighed is kept until a model has
+    by_rules = not settings.by_sources  # [A] asks only for importance and age
+    if by_rules and not router.rules_judge(settings):
+        # what rules weighed is kept until a model has
         unimportant = [entry for entry in unimportant if entry.scoring_method == "llm"]
     removed: list[int] = []
     if unimportant:
         with memory.evidence.work_on(unimportant, priority=offload.NIGHT) as work:
-            removed = yield work.run(forget_entries, memory.id, unimportant)
+            removed = yield work.run(forget_entries, memory.id, unimportant, by_rules)
         memory.links.remove(map(str, removed))
         memory.journal.remove(removed)
     memory.journal.advance_cursor(PRUNED_CURSOR, reached)
@@ -104,8 +106,11 @@ def _forgettable(entry: Entry, importance: int) -> bool:
     return entry.importance <= importance and not kept
 
 
-def forget_entries(agent_id: str, entries: list[Entry]) -> list[int]:
+def forget_entries(agent_id: str, entries: list[Entry], by_rules: bool = True) -> list[int]:
     """Remove entries from the store, but for preferences and what may be asked for (worker thread).
+
+    Args:
+        by_rules: Whether what may be asked for stays.
 
     Returns:
         The journal ids of the removed entries.
@@ -116,7 +121,7 @@ def forget_entries(agent_id: str, entries: list[Entry]) -> list[int]:
     for entry in entries:
         memory = known.get(entry_memory_id(agent_id, entry.id))
         preferred = memory and memory.memory_type == "procedural" and not memory.superseded_by
-        if not preferred and not _may_be_asked_for(entry):
+        if not preferred and not (by_rules and _may_be_asked_for(entry)):
             gone.append(entry)
     store.delete([entry_memory_id(agent_id, entry.id) for entry in gone])
     embedder.shared().forget([text for entry in gone for text in entry.texts])

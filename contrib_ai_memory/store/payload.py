@@ -43,6 +43,11 @@ def entry_memory_id(agent_id: str, entry_id: int) -> str:
     return memory_id_for(agent_id, "entry", entry_id)
 
 
+def summary_id(agent_id: str, session_id: str | None, audience: tuple[str, ...] | None) -> str:
+    """Return the id of the summary of a conversation before one audience; None is everybody."""
+    return memory_id_for(agent_id, "summary", session_id, *(audience or ("*",)))
+
+
 _RENAMED = {"content": "data", "key": "text_lemmatized", "about": "user_id", "session_id": "run_id"}
 _BACK = {theirs: ours for ours, theirs in _RENAMED.items()}
 
@@ -57,6 +62,8 @@ def to_payload(agent_id: str, memory: MemoryRecord) -> dict[str, Any]:
         "hash": hashlib.md5(memory.content.encode()).hexdigest(),  # Mem0's own field
         "updated_at": now_iso(),
         "audience": list(memory.witnesses) if memory.private else [ANYONE],
+        # [C §3.2] of a summary: the conversation that it sums up
+        **({"source_session_id": memory.session_id} if memory.compression_source else {}),
         "private": memory.private,
         "asking": (asking := round(asked(memory.content), 3)),
         "tells": "nothing" if memory.question and asking == 1.0 else "something",
