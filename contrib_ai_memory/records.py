@@ -691,10 +691,15 @@ class Situation:
 
 @dataclass(frozen=True, slots=True)
 class SpeechAct:
-    """Something that is done with words: a greeting, a question, a debt (`offline.acts.ACTS`)."""
+    """Something that is done with words: a greeting, a question, a debt (`offline.acts.ACTS`).
+
+    Attributes:
+        sure: How surely it is done, in logits; 0 is even.
+    """
 
     kind: str
     text: str
+    sure: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -729,10 +734,12 @@ class LineReading:
     Attributes:
         acts: In the order of their words.
         answer: How surely a good NPC answers at once; from 0 on rather than not.
+        possible: All that may be done, the less sure ones too.
     """
 
     acts: tuple[SpeechAct, ...]
     answer: float
+    possible: tuple[SpeechAct, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

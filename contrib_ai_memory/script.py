@@ -26,12 +26,11 @@ from .answer_queue import LINES_EACH, LINES_IN_ALL, AnswerQueue, PendingLine, Ve
 from .attention import Floor, HeardLine, is_spent, is_undecided, judged, may_be_anothers
 from .english.questions import asks
 from .handler import shed_copied
-from .ingest import agenda_items
+from .ingest.heard_line import heard
 from .log import logger
 from .memory_process import client
 from .offline import acts
 from .offline.phrases import first_phrase
-from .recall.heard_line import heard
 from .recall.reply import Answer
 from .recall.tool_loop import ToolError
 from .records import OF_NPC, Entry, LineInTalk, Provenance, now_iso, seconds_between
@@ -582,9 +581,6 @@ class AssistantScript(DefaultScript):
         memory.chat_log.add([*answer.overheard, *said])
         if own and answer.weighed:
             memory.reasons.note(ReplyReasons.of(own, entry, answer.weighed))
-        for words in (own, *map(memory.journal.get, actions.spoken)):
-            if words and entry.source_entity:
-                agenda_items.close_messages(memory, entry.source_entity, words)
         yield offload.breathe(offload.REPLY)
         if not npc.pk:
             return  # it was deleted meanwhile

@@ -11,16 +11,26 @@ from evennia.utils.create import create_object
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.admin import archive, edit, erase, forget
-from contrib_ai_memory.english.commitments import closes, commitment
-from contrib_ai_memory.ingest.agenda_items import (
+from contrib_ai_memory.ingest.agenda_changes import (
     EVIDENCE_KEPT,
     TEXT_KEPT,
     Circle,
     calls,
     changes,
-    update,
 )
-from contrib_ai_memory.records import OF_NPC, RETOLD, AgendaItem, Entry, Percept
+from contrib_ai_memory.ingest.agenda_items import update
+from contrib_ai_memory.offline import acts
+from contrib_ai_memory.records import (
+    OF_NPC,
+    RETOLD,
+    AgendaItem,
+    Entry,
+    LineInTalk,
+    LineReading,
+    Percept,
+    SpeechAct,
+    TalkLine,
+)
 from contrib_ai_memory.store import attributes
 from contrib_ai_memory.store.agenda import BROUGHT_UP, CATEGORY, ITEMS_KEPT
 from contrib_ai_memory.store.removal import Removal
@@ -155,12 +165,26 @@ def called(text: str) -> list[str]:
 
 def drawn(*lines: Entry, known: list[AgendaItem] | None = None) -> list[AgendaItem]:
     agenda = {each.id: each for each in known or ()}
+    circle = Circle(NPC, ("mara",), mentioned, called)
     for number, each in enumerate(lines):
-        circle = Circle(NPC, ("mara",), mentioned, called)
+        before = lines[:number]
+        read = {each.id: acts.read(heard(each, before))}
         agenda |= {
-            new.id: new for new in changes([each], agenda.values(), circle, before=lines[:number])
+            new.id: new for new in changes([each], agenda.values(), circle, read, before=before)
         }
     return list(agenda.values())
+
+
+def heard(said: Entry, before: tuple[Entry, ...]) -> LineInTalk:
+    """A line as the network reads it; one of the NPC's own as Alice hears it."""
+    name, *others = (
+        ("Alice", "Mara", "Bram") if said.origin == "self" else ("Mara", "Alice", "Bram")
+    )
+    names = {NPC: "Mara", ALICE: "Alice", BRAM: "Bram"}
+    talk = [
+        TalkLine(names[each.source_entity], each.content, each.kind) for each in (*before, said)
+    ]
+    return LineInTalk(talk[-1], (name,), tuple(others), tuple(talk[:-1]))
 
 
 @pytest.mark.parametrize(
@@ -170,9 +194,15 @@ def drawn(*lines: Entry, known: list[AgendaItem] | None = None) -> list[AgendaIt
         ("mara, i will bring you a new pane tmrw", "promise", ALICE, NPC, "2026-03-05"),
         ("I owe Bram three marks, end of the month.", "debt", ALICE, BRAM, "2026-03-31"),
         ("bram you owe me nine copper", "debt", BRAM, ALICE, ""),
+        ("mara i owe you nine copper", "debt", ALICE, NPC, ""),
+        ("you still owe me nine copper, mara", "debt", NPC, ALICE, ""),
+        ("mara, bram owes me nine copper", "debt", BRAM, ALICE, ""),
         ("bram ill pay you the nine on friday", "debt", ALICE, BRAM, "2026-03-06"),
         ("Mara, keep this token for me, would you.", "request", NPC, ALICE, ""),
         ("mara if cleo comes tell her i took the north road", "request", NPC, ALICE, ""),
+        ("would you bring me a rope on friday?", "request", NPC, ALICE, "2026-03-06"),
+        ("mara, remind me friday about the money", "request", NPC, ALICE, "2026-03-06"),
+        ("mara, set a place for me on friday", "request", NPC, ALICE, "2026-03-06"),
         ("mara remind me on sunday", "request", NPC, ALICE, "2026-03-08"),
         ("my ship sails on the ninth", "plan", ALICE, "", "2026-03-09"),
         ("bram leaves for the coast tomorrow", "plan", BRAM, "", "2026-03-05"),
@@ -192,7 +222,6 @@ def test_a_line_becomes_an_item(text, kind, who, to, due):
         "mara, hold your tongue",
         "i'll have the stew",
         "i never promised you a thing",
-        "would you bring me a rope on friday?",
         "i saw him on tuesday",
         "fridays are slow",
         "((i'll be back tomorrow))",
@@ -298,6 +327,10 @@ def test_what_is_whispered_is_as_private_as_the_whisper():
         ("bram i owe you three marks", "here are your three marks, bram", "done"),
         ("bram i owe you nine marks", "heres four of the nine marks", "open"),
         ("bram i'll mend your wheel by friday", "the wheel is mended, bram", "done"),
+        ("mara i'll pay you five silver on friday", "mara, here's the five silver", "done"),
+        ("mara i owe you three marks", "that's us square, mara", "done"),
+        ("mara i owe you three marks", "paid, mara!", "done"),
+        ("mara, i'll bring you a jar of plums on friday", "mara, i brought you the plums", "done"),
         ("mara, keep my token for me", "mara i no longer need the token kept", "done"),
         ("bram i'll mend your wheel by friday", "bram i can't mend that wheel", "broken"),
         ("bram i'll mend your wheel by friday", "I misspoke.", "done"),
@@ -339,16 +372,13 @@ def test_an_item_past_its_date_stays_open():
     assert made.state == "open"
 
 
-def test_another_judge_can_be_asked():
+def test_what_is_done_with_the_words_decides():
     circle = Circle(NPC, ("mara",), mentioned, called)
     said = [line(1, "so be it")]
-    [made] = changes(said, [], circle, judge=lambda entry, sentence, to_npc: "promise")
+    promises = LineReading((), 0.0, (SpeechAct("promise", "so be it", 3.0),))
+    [made] = changes(said, [], circle, {1: promises})
     assert made.kind == "promise"
-    assert changes(said, [], circle, judge=lambda entry, sentence, to_npc: None) == []
-
-
-def test_rules_are_silent_where_nothing_is_committed():
-    assert commitment("", SAID) is None and closes("") is None
+    assert changes(said, [], circle, {1: LineReading((), 0.0)}) == []
 
 
 # --- in the game ----------------------------------------------------------------------------------

@@ -4,9 +4,9 @@ import re
 
 import pytest
 from evennia.utils.create import create_object
-from talk_scene import MONDAY, turn
+from talk_scene import turn
 
-from contrib_ai_memory.english import addressing, commitments, corrections, follow_ups, questions
+from contrib_ai_memory.english import addressing, corrections, follow_ups, questions
 from contrib_ai_memory.english.intents import Intent, intent_of, small_talk_in
 from contrib_ai_memory.offline import phrases as stock
 from contrib_ai_memory.offline.learned_intents import learned_intent
@@ -601,8 +601,9 @@ def test_questions_of_what_was_heard_ask(line):
     "line",
     ["did you put the ale on my tab?", "Bram put two ales on the slate and paid for it."],
 )
-def test_what_is_said_of_a_slate_is_no_debt(line):
-    assert commitments.commitment(line, MONDAY, to_listener=True) is None
+def test_what_is_said_of_a_slate_is_no_debt(says, mara, alice, line):
+    says(alice, line)
+    assert "debt" not in [item.kind for item in mara.memory.agenda]
 
 
 @pytest.mark.parametrize(

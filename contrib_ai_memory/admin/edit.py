@@ -30,7 +30,7 @@ from ..english.contradiction import numbers as numbers_in
 from ..english.due_dates import due
 from ..english.tokens import content_words
 from ..handler import CONSCIOUS_IMPORTANCE
-from ..ingest import agenda_items, index, pipeline, preference_slots
+from ..ingest import agenda_changes, agenda_items, index, pipeline, preference_slots
 from ..ingest.index import to_memory
 from ..ingest.preference_slots import Superseded
 from ..local_time import local
@@ -309,7 +309,7 @@ def _outrank(npc: Any, new: MemoryRecord, outranked: _Outranked) -> defer.Deferr
     if not ids.entry_ids([new]):  # an edited line was read again
         day = due(new.content, local(memory.clock()))
         for item in outranked.agenda:
-            text = new.content[: agenda_items.TEXT_KEPT]
+            text = new.content[: agenda_changes.TEXT_KEPT]
             due_on = day.iso if day else item.due
             heard = _heard_by(item, new)
             memory.agenda.put(replace(item, text=text, told=text, due=due_on, **heard))

@@ -1,8 +1,8 @@
-"""Commitments: whether a sentence promises, owes, asks the listener for something, or plans.
+"""Commitments in words: who owes whom, what waits to be done, told or kept, and what ends it.
 
-Rules for talk as players type it. They abstain where they are not sure: a hope, a threat, an order
-of the moment ("give me an ale") and a question commit nobody. `closes` is their counterpart: words
-that say that something was done, is off, or will not be done.
+Which words of a line commit somebody is judged elsewhere (`offline.acts`). These rules read such
+words as players type them: whose debt it is, for whom a message is, whether a request waits.
+`closes` tells words that say that something was done, is off, or will not be done.
 """
 
 from __future__ import annotations
@@ -11,12 +11,10 @@ import itertools
 import re
 from typing import Literal
 
-from .due_dates import due
 from .questions import asks
 from .tokens import (
     AUXILIARIES,
     FUNCTION_WORDS,
-    IRREGULAR,
     NUMBER_WORD,
     NUMBERS,
     is_past,
@@ -27,111 +25,24 @@ from .tokens import (
 Commitment = Literal["promise", "debt", "request", "plan"]
 Closing = Literal["done", "off", "broken"]
 
-LEAST_WORDS = 4  # of a plan
-
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'"})
-_YOU = r"(?:you|u|ye|ya|him|her|them|'em|em)"
 _STOP = re.compile(r"[.!?;]+(?:\s|$)")
-_OUT_OF_CHARACTER = re.compile(r"^\s*\(\(|\booc\b")
-_SWEARS = re.compile(
-    r"\b(?:i|we) (?:promise|swear|vow)\b|\b(?:promise|swear)[~!.]*$|\bcross (?:my|ma|me) \w+\b"
-    r"|\b(?:on|upon|by) (?:my|me|ma|mine) (?:\w+'s )?(?:word|honou?r|life|oath|soul|memory|mother"
-    r"|head|tusk|hammer|sword|faith)\b"
-    r"|\bmy (?:word|hand|oath) on it\b|\byou(?:'ve| have) my word\b|\bi give (?:you|u) my word\b"
-    r"|\bor i(?:'?m| am) (?:no|not)\b|\bswear on\b"
-)
-_DENIES = re.compile(
-    r"\b(?:i|we)(?:'?d|'?ve)? (?:never|didn'?t|wasn'?t|haven'?t|don'?t|won'?t|wont|dont|can'?t"
-    r"|cannot|would|could|wish|hope|might|should)\b|\bnever mind\b"
-)
-# "i promised jessa id fix her roof", "i gave hobb my word that"; not "the ale i promised"
-_PROMISED = re.compile(
-    r"\b(?:i|we)(?:'?ve| have| had|'d)? (?:just )?"
-    r"(?:promised|swore|sworn|vowed|gave (?:\w+ )?my word)\b"
-    r"(?: (?!to\b|when\b|if\b)[\w'-]+){0,3}? "
-    r"(?:to|that|i'?d|i'?ll|i (?:would|will)|we'?d|an?|the|some|"
-    rf"{NUMBER_WORD}|\d+) \w"
-)
-_PARTS = re.compile(
-    r"\b(?:(?:i'?ll |we'?ll |will )?(?:see|c|catch|meet) (?:you|u|ya|ye|y'?all)(?: all)?|until|till"
-    r"|bye+|goodbye|farewell|good ?night|night|gtg|g2g|ttyl|cya|later|laters|(?:gotta|got to) go)\b"
-)
-_HEDGED = re.compile(
-    r"\b(?:thinking (?:of|about)|might|maybe|perhaps|wish|hope|hoping|dunno|consider(?:ing)?)\b"
-)
-_WILL = (
-    r"\b(?:i'll|ill|i will|i shall|i'm going to|im going to|i'?m gonna|i gonna|ima|we'll|we will"
-    r"|we shall|shall i|let me|i'm to|i)"
-)
-_SERVICE = (
-    r"(?:bring|drop(?= you (?:off|round|a (?!line\b)|the |some |\d)|(?: \w+){1,4} (?:off|round)\b)"
-    r"|pay|fetch|mend|fix|repair|send|give|show|teach|build|return|carry|write|find|sing"
-    r"|play|cook|wake|guard|help|clean|polish|sew|darn|buy|settle|deliver|name|grind|hand|walk"
-    r"|carve|forge|brew|bake|pick|plant|chop|paint|read|tell|keep|hold|save|make|stand|work|put"
-    r"|take|have|get|come|be|post|draw|dig|feed|speak|ask|see to|count|trade|square|swap|lend"
-    r"|learn|serve|fill|open|look)"
-)
-_SERVES = re.compile(
-    rf"{_WILL} (?:just |then |also |gladly |personally )?(?P<verb>{_SERVICE})\b"
-    r"(?! my leave\b| off\b| [\w' ]{1,30} to (?:it|that)\b)"
-)
-_EVERYDAY = frozenset("have get take be come see to make put keep hold tell look open ask".split())
-_FOR_ANOTHER = re.compile(rf"\b{_YOU}\b|\b(?:your|yer|ur|back|for \w+)\b")
-_YOU_GET = re.compile(
-    r"\b(?:you|u|ye|ya)(?:'ll| shall| will|'d|ll)? (?:have|hae|get|gets) "
-    r"(?:it|them|em|that|your|ur|yer|the|all|my|my|mine|\w+ of it|another|a|an|\d+|\w+ back)\b"
-    r"|\b(?:it'll|it will|it shall|they'll|all \w+ will) be (?:yours|back|there|ready|done|in|on)\b"
-)
-_PAYS = re.compile(rf"{_WILL} (?:re)?(?:pay|settle)\b(?! (?:you |u |him |her )?a visit)")
-_OWES = re.compile(
-    r"\bowe(?:s|d)?\b"
-    r"|\b(?:i'?m|i am|we'?re|he'?s|she'?s|is|are) in(?:to| hock to) [\w' -]{2,24}? for"
-    rf" (?:(?:a|an|{NUMBER_WORD}|\d+) [\w'-]+|\w+pence)\b"
-    r"|\b(?:haven'?t|havent|not) paid (?:him|her|them|you|u|ye)\b"
-    r"|\b(?:on|to) (?:my|the|your|ur) (?:slate|tab)\b|\biou\b"
-    r"|\bpay (?:you|u|ye|ya|him|her|them|it|that)(?: \w+)? (?:back|later|when|on|by|in|for)\b"
-    r"|\bpay (?:you|u|ye|it|the) .{0,30}\b(?:rest|month|week|\w+day|tomorrow|tmrw)\b"
-    r"|\b(?:rest|half|other \w+) .{0,30}\b(?:when|by|on|till?|at|next|tomorrow|\w+day)\b"
-    r"|\b(?:lend|lent|loan(?:ed)?|lend us|borrow(?:ed)?)\b.{0,40}"
-    r"\b(?:till?|until|by|back|for the|for a)\b"
-    r"|\b(?:lent|lends) (?:me|him|her|you|u)\b"
-    rf"|\b(?:i|we|i'?ve|we'?ve) (?:have )?borrowed (?:(?:a|an|{NUMBER_WORD}|\d+) [\w'-]+|\w+pence)"
-    r" (?:from|off(?: of)?) (?!me\b)"
-)
-_ON_THE_SLATE = re.compile(
-    r"(?:^|[.!?;:,]\s*|\b(?:and|please|pls|so|just|can you|could you|i'?ll) )(?:please |just )?"
-    r"put (?!it\b|that\b|this\b).{2,60} (?:on|to) "
-    r"(?:(?:my|our) (?:slate|tab|bill)|the (?:slate|tab))\b"
-)
-_OWED_TO_SPEAKER = re.compile(
-    r"\b(?:you|u|ya|ye)(?: still)? owe\b(?! (?:him|her|them|it)\b)|\bowes? me\b"
-    r"|\byou(?:'re| are) (?:still )?short\b"
-)
 _AMOUNT = rf"(?:a|an|the|your|{NUMBER_WORD}|\d+)"
 # "the miller", "my old uncle", "hobb"
 _CREDITOR = (
     r"(?:(?:the|my|our|his|her|their) (?:(?:old|young|poor) )?[^\W\d]['\w-]+|[^\W\d]['\w-]+)"
 )
-_OWED_AFTER = re.compile(
-    rf"\bowe[sd]? (?:(?P<to>{_CREDITOR}) (?={_AMOUNT} )|(?!the |your ))"
-    rf"(?P<what>{_AMOUNT} [\w'-]+(?: (?:of|and|for|more) (?!to\b)[\w' -]+)?)"
-    rf"(?: to (?P<to_after>{_CREDITOR}))?",
-    re.IGNORECASE,
-)
-# "i'm into ulla for sixpence"
-_INTO = re.compile(
-    rf"\bin(?:to| hock to) (?P<to>{_CREDITOR}) for (?P<what>{_AMOUNT} [\w'-]+|\w+pence)",
-    re.IGNORECASE,
-)
-# "i borrowed six crowns off ulla"
-_BORROWED = re.compile(
-    rf"\bborrowed (?P<what>{_AMOUNT} [\w'-]+|\w+pence) (?:from|off(?: of)?) (?P<to>{_CREDITOR})",
-    re.IGNORECASE,
-)
-_OWED_BEFORE = re.compile(
-    rf"\b(?P<what>{_AMOUNT} [\w'-]+(?: [\w'-]+)?),? (?:i|you|u|he|she) (?:still )?owe"
-    r"|\bput (?P<put>[\w' -]{2,60}?) (?:on|to) (?:my|our|the) (?:slate|tab|bill)\b",
-    re.IGNORECASE,
+_OWED = tuple(
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        rf"\bowe[sd]? (?:{_CREDITOR} (?={_AMOUNT} )|(?!the |your ))"
+        rf"(?P<what>{_AMOUNT} [\w'-]+(?: (?:of|and|for|more) (?!to\b)[\w' -]+)?)",
+        # "i'm into ulla for sixpence", "i borrowed six crowns off ulla"
+        rf"\bin(?:to| hock to) {_CREDITOR} for (?P<what>{_AMOUNT} [\w'-]+|\w+pence)",
+        rf"\bborrowed (?P<what>{_AMOUNT} [\w'-]+|\w+pence) (?:from|off)\b",
+        rf"\b(?P<what>{_AMOUNT} [\w'-]+(?: [\w'-]+)?),? (?:i|you|u|he|she) (?:still )?owe",
+        r"\bput (?P<what>[\w' -]{2,60}?) (?:on|to) (?:my|our|the) (?:slate|tab|bill)\b",
+    )
 )
 _PAID_TO = re.compile(
     rf"\b(?:re)?(?:paid|payed) (?:(?:{NUMBER_WORD}|\d+) [\w'-]+ )?(?:back |off |up )?(?:to )?"
@@ -151,94 +62,56 @@ _THEM = frozenset("him her them em 'em".split())
 # whoever "him" is in "if bram comes by, tell him"
 _COMES = re.compile(
     r"\b(?:if|when|whenever|once|should|as soon as|(?:the )?next time)"
-    r" (?:(?:you|u|ye) see (?P<seen>[\w'-]+)|(?P<who>[\w'-]+(?: [\w'-]+)??)"
-    r"(?:,| (?:comes?|turns?|shows?|drops?|calls?|stops?|gets?|asks?|walks?|passes|is|returns?)"
-    r"\b))",
+    r" (?:(?:you|u|ye) (?:next )?see (?:the )?(?P<seen>[\w'-]+)|(?P<who>[\w'-]+(?: [\w'-]+)??)"
+    r"(?:,| (?:comes?|turns?|shows?|drops?|calls?|stops?|looks?|gets?|asks?|walks?|passes|is"
+    r"|returns?)\b))",
     re.IGNORECASE,
 )
 _NOBODY = frozenset(
     "i you u ye ya he she it they me him her them us we it that this for in up off back all my "
-    "everybody everyone anybody anyone nobody none nothing what debt debts tab slate bill"
-    .split()
+    "everybody everyone anybody anyone nobody none nothing what debt debts tab slate bill money "
+    "coin coins".split()
 )  # fmt: skip
-_KEEPING = (
-    r"(?:keep|hold|hold on to|hang on to|save|hide|lock|guard|stash|store|remind(?! me\b| us\b)"
-    r"|wake|post|mail"
-    r"|burn|look after|see that|see to it|make sure|watch over|look out|put aside|set aside"
-    r"|lay aside|put by)"
+# where what is asked for begins: at the head of a clause, after "please", "could you"
+_HEAD = (
+    r"(?:^|[.!?;:,~]\s*|\b(?:and|then|please|pls|so|but|just|also|n|ok|kindly"
+    r"|(?:can|could|will|would|wud) (?:you|u|ye|ya))\s+)"
 )
-_TELLING = (
-    r"(?:tell|give|send|say|ring|feed|pass|hand|let|read|ask|put|bring|take|call|do|tie|write)"
+# "keep my token", "look after it", "put me down for the race": it waits, whenever that is
+_KEEPS = re.compile(
+    rf"{_HEAD}(?:keep|hold|save|hide|lock|guard|stash|store|watch over|look (?:after|out)"
+    r"|(?:put|set|lay) (?:\w+ )?(?:aside|by)|see (?:that|to)|make sure|wake|warn|put me down"
+    r"|let (?:me|us) know)\b(?!\W*$)",
+    re.IGNORECASE,
 )
-_AT_ONCE = re.compile(
-    r"\bkeep (?:your|yer|ur)\b|\b(?:keep|hold) (?:on(?! to)|up|still|going|walking|talking|quiet"
-    r"|away|off|out|it down|calm|at|(?:your|yer|ur|his|her|the) (?:\w+ )?(?:hands?|voice|distance"
-    r"|head|hair|tongue|breath|change"
-    r"|eyes?|coat|wits|nose|feet|temper|horses|coin|money|mouth|hat|seat|fire))\b"
-    r"|\b(?:tell|give|send|pass|hand|bring|ask|call|let|read|write) (?:me|us|it here|that here)\b"
-    r"|\b(?:say|tell) (?:hello|hi|what|no more|that again|you what|u what|it again|please|cheese)\b"
-    r"|\blet(?:'s|s| us)\b|\b(?:mind|watch|look out)(?:,|$| the step| your| yer| out)|\bsay,"
-    r"|\bmake sure (?:you|u)\b|\bhide and\b"
+_AT_ONCE = re.compile(  # "hold your tongue", "keep quiet"
+    r"\b(?:keep|hold|watch)(?: (?:your|yer|ur)\b| (?:on(?! to)|up|still|going|quiet|away|off|out"
+    r"|calm|it down)\b)",
+    re.IGNORECASE,
 )
-_BEGINS = (
-    r"^|[.!?;:,~]+\s*|\b(?:and|then|please|pls|so|but|just|also|otherwise|you|u|ye|ya|listen"
-    r"|n|(?:would|could|can|will) (?:you|u|ya|ye)|ok|and if so|always)\s+"
+# a message; it may begin in a case too: "if bram comes by tell him"
+_ERRAND = re.compile(
+    rf"(?:{_HEAD}|\b(?:you|u|ye|ya)\s+|\b(?:if|when|once|should|(?:the )?next time)\b[^.!?]*?\s)"
+    r"(?P<verb>(?:tell|warn|inform|remind|let|(?:pass|send|get) (?:the |a )?word|pass"
+    r"|(?:give|hand|deliver|send|bring|take) (?:this|that|these|them|it|my|him|her)) )",
+    re.IGNORECASE,
 )
-_OPEN = rf"(?:{_BEGINS}|\bnever\s+)"
-_KEEPS = re.compile(rf"{_OPEN}(?:please |kindly |just )?(?P<verb>{_KEEPING})\b(?!\W*$)")
-_TELLS = re.compile(rf"{_OPEN}(?:please |kindly |just )?(?P<verb>{_TELLING})\b")
-_NOT_TOLD = frozenset(
-    "yourself yourselves others everything whatever whoever people folk folks strangers someone"
-    " somebody stories tales lies jokes".split()
+_ASKS_WHETHER = re.compile(
+    r"\b(?:did|have|had|do|does|dont|don't|not|never)(?: \w+)? ?$", re.IGNORECASE
 )
-_MESSAGE = re.compile(  # "tell bram that the boat is mended", "let bram know", "pass this to bram"
-    rf"(?:{_BEGINS})(?:please |kindly |just )?"  # "never tell bram" is none
-    r"(?:(?:tell|warn|inform|remind) (?P<told>[\w'-]+)(?: \w+)?"
-    r" (?:that|to|about|not|i|i'm|im|i'll|ill|ive|i've|we|we're|my|our|the|there|there's|theres"
-    r"|his|her|it|it's|its|he|he's|hes|she|she's|shes|they|they're|thats|that's|no|you"
-    r"|(?!wh|how|if\b)[\w-]+(?:'s| is| are| was| were| will| can| has| have| had| [\w-]{2,}ed"
-    rf"| (?:{'|'.join(IRREGULAR)})))\b"
-    r"|let (?P<knows>[\w'-]+)(?: \w+)? know\b"
-    r"|(?:(?:pass|send|get) (?:the )?word (?:on )?|pass (?:it |this )?on )to (?P<word>[\w'-]+)"
-    r"|(?:give|pass|hand|deliver|bring) (?:this|that|these|it|my|the|a)\b[^,.!?]{0,40}"
-    r"\b(?:on to|to|for) (?P<gets>[\w'-]+))"
+_IN_A_CASE = re.compile(
+    r"\b(?:if|when|once|should|unless|whoever|any(?:one|body)|next time|till?|until|as soon as"
+    r"|the moment|before|after)\b",
+    re.IGNORECASE,
 )
-_THIS_YOU = re.compile(rf"\b(?:this|that|it) (?:you|u) (?:{_KEEPING}|{_TELLING})\b")
-_DONT_LET = re.compile(
-    r"\b(?:don'?t|do not|never) (?:let|give|sell|open|shake|drop|lose|show|tell|wake|touch)\b"
-)
-_CASE = re.compile(
-    r"\b(?:if|when|once|should|unless|only if|in case|whoever|anyone|anybody|next time|till?"
-    r"|until|as soon as|the moment)\b"
-)
-_IN_CASE_DO = re.compile(
-    r"\b(?:if|when|once|should) .{2,60}(?<!\bi )(?<!\bhe )(?<!\bshe )(?<!\bthey )(?<!\bwe )"
-    rf"(?<!\bto )(?<!\bwho )\b(?:{_KEEPING}|{_TELLING}) \w+"
-)
-_IN_CASE_SAY = re.compile(
-    r"\b(?:if|should) (?!i\b|we\b).{1,50}\b(?:ask|asks|asking|comes?|calls?|turns? up|boards?"
-    r"|looks? for|wants?)\b(?!.*\b(?:i'?ll|we'?ll|i will|we will)\b).*"
-    r"(?:, |\b)(?:i|im|i'm|you|u|my|say|please|tell)\b"
-)
-_ASKS_WHETHER_DONE = re.compile(
-    r"^\W*(?:and |so )?(?:(?:did|have|had) (?:you|u|ye)"
-    r"|(?:do|does|did|am|have|has|had) (?:i|we|he|she|they|it|any\w+))\b"
-)
-_ASKS_WHAT = re.compile(
-    r"^(?:what|who|where|why|how|which|whose"
-    r"|(?:(?:till?|until|by|since) )?when (?:will|do|are|is))\b"
-)
-_GOES_TO = re.compile(r"\b(?:it|this|that|they) goes? to \w+|\b(?:thats|that's|this is) for \w+")
-_SAVE_ME = re.compile(r"\b(?:keep|save|hold) (?:me|us|back|aside)\b")
-_REMIND = re.compile(r"\bremind (?:me|us)\b")
+_SECRECY = re.compile(r"\b(?:don'?t|do not|never|nobody|no one)\b", re.IGNORECASE)
+_REMIND = re.compile(r"\bremind (?:me|us)\b", re.IGNORECASE)
 _REMIND_TO = re.compile(
     r"\bremind (?:me|us) (?:please |again )?"
     r"(?:(?:not )?to|that|when|if|before|at|in|on)\b(?: (?P<what>.+))?"
     r"|\bremind (?:me|us)(?: about (?P<of>(?:the|my|a|an) .+))?$",
     re.IGNORECASE,
 )
-_LET_KNOW = re.compile(r"\b(?:wake|warn) (?:me|us)\b|\blet (?:me|us) know (?:when|if)\b")
-
 _DONE = re.compile(
     r"\b(?:paid|payed|settled up|settled with)(?: (?:in full|up|off|back|you|it|him|her|them))?\b"
     r"|\b(?:we'?re|we r|we are|i'?m|im|you'?re|ur|that'?s|thats|call (?:it|us)|it'?s) (?:all )?"
@@ -260,7 +133,7 @@ _PAID_FOR = re.compile(
 )
 _NOT_OWED = re.compile(
     r"\b(?:not|never|don'?t|doesn'?t|no longer|who says)\b.*\bowe"
-    r"|\bowes? (?:\w+ )?(?:nothing|nobody|no)\b"
+    r"|\bowes? (?:\w+ )?(?:nothing|nobody|no)\b|\bowes? .*\bany ?more\b"
 )
 # before what is done: "i haven't paid", "when i have paid"
 _NOT_YET = re.compile(
@@ -287,48 +160,50 @@ _BROKEN = re.compile(
 )
 
 
-def commitment(text: str, said_at: str, *, to_listener: bool = False) -> Commitment | None:
-    """Return what kind of commitment a sentence is, or None.
+# the first of these verbs that is found, and whether who owes stands before it
+_OWING = tuple(
+    (re.compile(verb, re.IGNORECASE), first)
+    for verb, first in (
+        (r"\bow(?:e[sd]?|in)\b", True),
+        (r"\bborrow(?:ed|d|s)?\b", True),
+        (r"\b(?:len[dt]s?|loan(?:ed)?)\b", False),
+        (r"\bin(?:to| hock to)\b", True),
+        (r"\b(?:promised|swore)\b", True),
+        (r"\b(?:re)?pay\b", True),
+    )
+)
+_NOT_A_SIDE = frozenset(
+    "still really also now do does did shall will would can could to gotta got have had has then "
+    "so and just only already all both even that which a an the".split()
+)
+_I_WILL = {"ill": "i", "im": "i", "ive": "i", "i'll": "i", "i'm": "i", "i've": "i", "youll": "you"}
+_AFTER = re.compile(
+    rf"\W*(?:back )?(?:(?:to|from|off) )?(?!(?:{_AMOUNT})\b(?! (?:old |young )?\w+ {_AMOUNT}))"
+    rf"(?P<to>{_CREDITOR})",
+    re.IGNORECASE,
+)
+_FURTHER = re.compile(rf".*?\b(?:to|from|off) (?P<to>{_CREDITOR})", re.IGNORECASE)
+
+
+def sides(text: str, *, pays: bool = True) -> tuple[str, str]:
+    """Return in which words a text names who owes or promises, and to whom; "" if it names nobody.
 
     Args:
-        text: A sentence or a line of talk.
-        said_at: When it was said, ISO 8601: a plan needs a date.
-        to_listener: Whether it is said to the listener, without whom there is no request.
+        pays: Read who pays whom too.
+
+    >>> sides("you still owe me five pips"), sides("could you lend me 20"), sides("i'll pay bram")
+    (('you', 'me'), ('me', 'you'), ('i', 'bram'))
     """
-    plain = without_quotations(text.translate(_QUOTES)).strip()
-    lower = plain.lower()
-    if not lower or _OUT_OF_CHARACTER.search(lower):
-        return None
-    named = due(plain, said_at)
-    later = named is not None and named.iso > said_at[:10]
-    if _ON_THE_SLATE.search(lower) and not _DONE.search(lower):
-        return "debt"
-    if to_listener and _requests(lower, dated=later):
-        return "request"
-    if asks(plain) and not (later and _YOU_GET.search(lower)):
-        return None
-    if _OWES.search(lower) and not _DONE.search(_without_loan(lower)):
-        return "debt"
-    if _promises(lower, dated=named is not None):
-        return "debt" if _PAYS.search(lower) else "promise"
-    if named and later and _plans(lower, named.said.lower()):
-        return "plan"
-    return None
-
-
-def _plans(lower: str, said: str) -> bool:
-    """Whether a sentence that names a day tells what will be, and neither parts nor hopes."""
-    if _told_in(lower, said) < LEAST_WORDS:
-        return False
-    clause = next((part for part in re.split(r"[,.;:!?]", lower) if said in part), lower)
-    rest = _PARTS.sub(" ", clause).replace(said, " ").split()
-    parts = len(rest) < LEAST_WORDS - 1 and _PARTS.search(clause)
-    return not (parts or _HEDGED.search(clause))
-
-
-def _told_in(lower: str, said: str) -> int:
-    """Return the number of words of the sentence that names a date."""
-    return max((len(part.split()) for part in _STOP.split(lower) if said in part), default=0)
+    plain = text.translate(_QUOTES)
+    for verb, first in _OWING if pays else _OWING[:-1]:
+        if found := verb.search(plain):
+            said = words_of(_STOP.split(plain[: found.start()])[-1])
+            before = next((word for word in reversed(said) if word not in _NOT_A_SIDE), "")
+            rest = plain[found.end() :]
+            to = _AFTER.match(rest) or _FURTHER.match(rest)
+            pair = (_I_WILL.get(before, before), to["to"] if to else "")
+            return pair if first else pair[::-1]
+    return "", ""
 
 
 def withdraws(text: str) -> bool:
@@ -341,16 +216,6 @@ def _says(pattern: re.Pattern[str], lower: str) -> bool:
     return any(not _DENIED.search(lower[: found.start()]) for found in pattern.finditer(lower))
 
 
-def owed_to_speaker(text: str) -> bool:
-    """Whether a debt is what the listener, or somebody else, owes the speaker."""
-    return bool(_OWED_TO_SPEAKER.search(text.translate(_QUOTES).lower()))
-
-
-def owed_by_another(text: str) -> bool:
-    """Whether a debt is what somebody but the listener owes the speaker: "the miller owes me"."""
-    return bool(re.search(r"\bowes me\b", text, re.IGNORECASE))
-
-
 def owed(text: str) -> str:
     """Return what a text says is owed, "" if that cannot be told.
 
@@ -358,9 +223,8 @@ def owed(text: str) -> str:
     'three marks'
     """
     plain = text.translate(_QUOTES)
-    forms = (_OWED_AFTER, _INTO, _BORROWED, _OWED_BEFORE)
-    found = next(filter(None, (form.search(plain) for form in forms)), None)
-    return (found["what"] or found.groupdict().get("put") or "").strip() if found else ""
+    found = next(filter(None, (form.search(plain) for form in _OWED)), None)
+    return found["what"].strip() if found else ""
 
 
 def recipient(text: str) -> str:
@@ -427,9 +291,7 @@ def creditor(text: str) -> str:
     >>> creditor("i owe the miller 12 silvers, ugh"), creditor("I owe you three marks.")
     ('the miller', '')
     """
-    plain = text.translate(_QUOTES)
-    found = _OWED_AFTER.search(plain) or _INTO.search(plain) or _BORROWED.search(plain)
-    return _somebody(found["to"] or found.groupdict().get("to_after")) if found else ""
+    return _somebody(sides(text, pays=False)[1])
 
 
 def paid_to(text: str) -> str:
@@ -446,6 +308,11 @@ def _somebody(words: str | None) -> str:
     """Return words that name somebody, "" if they do not."""
     last = (words or "").lower().split()[-1:]
     return (words or "") if last and last[0] not in _NOBODY | NUMBERS.keys() else ""
+
+
+def denies_debt(text: str) -> bool:
+    """Whether a text says that nothing is owed, or no longer."""
+    return bool(_NOT_OWED.search(text.lower()))
 
 
 def closes(text: str) -> Closing | None:
@@ -467,44 +334,24 @@ def _without_loan(lower: str) -> str:
     return _PAID_FOR.sub(" ", lower) if still_owed else lower
 
 
-def _requests(lower: str, *, dated: bool) -> bool:
-    if _ASKS_WHAT.search(lower) or _ASKS_WHETHER_DONE.search(lower):
-        return False
-    if reminds(lower) or (dated and _REMIND.search(lower)):
+def errand(text: str, *, dated: bool = False) -> bool:
+    """Whether a text asks for a reminder, or to tell or give somebody something.
+
+    >>> errand("tell bram that the boat is mended"), errand("did you tell bram?")
+    (True, False)
+    """
+    if reminds(text) or (dated and _REMIND.search(text) and not asks(text)):
         return True
-    if _LET_KNOW.search(lower) or _IN_CASE_SAY.search(lower) or _THIS_YOU.search(lower):
-        return True
-    if any(map(_passes_on, _MESSAGE.finditer(lower))):
-        return True
-    bare = _AT_ONCE.sub(" ", lower)
-    if _KEEPS.search(bare) or _SAVE_ME.search(bare):
-        return True
-    in_a_case = bool(_CASE.search(bare)) or dated
-    if in_a_case and (_TELLS.search(bare) or _GOES_TO.search(bare) or _IN_CASE_DO.search(bare)):
-        return True
-    return bool(_DONT_LET.search(bare) and in_a_case) or bool(_GOES_TO.search(bare) and dated)
+    said = " ".join(text.translate(_QUOTES).split())
+    found = _ERRAND.search(said)
+    return bool(found and recipient(text) and not _ASKS_WHETHER.search(said[: found.start("verb")]))
 
 
-def _passes_on(found: re.Match[str]) -> bool:
-    """Whether a message is for somebody who goes by name."""
-    whom = found["told"] or found["knows"] or found["word"] or found["gets"]
-    return whom not in _NOBODY | _NOT_TOLD | FUNCTION_WORDS
+def keeps(text: str) -> bool:
+    """Whether a text asks to keep, hold or watch something, or to be woken."""
+    return bool(_KEEPS.search(_AT_ONCE.sub(" ", text.translate(_QUOTES))))
 
 
-def _promises(lower: str, *, dated: bool) -> bool:
-    if _PROMISED.search(lower):
-        return True
-    if _DENIES.search(lower):
-        return False
-    if _YOU_GET.search(lower) and (dated or _SWEARS.search(lower) or "back" in lower):
-        return True
-    found = _SERVES.search(lower)
-    if found:
-        bare_i = found[0].startswith("i ")
-        helps = _FOR_ANOTHER.search(lower, found.end())
-        by_then = re.search(r"\b(?:by|till?|until)\b", lower[found.end() :])
-        if dated and (helps or by_then or found["verb"] not in _EVERYDAY):
-            return True
-        if helps and not bare_i and found["verb"] not in _EVERYDAY:
-            return True
-    return bool(_SWEARS.search(lower)) and (dated or bool(found))
+def in_a_case(text: str) -> bool:
+    """Whether a text tells of a case, in which something is to be done: "if it rains"."""
+    return bool(_IN_A_CASE.search(text)) and not _SECRECY.search(text)

@@ -51,7 +51,7 @@ from ..store.payload import entry_memory_id
 from ..store.profiles import ProfileAttribute, audience_of
 from ..store.protocol import MemoryStore, Neighbour
 from ..store.removal import Removal
-from .agenda_items import TEXT_KEPT, repeated
+from .agenda_changes import TEXT_KEPT, repeated
 from .old_corrections import meaning
 
 LINE_ENDS = 1.0  # probability from which a whole line ends: that of a rule, no learned one

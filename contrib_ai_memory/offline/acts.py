@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -48,7 +48,12 @@ LEAST = {
     "settle": 0.5,
     "alarm": 0.5,
 }
+_LEAST = np.array([LEAST.get(act, 0.0) for act in ACTS])
+POSSIBLE = -3.0  # score from which a word may do an act
+READ_LATELY = 256  # lines; what is answered was read for the agenda, or will be
 GAP = 3  # characters between two stretches of one act that are one: a comma, a blank
+
+Stretch = tuple[int, int, int, float]  # begin, end, number of the act, how surely
 
 # whoever talks has the same names in every line that is read
 _NPC, _SPEAKER = "martha", "tom"
@@ -71,14 +76,16 @@ class ActReader:
     def read(self, heard: LineInTalk) -> LineReading:
         """Read a line."""
         tokens, line, answer = self._run(heard)
-        stretches = sorted(_stretches(tokens)) or [_likeliest(tokens)]
-        acts = (SpeechAct(ACTS[each], line.original(start, end)) for start, end, each in stretches)
-        return LineReading(tuple(act for act in acts if act.text), answer)
+        least = [(scores - _LEAST, start, end) for scores, start, end in tokens]
+        stretches = sorted(_stretches(least)) or [_likeliest(least)]
+        acts = _acts(stretches, line)
+        possible = _acts(sorted(_stretches(tokens, POSSIBLE)), line)
+        return LineReading(acts, answer, possible)
 
     def judge(self, heard: LineInTalk) -> tuple[np.ndarray, float]:
         """Return how surely a line does each of `ACTS`, and `LineReading.answer`; 0 is even."""
         tokens, _line, answer = self._run(heard)
-        return np.max([scores for scores, _, _ in tokens], axis=0), answer
+        return np.max([scores - _LEAST for scores, _, _ in tokens], axis=0), answer
 
     def _run(self, heard: LineInTalk) -> tuple[list[tuple[np.ndarray, int, int]], Masked, float]:
         before, line = as_read(heard)
@@ -91,9 +98,8 @@ class ActReader:
             "kinds": np.array([pair.type_ids]),
         }
         tags, answer = self._session.run(["acts", "answer"], given)
-        least = np.array([LEAST.get(act, 0.0) for act in ACTS])
         own = [
-            (scores - least, *offsets)
+            (scores, *offsets)
             for scores, offsets, kind in zip(tags[0], pair.offsets, pair.type_ids, strict=True)
             if kind and offsets[1] > offsets[0]
         ]
@@ -118,8 +124,13 @@ def shared() -> ActReader | None:
 
 def read(heard: LineInTalk) -> LineReading | None:
     """Read a line, where the bundled embedding model is installed."""
+    return _read(heard) if shared() and heard.line.text.strip() else None
+
+
+@lru_cache(maxsize=READ_LATELY)
+def _read(heard: LineInTalk) -> LineReading | None:
     reader = shared()
-    return reader.read(heard) if reader and heard.line.text.strip() else None
+    return reader.read(heard) if reader else None
 
 
 def tokenizer(*, cut: bool = True) -> Any:
@@ -213,22 +224,31 @@ def _pattern(names: tuple[tuple[str, str], ...]) -> tuple[re.Pattern[str], dict[
     return re.compile(rf"(?<!\w)(?:{some})(?!\w)" if some else r"(?!)", re.IGNORECASE), known
 
 
-def _stretches(tokens: Sequence[tuple[np.ndarray, int, int]]) -> Iterator[tuple[int, int, int]]:
-    """Yield the stretches of a line by act: where they begin and end, and the number of the act."""
+def _acts(stretches: Iterable[Stretch], line: Masked) -> tuple[SpeechAct, ...]:
+    found = (SpeechAct(ACTS[act], line.original(a, b), sure) for a, b, act, sure in stretches)
+    return tuple(each for each in found if each.text)
+
+
+def _stretches(
+    tokens: Sequence[tuple[np.ndarray, int, int]], least: float = 0.0
+) -> Iterator[Stretch]:
+    """Yield the stretches of a line by act."""
     for act in range(len(ACTS)):
         begin = end = -1
+        sure = least
         for scores, start, stop in tokens:
-            if scores[act] < 0:
+            if scores[act] < least:
                 continue
             if begin >= 0 and start - end > GAP:
-                yield begin, end, act
-                begin = -1
+                yield begin, end, act, sure
+                begin, sure = -1, least
             begin, end = (start if begin < 0 else begin), stop
+            sure = max(sure, float(scores[act]))
         if begin >= 0:
-            yield begin, end, act
+            yield begin, end, act, sure
 
 
-def _likeliest(tokens: Sequence[tuple[np.ndarray, int, int]]) -> tuple[int, int, int]:
+def _likeliest(tokens: Sequence[tuple[np.ndarray, int, int]]) -> Stretch:
     """Return what a whole line does rather than anything else."""
-    best = int(np.max([scores for scores, _, _ in tokens], axis=0).argmax())
-    return tokens[0][1], tokens[-1][2], best
+    scores = np.max([scores for scores, _, _ in tokens], axis=0)
+    return tokens[0][1], tokens[-1][2], int(scores.argmax()), float(scores.max())

@@ -14,7 +14,7 @@ from dataclasses import replace
 from ..embedding import emotions
 from ..embedding.model import ModelAway
 from ..english.addressing import confides, forms, hushes, names
-from ..english.commitments import commitment, recipient, reminder
+from ..english.commitments import errand, keeps, recipient, reminder
 from ..english.due_dates import due
 from ..english.intents import courtesy_of, is_chatter, small_talk_in
 from ..english.questions import asks, sentences_of
@@ -126,7 +126,7 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
         acts.append(SpeechAct(courtesy.name.lower(), said))
     for sentence in sentences_of(said) if request.now else ():
         wants = not asks(sentence) or _POLITELY.match(sentence)
-        if wants and commitment(sentence, request.now, to_listener=True) == "request":
+        if wants and (errand(sentence) or keeps(sentence)):
             # "look after it, would you?" asks for no answer
             acts = [act for act in acts if act.kind not in ("question", *ASKED)]
             acts.append(SpeechAct("request", sentence))
@@ -150,7 +150,8 @@ def is_errand(request: ReplyRequest) -> bool:
     return any(
         (_REMIND.search(each) and reminder(each))
         or (_TELLS.search(each) and _known(recipient(each), request))
-        or (request.now and commitment(each, request.now, to_listener=True) == "request")
+        or errand(each)
+        or keeps(each)
         for each in asked
     )
 

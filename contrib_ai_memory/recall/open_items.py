@@ -16,11 +16,10 @@ from typing import Any
 from ..english import addressing, agenda_questions, due_dates
 from ..english.addressing import forms, without_address
 from ..english.agenda_questions import AgendaQuestion
-from ..english.commitments import creditor, message, owed, reminds
+from ..english.commitments import creditor, message, owed, recipient, reminds
 from ..english.contradiction import of_the_past
 from ..english.reported_speech import capital, second_person
 from ..english.tokens import content_words, is_past
-from ..ingest.agenda_items import messages_for
 from ..ingest.index import to_memory
 from ..local_time import date_of, day_of, local
 from ..offline.realisation import ended
@@ -52,7 +51,7 @@ def open_items(memory: Any, entry: Entry) -> tuple[tuple[OpenItem, ...], tuple[M
     said = without_address(entry.content, forms(memory.names))
     question = agenda_questions.read(said, now)
     asker = entry.source_entity or ""
-    messages = messages_for(memory, asker) if asker else []
+    messages = _messages_for(memory, asker) if asker else []
     if question is not None:
         items = _asked_for(memory, entry, question)[:TOLD]
     else:
@@ -84,6 +83,20 @@ def _concerning(memory: Any, entry: Entry, now: str) -> list[AgendaItem]:
         return []
     found = memory.agenda.due_for(entry.source_entity, now)
     return [item for item in found if entry.private or not item.private]
+
+
+def _messages_for(memory: Any, listener: str) -> list[AgendaItem]:
+    """Return what the NPC was asked, not in confidence, to tell or give this listener."""
+    name = memory.people.name_of(listener)
+    return [
+        item
+        for item in memory.agenda
+        if item.state == "open"
+        and item.kind == "request"
+        and not item.private
+        and item.to != listener
+        and addressing.named(recipient(item.text), forms([name])) is not addressing.Named.NOT
+    ]
 
 
 def _evidence(memory: Any, item: AgendaItem, entry: Entry) -> list[Entry]:

@@ -16,6 +16,7 @@ from .. import offload
 from ..english import corrections
 from ..english.addressing import forms, without_address
 from ..english.follow_ups import TURNS_READ, SaidBefore, completed
+from ..ingest.heard_line import heard
 from ..ingest.old_corrections import completed_in_store, set_right_in_store
 from ..llm import prompts, router
 from ..llm.usage import estimated
@@ -42,7 +43,6 @@ from ..store.chat_log import bare, provenance_of_messages
 from ..store.journal import join_ranges
 from ..store.links import link_id
 from .budget import IN_CONFIDENCE, BudgetExceeded, prompt_block
-from .heard_line import heard
 from .mood import felt_at, mood_towards
 from .search import recall
 from .situation import situation_of

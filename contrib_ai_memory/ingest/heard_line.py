@@ -16,7 +16,8 @@ _OF_TALK = frozenset({"say", "whisper", "pose", "give"}) | _EVENTS
 def heard(memory: Any, entry: Entry) -> LineInTalk:
     """Return an entry of talk with who heard it and the last lines before it.
 
-    These are of the same place and the same talk, and the speaker heard them too.
+    These are of the same place and the same talk, and the speaker heard them too. A line of the NPC
+    itself is one as the last who spoke to it hears it.
     """
     before = [
         _said(memory, each)
@@ -31,7 +32,12 @@ def heard(memory: Any, entry: Entry) -> LineInTalk:
         for each in entry.witnesses
         if each != entry.source_entity
     )
-    return LineInTalk(_said(memory, entry), memory.names, others, tuple(before[-LINES_BEFORE:]))
+    line, lines = _said(memory, entry), tuple(before[-LINES_BEFORE:])
+    if entry.origin != "self":
+        return LineInTalk(line, memory.names, others, lines)
+    spoke = (each.speaker for each in reversed(lines) if each.speaker not in ("", line.speaker))
+    listener = next(spoke, others[0] if others else "")
+    return LineInTalk(line, (listener,), (*others, line.speaker), lines)
 
 
 def _said(memory: Any, entry: Entry) -> TalkLine:

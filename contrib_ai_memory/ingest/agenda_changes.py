@@ -1,0 +1,802 @@
+"""What lines of talk change on an agenda: who commits himself to what, and what became of it.
+
+A function of plain data: lines, what is done with their words (`offline.acts`), the items so far.
+An item's id follows from its line, and a line that states, moves or closes an item is among its
+ids, so that reading a line again changes nothing.
+
+A promise, a debt or a plan that somebody states is an item; so is what the NPC is asked to do, if
+it waits. Who owes it to whom is read from the pronouns and names beside its verb. What is set right
+moves an item, what is settled, given or called off closes it. Of what the NPC says itself only a
+promise or a plan of its own with a date becomes an item: what it retells is none, and it changes no
+item by saying it again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from ..english import addressing, commitments, corrections
+from ..english.commitments import Commitment
+from ..english.due_dates import dates, due
+from ..english.questions import asks, sentences_of
+from ..english.tokens import FUNCTION_WORDS, NUMBER_WORD, NUMBERS, content_words, stem, words_of
+from ..local_time import day_of, local
+from ..privacy import shared_privacy
+from ..records import RETOLD, TALK_KINDS, AgendaItem, Entry, LineReading, SpeechAct, seconds_between
+
+BARE = 3  # stems: a line with fewer says nothing without the one that it answers
+LOOK_BACK = 8  # lines before, in which the one spoken to and the same matter are looked for
+ANSWERED_WITHIN = 120.0  # seconds
+TOLD_FROM = 0.5  # share of a message's stems in the words that pass it on
+WHOLE_LINE = 240  # characters: a line up to this length is kept whole
+TEXT_KEPT = 500  # characters of an item's text
+EVIDENCE_KEPT = 20  # lines of one item: the first, and the newest
+FEW_WORDS = 4
+# from which score on an act counts, of words that name a day to come and of others
+LEAST: dict[str, tuple[float, float]] = {
+    "promise": (-2.0, 1.5),
+    "debt": (-2.0, -0.5),
+    "plan": (-1.0, 2.0),
+    "request": (-1.0, 0.0),
+    "order": (0.5, 2.0),
+}
+OWN = 0.5  # of what the NPC says itself
+KEEPS = -1.5  # of a request to keep something
+SETTLES, SETTLED, HALF_SETTLES = 0.0, 1.5, -1.5  # alone, of little else, with words of paying
+CORRECTS, CORRECTED = -1.0, 0.5  # with a day, without one
+NEVER = 99.0
+ASSERTS = 1.0  # of a commitment in a question
+ERRAND = 9.0  # of what is asked for by its form
+ANSWERS = 1.0  # score of the answer, from which a line that names nobody is for the NPC
+SAME_MATTER = 2  # shared stems: a line about an item of the same person
+
+Readings = Mapping[int, LineReading]  # of lines, by their journal ids
+
+_ASKED = ("request", "order")
+_SUREST: tuple[Commitment, ...] = ("debt", "promise", "plan")
+_FIRST = frozenset("i me we us my".split())
+_SECOND = frozenset("you u ye ya yer ur your".split())
+_THIRD = frozenset("he she they him her them em 'em".split())
+_OF_ITSELF = re.compile(r"\b(?:I|you shall have)\b")
+_OF_SPEAKER = re.compile(r"\b(?:i|i['’]?(?:m|ll|ve)|me|my|we|us|our)\b", re.IGNORECASE)
+_NAME = re.compile(r"\b[A-Z]\w*")
+_OWNER = re.compile(r"\b(\w+)['’]s\b")
+_NUMBER = re.compile(r"\d+")
+_NUMBER_WORD = re.compile(rf"\b(?:{NUMBER_WORD})\b")
+_PAYS = re.compile(r"\b(?:pay|settle|owe|coins?|money)\b", re.IGNORECASE)
+_OATH = re.compile(
+    r"\b(?:on|upon|by) (?:my|me|ma) [\w']+(?:'s \w+)?|\bcross (?:my|me|ma) \w+|\bhand on it\b",
+    re.IGNORECASE,
+)
+_GESTURE = re.compile(  # "gives up", "gives Bram a smile"
+    r" gives (?:up|in|way|out|off|birth|chase|thanks)\b|\b(?:an?|two|three|some|more|another)"
+    r" (?:[\w-]+ )?(?:smiles?|nods?|winks?|looks?|hugs?|kiss(?:es)?|waves?|shrugs?|grins?|bows?"
+    r"|glares?|sighs?|laughs?|pats?|push|shove|slap|start|sign|wink|squeeze)\b",
+    re.IGNORECASE,
+)
+_INSTEAD = re.compile(
+    r"\b(?:scratch that|instead|changed? my (?:mind|plans?)|change of plans?|after all|never came"
+    r"|(?:been |got |is |was )?(?:moved|put off|shunted|pushed back|postponed|delayed|shifted))\b"
+    r"|\bnow (?:it['’]?s )?|\bnow\W*$",
+    re.IGNORECASE,
+)
+_RIGHT = re.compile(  # "friday. no, saturday"
+    r"\b(?:no|nah|wait|hang on|scratch that|i mean|forgive me|sorry)\b\W", re.IGNORECASE
+)
+_SETTLED = re.compile(
+    r"\b(?:square|even|quits|clean|clear|the lot|paid (?:up|off|in full|you))\b", re.IGNORECASE
+)
+_PROMISED = re.compile(r"\b(?:promised|swore|gave my word)\b", re.IGNORECASE)
+_DAY_OF_MONTH = re.compile(r"\b\d+(?:st|nd|rd|th)\b")
+_HEDGED = re.compile(
+    r"\b(?:thinking (?:of|about)|might(?! (?:i|you|u)\b)|maybe|perhaps|dunno)\b", re.IGNORECASE
+)
+_PARTS = re.compile(
+    r"\b(?:(?:see|c|catch|meet) (?:you|u|ya|ye)|bye|(?:good ?)?night|gtg|my leave)\b", re.IGNORECASE
+)
+_FAREWELL = frozenset("see c catch meet bye good night gtg take leav".split())
+_WILL = re.compile(r"\b(?:i|we)(?:['’]?ll| will| shall)\b", re.IGNORECASE)
+_SETTLED_WITH = re.compile(r"\b(?:settled|paid)\b", re.IGNORECASE)  # of somebody who is named
+_MISSPOKE = re.compile(r"\bmisspoke\b", re.IGNORECASE)
+_OUT_OF_CHARACTER = re.compile(r"^\s*\(\(|\booc\b", re.IGNORECASE)
+# stems that tell one matter from another as little as a day does
+_GENERIC = frozenset(
+    "thing day week month time promis swear word owe pay paid back get give payday make instead"
+    " mean rather better actual then sorri let no nay aye yes yeah ok okay well oh but ill i'll i'd"
+    " let's lets chang move push friend latest lat by till until come sure mind on scratch wait"
+    " hang squar even settl count plan work hand abl gonna gotta u ya ur ye yer n thi that im ive"
+    " dont cant wont aint didnt isnt told tell ok so only go got want one all now teh da"
+    .split()
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Circle:
+    """Whom the NPC knows when it reads lines.
+
+    Attributes:
+        npc: Its own memory identity.
+        names: The forms of its name (`english.addressing.forms`).
+        mentioned: Returns the identities of the people named in a text.
+        called: Returns those whom it addresses by name.
+    """
+
+    npc: str
+    names: tuple[str, ...]
+    mentioned: Callable[[str], Sequence[str]]
+    called: Callable[[str], Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A sentence with what is done in it: a commitment, and the day that it names or ""."""
+
+    place: int
+    sentence: str
+    kind: Commitment
+    day: str
+    sure: float
+
+
+def calls(text: str, name: str) -> bool:
+    """Return whether a line addresses the bearer of a name."""
+    return addressing.named(text, addressing.forms([name])) is addressing.Named.CALLED
+
+
+def _may_commit(entry: Entry) -> bool:
+    """Whether an entry may state, move or close an item by its words."""
+    own = entry.origin == "self" and RETOLD not in entry.tags
+    return (own or entry.learnable) and entry.kind in TALK_KINDS and bool(entry.source_entity)
+
+
+def is_read(entry: Entry) -> bool:
+    """Whether what is done with the words of an entry may change the agenda."""
+    told = entry.origin != "self" or _due(entry.content, entry) > day_of(entry.timestamp)
+    return told and _may_commit(entry) and bool(entry.content.strip())
+
+
+def changes(
+    entries: Sequence[Entry],
+    items: Iterable[AgendaItem],
+    circle: Circle,
+    readings: Readings,
+    *,
+    before: Sequence[Entry] = (),
+) -> list[AgendaItem]:
+    """Return the items that lines add or change.
+
+    Args:
+        entries: New lines, oldest first.
+        items: The agenda so far.
+        before: The lines before the new ones.
+    """
+    agenda: dict[str, AgendaItem] | None = None  # read when it is needed: most lines commit nobody
+    known: dict[str, AgendaItem] = {}
+    recent = list(before)
+    for entry in entries:
+        line = Line(entry, readings.get(entry.id) or by_rules(entry), circle, recent)
+        stated = line.stated()
+        if stated or line.may_change:
+            if agenda is None:
+                known = {item.id: item for item in items}
+                agenda = dict(known)
+            done = line.settled(agenda.values())
+            moved = [] if done else line.moved(agenda.values())
+            agenda |= {item.id: item for item in (*done, *moved)}
+            for item in () if moved else stated:
+                if item.id not in agenda and not (done and item.kind == "debt"):
+                    _add(agenda, item, circle, own=line.own)
+        recent = [*recent, entry][-LOOK_BACK:]
+    return [item for key, item in (agenda or {}).items() if known.get(key) != item]
+
+
+def by_rules(entry: Entry) -> LineReading:
+    """Read a line by its plainest forms, where the local model is not installed."""
+    acts = []
+    for sentence in sentences_of(entry.content) if not asks(entry.content) else ():
+        later = _due(sentence, entry) > day_of(entry.timestamp)
+        kind = "plan" if later else ""
+        if _WILL.search(sentence) and later:
+            kind = "promise"
+        if commitments.sides(sentence)[0] and (later or _numbers(sentence)):
+            kind = "debt"
+        if commitments.closes(sentence) == "done":
+            kind = "settle"
+        acts.append(SpeechAct("request" if commitments.keeps(sentence) else kind, sentence, 2.0))
+    return LineReading((), 0.0, tuple(each for each in acts if each.kind))
+
+
+class Line:
+    """A line with what is done in it and the lines before it."""
+
+    def __init__(self, entry: Entry, read: LineReading, circle: Circle, recent: Sequence[Entry]):
+        self.entry, self.circle, self.recent = entry, circle, recent
+        self.own = entry.origin == "self"
+        self.speaker = entry.source_entity or ""
+        self.acts = read.possible if _may_commit(entry) else ()
+        self.listener = spoken_to(entry, recent, circle, answers=read.answer)
+        self.words = self._asked(entry.content)
+        self.gift = _is_gift(entry) and (entry.learnable or self.own)
+        self.day = _due(entry.content, entry)
+        self.owes = self._sure("debt") >= LEAST["debt"][0]
+        self.settles = self._sure("settle")
+        self.closing = self._closing()
+        self.right = [a for a in self.acts if a.kind == "correction" and a.sure >= CORRECTS]
+        self.instead = bool(_INSTEAD.search(entry.content))
+
+    def _sure(self, kind: str) -> float:
+        return max((each.sure for each in self.acts if each.kind == kind), default=-NEVER)
+
+    @property
+    def may_change(self) -> bool:
+        """Whether the line may end or move an item."""
+        moves = self.right or self.instead or corrections.may_correct(self.words)
+        return bool(self.own or self.gift or self.closing or moves or self.day)
+
+    # --- what is stated ---
+
+    def stated(self) -> list[AgendaItem]:
+        """Return the items that the line states: one, or one for each day or errand."""
+        found = [*self._commitments()]
+        if not found:
+            return []
+        whole = " ".join(self.entry.content.split())
+        single = len(found) == 1
+        replied = self._replied_to() if single and len(_matter(whole)) < BARE else None
+        made = []
+        for said in found:
+            who, to = self._parties(said, self.listener)
+            text = whole if single and len(whole) <= WHOLE_LINE else said.sentence
+            private, witnesses = shared_privacy(filter(None, (replied, self.entry)))
+            made.append(
+                AgendaItem(
+                    id=str(self.entry.id) if single else f"{self.entry.id}.{said.place}",
+                    kind=said.kind,
+                    who=who,
+                    to=to,
+                    text=(f"{replied.with_speaker()} - {text}" if replied else text)[:TEXT_KEPT],
+                    due=said.day or (_due(whole, self.entry) if single else ""),
+                    evidence=(replied.id, self.entry.id) if replied else (self.entry.id,),
+                    private=private,
+                    witnesses=witnesses,
+                    created=self.entry.timestamp,
+                    updated=self.entry.timestamp,
+                )
+            )
+        return made
+
+    def _commitments(self) -> Iterator[Said]:
+        """Yield what each sentence commits to; one matter told in several sentences is one."""
+        sentences = _with_their_days(sentences_of(" ".join(self.entry.content.split())), self.entry)
+        if _OUT_OF_CHARACTER.search(self.entry.content) or not _may_commit(self.entry):
+            return
+        found: list[Said | None] = []
+        for place, sentence in enumerate(sentences) if not self.own else ():
+            day = _due(sentence, self.entry)
+            if self._to_npc and commitments.errand(self._asked(sentence), dated=bool(day)):
+                found.append(Said(place, sentence, "request", day, ERRAND))
+            if commitments.owed(sentence) and not (asks(sentence) or self.closing == "done"):
+                found.append(self._said(SpeechAct("debt", sentence, ASSERTS), place, sentence))
+        for act in self.acts:
+            if act.kind in LEAST:
+                places = _places(act.text, sentences)
+                found += (self._said(act, place, sentences[place]) for place in places)
+        best: dict[int, Said] = {}
+        # an errand counts before what is promised, that before what else is asked for
+        for said in sorted(
+            filter(None, found), key=lambda s: (s.sure == ERRAND, s.kind != "request", s.sure)
+        ):
+            best[said.place] = said
+        for errands in (False, True):
+            some = [said for _, said in sorted(best.items()) if (said.kind == "request") == errands]
+            if len({said.day for said in some if said.day}) < 2 and len(some) > 1:
+                day = next((said.day for said in some if said.day), "")
+                first = some[0] if errands else min(some, key=lambda s: _SUREST.index(s.kind))
+                some = [replace(first, day=first.day or day)]
+            yield from some
+
+    def _said(self, act: SpeechAct, place: int, sentence: str) -> Said | None:
+        """Return what an act commits to; None if that is unsure, or nothing to keep."""
+        day = self._day(act, sentence)
+        later = day > day_of(self.entry.timestamp)
+        kind = cast(Commitment, "request" if act.kind in _ASKED else act.kind)
+        if act.sure < self._least(act, sentence, later=later):
+            return None
+        if kind == "promise" and (_PAYS.search(sentence) or (self.owes and _numbers(sentence))):
+            kind = "debt"
+        if kind == "request":
+            if self.own or not self._to_npc or not self._about(sentence):
+                return None
+        elif asks(act.text) and act.sure < ASSERTS:
+            return None
+        if commitments.denies_debt(sentence) if kind == "debt" else self._only_parts(sentence):
+            return None
+        will = kind in ("promise", "plan") and act.sure >= OWN
+        if self.own and not (will and later and self._will_itself(sentence)):
+            return None
+        kept = kind == "request" and commitments.keeps(self._asked(act.text))
+        return Said(place, sentence, kind, day, ERRAND if kept else act.sure)
+
+    def _asked(self, text: str) -> str:
+        return addressing.without_address(text, self.circle.names)
+
+    def _least(self, act: SpeechAct, sentence: str, *, later: bool) -> float:
+        """Return from which score on an act counts."""
+        with_day, without = LEAST[act.kind]
+        if act.kind == "plan" and later and _DAY_OF_MONTH.search(sentence):
+            return 2.5 * with_day  # "the 12th of december"
+        if act.kind == "promise" and _PROMISED.search(sentence):
+            return with_day
+        if act.kind in _ASKED:
+            if commitments.keeps(self._asked(act.text)):
+                return KEEPS
+            without = without if commitments.in_a_case(act.text) else NEVER
+        return with_day if later else without
+
+    def _only_parts(self, sentence: str) -> bool:
+        """Whether a sentence with a day takes leave until then, or only thinks of something."""
+        parts = _PARTS.search(sentence) and self._about(sentence) <= _FAREWELL
+        return bool(_HEDGED.search(sentence) or parts)
+
+    def _about(self, text: str) -> set[str]:
+        return _about(text, self.entry.timestamp, self.circle)
+
+    @property
+    def _to_npc(self) -> bool:
+        """Whether something may be asked of the NPC: in company, by what calls nobody by name."""
+        return self.listener == self.circle.npc or not self.circle.called(self.entry.content)
+
+    def _day(self, act: SpeechAct, sentence: str) -> str:
+        """Return which day words name; what is set right in the same line counts before them."""
+        said_at = local(self.entry.timestamp)
+        whole = self.entry.content
+        for found in reversed([*_RIGHT.finditer(whole)]):
+            before, after = whole[: found.start()], [*dates(whole[found.end() :], said_at)]
+            if (
+                after
+                and [*dates(before, said_at)]
+                and (
+                    sentence in whole[: found.start()]
+                    or act.text in before
+                    or after[0].said in sentence
+                )
+            ):
+                return after[0].iso
+        return _due(act.text, self.entry) or _due(sentence, self.entry)
+
+    def _will_itself(self, sentence: str) -> bool:
+        """Whether the NPC says of itself what it will do, in the clause with the day."""
+        found = due(sentence, local(self.entry.timestamp))
+        before, _day, after = sentence.partition(found.said if found else sentence)
+        clause = re.split(r"[.;:!?]|, ", before)[-1] + re.split(r"[.,;:!?]", after)[0]
+        return bool(_OF_ITSELF.search(before) or _OF_ITSELF.search(clause))
+
+    def _parties(self, said: Said, listener: str) -> tuple[str, str]:
+        """Return who is to do it, and to whom it is owed."""
+        named = [e for e in self.circle.mentioned(said.sentence) if e != self.speaker]
+        if said.kind == "request":
+            return self.circle.npc, self.speaker
+        if said.kind == "plan":
+            of_other = len(named) == 1 and not _OF_SPEAKER.search(said.sentence)
+            return (named[0] if of_other else self.speaker), ""
+        who, to = commitments.sides(said.sentence)
+        debtor = self._whom(who, listener, named) if who else self.speaker
+        if debtor is None:
+            debtor = "" if to.lower() in _FIRST else self.speaker
+        other = named[0] if len(named) == 1 else listener
+        creditor = self._whom(to, listener, named) if to else None
+        if debtor != self.speaker:
+            return debtor, self.speaker if creditor is None else creditor
+        if creditor in (None, self.speaker):
+            stranger = commitments.creditor(said.sentence) or commitments.paid_to(said.sentence)
+            creditor = "" if stranger else other
+        return debtor, creditor
+
+    def _whom(self, words: str, listener: str, named: Sequence[str]) -> str | None:
+        """Return who is meant by words, "" for somebody unknown, None where they name nobody."""
+        last = words.lower().split()[-1]
+        if last in _FIRST:
+            return self.speaker
+        if last in _SECOND:
+            return listener or (named[0] if len(named) == 1 else "")
+        if last in _THIRD:
+            return named[0] if len(named) == 1 else None
+        if addressing.named(words, self.circle.names) is not addressing.Named.NOT:
+            return self.circle.npc
+        known = [each for each in self.circle.mentioned(words) if each != self.speaker]
+        return known[0] if len(known) == 1 else None
+
+    def _replied_to(self) -> Entry | None:
+        """Return the question that a bare answer ("friday, on my life") answers; none of the NPC's.
+
+        What the NPC says is no part of what somebody else has committed himself to.
+        """
+        for earlier in reversed(self.recent):
+            if seconds_between(earlier.timestamp, self.entry.timestamp) > ANSWERED_WITHIN:
+                return None
+            if earlier.kind not in TALK_KINDS or earlier.origin == "self":
+                continue
+            if earlier.source_entity != self.speaker:
+                same_talk = earlier.session_id == self.entry.session_id
+                heard = earlier.audience in (None, self.entry.audience)
+                return earlier if same_talk and heard and earlier.is_question else None
+        return None
+
+    # --- what is moved ---
+
+    def moved(self, items: Iterable[AgendaItem]) -> list[AgendaItem]:
+        """Return the item that the line sets right or puts on another day."""
+        if self.own or not _may_commit(self.entry) or self.entry.is_question:
+            return []
+        mine = [
+            item
+            for item in items
+            if item.state == "open"
+            and item.audience == self.entry.audience
+            and self.entry.id not in item.evidence
+            and self.speaker in ((item.to,) if item.kind == "request" else (item.who,))
+        ]
+        for item in mine if corrections.may_correct(self.words) else ():
+            meant = corrections.completed(self.words, [item.text])
+            day = _due(meant[1], self.entry) if meant else ""
+            if meant and day and day != item.due:
+                return [replace(self._again(item, day), text=meant[1][:TEXT_KEPT])]
+        day = self.day or next(filter(None, (_due(a.text, self.entry) for a in self.right)), "")
+        about = self._about(self.entry.content)
+        last = self._said_before()
+        just = [item for item in mine if last and last.id in item.evidence]
+        if day > day_of(self.entry.timestamp) and not about and len(just) == 1:
+            return [self._again(just[0], day)]
+        if not (self.right or self.instead):
+            return []
+        shared = {i.id: len(about & _about(i.text, i.created, self.circle)) for i in mine}
+        best = max(mine, key=lambda i: (shared[i.id], i.updated), default=None)
+        opens = _RIGHT.match(self.words) or self.words.startswith("*")
+        sure = bool(opens or self.instead or self._sure("correction") >= CORRECTED)
+        if best and shared[best.id] and (day or (sure and (best in just or shared[best.id] > 1))):
+            chosen = best
+        elif len(just) == 1 and opens:
+            chosen = just[0]
+        else:
+            return []
+        text = f"{chosen.text} - {' '.join(self.words.split())}"[:TEXT_KEPT]
+        return [replace(self._again(chosen, day), text=text)]
+
+    def _again(self, item: AgendaItem, day: str) -> AgendaItem:
+        return repeated(item, day, (self.entry.id,), self.entry)
+
+    def _said_before(self) -> Entry | None:
+        """Return what the speaker said last; None if somebody has asked something since."""
+        for earlier in reversed(self.recent):
+            if seconds_between(earlier.timestamp, self.entry.timestamp) > ANSWERED_WITHIN:
+                return None
+            if earlier.kind not in TALK_KINDS or earlier.session_id != self.entry.session_id:
+                continue
+            if earlier.source_entity == self.speaker:
+                return earlier
+            if earlier.origin != "self" and earlier.is_question:
+                return None
+        return None
+
+    # --- what is done ---
+
+    def settled(self, items: Collection[AgendaItem]) -> list[AgendaItem]:
+        """Return the open items that the line closes, closed."""
+        open_items = [
+            item
+            for item in items
+            if item.state == "open"
+            and self.entry.id not in item.evidence
+            and item.created <= self.entry.timestamp
+            and (self.entry.audience in (None, item.audience) or self._takes_back(item))
+        ]
+        if self.gift:
+            found = [item for item in open_items if _is_given(self.entry, item, self.circle)]
+            return [close(item, "done", self.entry) for item in found]
+        if self.own:
+            return [close(item, "done", self.entry) for item in open_items if self._tells(item)]
+        given = {each.id for each in self.recent[-2:] if each.source_entity == self.speaker}
+        how = self.closing
+        if how is None or any(not given.isdisjoint(item.closed_by) for item in items):
+            return []  # or it tells of the gift before it
+        named = {*self.circle.mentioned(self.entry.content)} - {self.speaker}
+        between = {self.listener, *named} - {""}
+        mine = [
+            item
+            for item in open_items
+            if item.concerns(self.speaker) and _is_between(item, self.speaker, named)
+        ]
+        chosen = self._chosen(mine, how, between)
+        return (
+            [close(chosen, "broken" if how == "broken" else "done", self.entry)] if chosen else []
+        )
+
+    def _tells(self, item: AgendaItem) -> bool:
+        """Whether the NPC tells a message to whom it is for."""
+        words = commitments.recipient(item.text) if item.kind == "request" else ""
+        to = [each for each in self.circle.mentioned(words) if each in self.entry.witnesses]
+        message = _matter(item.text)
+        told = len(message & _matter(self.entry.words))
+        return bool(to) and not item.private and told >= TOLD_FROM * len(message)
+
+    def _closing(self) -> commitments.Closing | None:
+        if not _may_commit(self.entry):
+            return None
+        how = commitments.closes(self.entry.content)
+        if how in ("off", "broken"):
+            anew = _MISSPOKE.search(self.words) and corrections.may_correct(self.words)
+            return None if anew else how  # "it's not Button, i misspoke: Bobbin"
+        return "done" if how == "done" or self.settles >= SETTLES else None
+
+    def _chosen(
+        self, mine: Sequence[AgendaItem], how: commitments.Closing, between: set[str]
+    ) -> AgendaItem | None:
+        """Return which of the open items of the speaker is closed; None where that is unsure."""
+        if how == "broken":
+            mine = [item for item in mine if item.who == self.speaker]
+        if how == "done":
+            mine = [
+                i for i in mine if not (i.kind == "debt" and _is_partly_paid(self.words, i.text))
+            ]
+        text = self.entry.content
+        spans = " ".join(a.text for a in self.acts if a.kind == "settle" and a.sure >= HALF_SETTLES)
+        said = (how == "done" and spans) or self.words
+        own = {stem(word) for name in self.circle.names for word in name.split()}
+        shared = {item.id: _shared(said, item.text, own) for item in mine}
+        paid = [i for i in mine if how == "done" and i.kind == "debt" and self._is_paid(i)]
+        least = 1 if how == "done" and self.settles >= SETTLED else SAME_MATTER
+        alike = paid or [
+            i for i in mine if shared[i.id] >= (SAME_MATTER if i.kind == "plan" else least)
+        ]
+        if alike:
+            return max(
+                alike,
+                key=lambda i: (bool(between & {i.who, i.to}), shared[i.id], i.updated),
+            )
+        if how == "off" and commitments.withdraws(text):
+            just = [item for item in mine if _is_just_said(self.entry, item)]
+            return max(just, key=lambda item: item.updated, default=None)
+        if how != "done":
+            return None
+        if self.settles < SETTLED and not (_SETTLED.search(text) or _SETTLED_WITH.search(text)):
+            return None
+        named = {*self.circle.mentioned(text)} - {self.speaker}
+        between = named if _SETTLED_WITH.search(text) and named else between
+        debts = [item for item in mine if item.kind == "debt" and between & {item.who, item.to}]
+        if len(debts) == 1:
+            return debts[0]
+        bare = not _matter(said)
+        return mine[0] if len(mine) == 1 and bare else None
+
+    def _is_paid(self, item: AgendaItem) -> bool:
+        """Whether the words say that the one was paid whom a debt is owed to."""
+        paid = commitments.paid_to(self.entry.content)
+        if not paid or item.to:
+            return bool(paid) and item.to in self.circle.mentioned(paid)
+        return bool(_matter(paid) & _matter(commitments.creditor(item.text)))
+
+    def _takes_back(self, item: AgendaItem) -> bool:
+        """Whether "forget what i said", which is confided, is of an item that the same heard."""
+        if self.entry.kind == "whisper" or not commitments.withdraws(self.entry.content):
+            return False
+        return set(item.witnesses) <= set(self.entry.witnesses) and _is_just_said(self.entry, item)
+
+
+def _places(words: str, sentences: Sequence[str]) -> list[int]:
+    """Return which sentences some words cover by half, or else have most of them."""
+    own = words.lower().split()
+    split = [each.lower().split() for each in sentences]
+    shared = [sum(word in own for word in each) for each in split]
+    covered = [n for n, each in enumerate(split) if 2 * shared[n] >= len(each) > 2]
+    return covered or [shared.index(max(shared))]
+
+
+def _with_their_days(sentences: Sequence[str], entry: Entry) -> list[str]:
+    """Put a bare day to the sentence before it: "We're getting married! The 12th of September."."""
+    found: list[str] = []
+    for sentence in sentences:
+        few = len(sentence.split()) < FEW_WORDS and not sentence.endswith("?")
+        bare = few and _due(sentence, entry)
+        if bare and found and not _due(found[-1], entry):
+            found[-1] = f"{found[-1].rstrip(' .!?…~')}, {sentence}"
+        else:
+            found.append(sentence)
+    return found
+
+
+def _due(text: str, entry: Entry) -> str:
+    found = due(text, local(entry.timestamp))
+    return found.iso if found else ""
+
+
+def spoken_to(
+    entry: Entry, recent: Sequence[Entry], circle: Circle, *, answers: float = 0.0
+) -> str:
+    """Return whom a line is said to: the NPC, somebody named, or whoever spoke last; "" if unsure.
+
+    Args:
+        recent: The lines before it.
+        answers: How surely a good NPC answers the line at once.
+    """
+    speaker = entry.source_entity or ""
+    alone = set(entry.witnesses) <= {speaker, circle.npc}
+    if alone or (entry.private and entry.kind == "whisper"):
+        return circle.npc
+    named = addressing.named(entry.content, circle.names)
+    if named is addressing.Named.CALLED:
+        return circle.npc
+    called = [each for each in circle.called(entry.content) if each != speaker]
+    if called:
+        return called[0] if len(called) == 1 else ""
+    if named is addressing.Named.NAMED or answers >= ANSWERS:
+        return circle.npc
+    for earlier in reversed(recent):
+        if earlier.session_id != entry.session_id or earlier.audience not in (None, entry.audience):
+            continue
+        if seconds_between(earlier.timestamp, entry.timestamp) > ANSWERED_WITHIN:
+            break
+        if _is_gift(earlier) and earlier.source_entity == speaker:
+            return _receiver(earlier, circle)
+        if earlier.source_entity == speaker and earlier.kind in TALK_KINDS:
+            return spoken_to(earlier, recent[: recent.index(earlier)], circle)
+        if earlier.kind in TALK_KINDS:
+            return circle.npc if earlier.origin == "self" else (earlier.source_entity or "")
+    return ""
+
+
+def _is_gift(entry: Entry) -> bool:
+    """Whether somebody gives a thing to the NPC, or is seen to give it to another."""
+    seen = entry.kind == "pose" and " gives " in entry.content
+    return entry.kind == "give" or (seen and not _GESTURE.search(entry.content))
+
+
+def _receiver(entry: Entry, circle: Circle) -> str:
+    """Return who is given something: "Alice gives Mara a key."; "" if unknown."""
+    after = entry.content.partition(" gives ")[2]
+    if addressing.named(" ".join(after.split()[:2]), circle.names) != addressing.Named.NOT:
+        return circle.npc
+    others = [e for e in circle.mentioned(after) if e != entry.source_entity]
+    return others[0] if len(others) == 1 else ""
+
+
+def repeated(
+    known: AgendaItem, day: str, evidence: Sequence[int], line: AgendaItem | Entry
+) -> AgendaItem:
+    """Return an item with the line that repeats, confirms or moves it."""
+    private, witnesses = shared_privacy([known, line])
+    first, *later = dict.fromkeys((*known.evidence, *evidence))
+    return replace(
+        known,
+        due=day or known.due,
+        evidence=(first, *later[1 - EVIDENCE_KEPT :]),
+        private=private,
+        witnesses=witnesses,
+        updated=line.timestamp if isinstance(line, Entry) else line.updated,
+    )
+
+
+def close(item: AgendaItem, state: Any, entry: Entry) -> AgendaItem:
+    """Return an item that a line ends."""
+    return replace(
+        item, state=state, closed_by=(*item.closed_by, entry.id), updated=entry.timestamp
+    )
+
+
+def _add(agenda: dict[str, AgendaItem], item: AgendaItem, circle: Circle, *, own: bool) -> None:
+    """Add an item, or the line to the item that it repeats, confirms or moves.
+
+    Args:
+        own: Whether the NPC said it: what it says again leaves the item as it is.
+    """
+    line = item.evidence[-1]
+    earlier = [each for each in agenda.values() if line not in each.evidence]
+    for known in sorted(earlier, key=lambda each: each.updated, reverse=True):
+        if _is_same(known, item, circle):
+            if not own:
+                agenda[known.id] = repeated(known, item.due, item.evidence, item)
+            return
+    agenda[item.id] = item
+
+
+def _is_same(known: AgendaItem, item: AgendaItem, circle: Circle) -> bool:
+    """Whether a new item is an open one again: of the same people, about the same thing."""
+    if known.state != "open" or known.audience != item.audience or known.who != item.who:
+        return False
+    kinds = {known.kind, item.kind}
+    # a debt that is promised to be paid; what somebody has promised another, and will do
+    if len(kinds) > 1 and kinds not in ({"promise", "debt"}, {"promise", "plan"}):
+        return False
+    # "i promised Hobb", whom it does not know, and "i will" are one promise
+    unnamed = kinds == {"promise"} and not (known.to and item.to)
+    if known.to != item.to and "plan" not in kinds and not unnamed:
+        return False
+    if not set(known.evidence).isdisjoint(item.evidence):
+        return True
+    old, new = (_about(each.text, each.created, circle) for each in (known, item))
+    owed = [_numbers(each.text) for each in (known, item)]
+    if kinds == {"debt"} and not (owed[1] or item.due):
+        return True  # "i haven't paid him yet"
+    if kinds == {"debt"} and owed[0] and owed[0] == owed[1] and old & new:
+        return not corrections.may_correct(item.text)  # in the debtor's words and the creditor's
+    # most of what the shorter says: to mend a fence and to mend a roof are two promises
+    return 2 * len(old & new) > min(len(old), len(new))
+
+
+def _about(text: str, said_at: str, circle: Circle) -> set[str]:
+    """Return the stems of what a text is about, without days and names."""
+    plain = _without_days(text, said_at)
+    named = {found[1].lower() for found in _OWNER.finditer(plain)}
+    named |= {name[0].lower() for name in _NAME.finditer(plain) if name.start()}
+    named |= {*commitments.sides(plain)[1].lower().split()}
+    bare = [
+        word
+        for word in words_of(plain)
+        if word not in named
+        and word not in circle.names
+        and word not in NUMBERS
+        and word not in FUNCTION_WORDS
+        and not circle.mentioned(word)
+    ]
+    return {stem(word) for word in bare} - _GENERIC
+
+
+def _matter(text: str) -> set[str]:
+    """Return the stems of what a text is about, without words of promising and moving."""
+    return content_words(text) - _GENERIC
+
+
+def _without_days(text: str, said_at: str) -> str:
+    for each in dates(text, said_at):
+        text = text.replace(each.said, " ")
+    return text
+
+
+def _is_between(item: AgendaItem, speaker: str, sides: set[str]) -> bool:
+    """Whether a debt is between the speaker and one of these, or nobody knows with whom."""
+    if item.kind != "debt" or not sides:
+        return True
+    other = item.to if item.who == speaker else item.who
+    return not other or other in sides
+
+
+def _is_just_said(entry: Entry, item: AgendaItem) -> bool:
+    """Whether the speaker of a line has said or asked this a moment ago."""
+    own = item.to if item.kind == "request" else item.who
+    recently = seconds_between(item.updated, entry.timestamp) <= ANSWERED_WITHIN
+    return own == entry.source_entity and recently
+
+
+def _is_given(entry: Entry, item: AgendaItem, circle: Circle) -> bool:
+    """Whether a gift is what an item asked for: from the one who owes it to the one it is owed."""
+    giver = circle.npc if entry.origin == "self" else (entry.source_entity or "")
+    if item.who != giver or item.kind == "plan":
+        return False
+    receiver = _receiver(entry, circle)
+    if item.kind != "request" and (not receiver or (item.to and receiver != item.to)):
+        return False
+    thing = _NAME.sub(" ", entry.content.partition(" gives ")[2])
+    text = _without_days(item.text, item.created)
+    given, owed = _numbers(thing), _numbers(text)
+    if given and owed:
+        return max(given) in owed and max(given) >= max(owed)
+    if item.kind != "request" and item.to and item.due and not _matter(_OATH.sub(" ", text)):
+        return not _PAYS.search(text) or bool(given)  # "friday, cross my heart"
+    return bool(_matter(thing) & _matter(text))
+
+
+def _is_partly_paid(text: str, owed: str) -> bool:
+    paid, whole = _numbers(text), _numbers(owed)
+    return bool(paid and whole) and min(paid) < max(whole)
+
+
+def _shared(text: str, stated: str, names: set[str]) -> int:
+    """Return how many stems but names two texts share; an amount is one: "your 3 coppers"."""
+    return len((_matter(text) & _matter(stated)) - names) + bool(_numbers(text) & _numbers(stated))
+
+
+def _numbers(text: str) -> set[int]:
+    words = {NUMBERS[word] for word in _NUMBER_WORD.findall(text.lower())}
+    return words | {int(each) for each in _NUMBER.findall(text)[:8] if len(each) < 9}
