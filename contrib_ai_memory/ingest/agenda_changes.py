@@ -84,12 +84,12 @@ _INSTEAD = re.compile(
     re.IGNORECASE,
 )
 _RIGHT = re.compile(  # "friday. no, saturday"
-    r"\b(?:no|nah|wait|hang on|scratch that|i mean|forgive me|sorry)\b\W", re.IGNORECASE
+    r"\b(?:(?:no|nah|wait|hang on|scratch that|i mean|forgive me|sorry)\b\W+)+", re.IGNORECASE
 )
 _SETTLED = re.compile(
     r"\b(?:square|even|quits|clean|clear|the lot|paid (?:up|off|in full|you))\b", re.IGNORECASE
 )
-_PROMISED = re.compile(r"\b(?:promised|swore|gave my word)\b", re.IGNORECASE)
+_PROMISED = re.compile(r"\b(?:promised?|swore|swear|my word)\b", re.IGNORECASE)
 _DAY_OF_MONTH = re.compile(r"\b\d+(?:st|nd|rd|th)\b")
 _HEDGED = re.compile(
     r"\b(?:thinking (?:of|about)|might(?! (?:i|you|u)\b)|maybe|perhaps|dunno)\b", re.IGNORECASE
@@ -305,6 +305,8 @@ class Line:
         kind = cast(Commitment, "request" if act.kind in _ASKED else act.kind)
         if act.sure < self._least(act, sentence, later=later):
             return None
+        if kind == "plan" and _PROMISED.search(sentence):
+            kind = "promise"
         if kind == "promise" and (_PAYS.search(sentence) or (self.owes and _numbers(sentence))):
             kind = "debt"
         if kind == "request":
@@ -328,7 +330,7 @@ class Line:
         with_day, without = LEAST[act.kind]
         if act.kind == "plan" and later and _DAY_OF_MONTH.search(sentence):
             return 2.5 * with_day  # "the 12th of december"
-        if act.kind == "promise" and _PROMISED.search(sentence):
+        if act.kind == "promise" and "promised" in sentence.lower():
             return with_day
         if act.kind in _ASKED:
             if commitments.keeps(self._asked(act.text)):
@@ -351,19 +353,11 @@ class Line:
 
     def _day(self, act: SpeechAct, sentence: str) -> str:
         """Return which day words name; what is set right in the same line counts before them."""
-        said_at = local(self.entry.timestamp)
-        whole = self.entry.content
+        said_at, whole = local(self.entry.timestamp), self.entry.content
         for found in reversed([*_RIGHT.finditer(whole)]):
             before, after = whole[: found.start()], [*dates(whole[found.end() :], said_at)]
-            if (
-                after
-                and [*dates(before, said_at)]
-                and (
-                    sentence in whole[: found.start()]
-                    or act.text in before
-                    or after[0].said in sentence
-                )
-            ):
+            ours = sentence in before or act.text in before or (after and after[0].said in sentence)
+            if after and ours and [*dates(before, said_at)]:
                 return after[0].iso
         return _due(act.text, self.entry) or _due(sentence, self.entry)
 
@@ -401,6 +395,9 @@ class Line:
         if last in _FIRST:
             return self.speaker
         if last in _SECOND:
+            called = [e for e in self.circle.called(self.words) if e != self.speaker]
+            if len(called) == 1:
+                return called[0]  # "mara, bram, i owe you six"
             return listener or (named[0] if len(named) == 1 else "")
         if last in _THIRD:
             return named[0] if len(named) == 1 else None
@@ -445,7 +442,7 @@ class Line:
             if meant and day and day != item.due:
                 return [replace(self._again(item, day), text=meant[1][:TEXT_KEPT])]
         day = self.day or next(filter(None, (_due(a.text, self.entry) for a in self.right)), "")
-        about = self._about(self.entry.content)
+        about = self._about(_OATH.sub(" ", self.entry.content))
         last = self._said_before()
         just = [item for item in mine if last and last.id in item.evidence]
         if day > day_of(self.entry.timestamp) and not about and len(just) == 1:
@@ -515,12 +512,14 @@ class Line:
         )
 
     def _tells(self, item: AgendaItem) -> bool:
-        """Whether the NPC tells a message to whom it is for."""
+        """Whether the NPC tells a message to whom it is for, when they have spoken to it."""
         words = commitments.recipient(item.text) if item.kind == "request" else ""
-        to = [each for each in self.circle.mentioned(words) if each in self.entry.witnesses]
+        spoke = [e.source_entity for e in self.recent if e.origin != "self" and not e.is_move][-1:]
+        to = [*self.circle.mentioned(words)]
+        meant = not item.private and {*to} & {*spoke, *self.circle.called(self.entry.content)}
         message = _matter(item.text)
         told = len(message & _matter(self.entry.words))
-        return bool(to) and not item.private and told >= TOLD_FROM * len(message)
+        return bool(meant) and told >= TOLD_FROM * len(message)
 
     def _closing(self) -> commitments.Closing | None:
         if not _may_commit(self.entry):
