@@ -6,8 +6,8 @@ line that ends it. An item is false that rests on no line of such a fact, or of 
 (of a stay) on one whose acts commit somebody, nor (of an evening) on one worth knowing in a month.
 
 The baseline has only the plainest forms (`agenda_changes.by_rules`), which are all that is left
-where the local model is not installed. Nothing was trained or chosen on the stays; which score an
-act needs was chosen on the evenings.
+where the local model is not installed. The network learned nothing of either; which score an act
+needs was chosen on the evenings, the steps after it were written with both at hand.
 """
 
 from __future__ import annotations
