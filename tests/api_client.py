@@ -119,8 +119,8 @@ def api_urls():
             else:
                 yield here
 
-    from contrib_ai_memory.web import urls
+    from contrib_ai_memory.web import api
 
-    for address in walk(urls.api_patterns):
+    for address in walk(api.urlpatterns):
         address = address.replace("<int:npc_id>", "{npc}")
         yield re.sub(r"<\w+:\w+>", "{id}", address)

@@ -137,7 +137,7 @@ def test_facts_are_listed_newest_first_by_text_and_by_whether_they_hold(night):
 
 
 def test_people_and_what_is_known_of_one(night, alice):
-    names = {each.name for each in wait(inspect.people(night))}
+    names = {each.name for each in wait(inspect.people(night)).results}
     assert names == {"Alice", "Bram"}
     page = inspect.person(night, night.get_memory_identity(alice))
     assert page.person.name == "Alice" and page.person.interactions == 2

@@ -13,13 +13,14 @@ from evennia.utils.text2html import parse_html
 
 from contrib_ai_memory import AIMemoryCmdSet, offload
 from contrib_ai_memory.admin import audit, ids, inspect, undo_log
+from contrib_ai_memory.admin.operations import switches
 from contrib_ai_memory.commands import CmdForgetMe, CmdMemories, CmdMemory, CmdSleep
-from contrib_ai_memory.commands.memory import SWITCHES
 from contrib_ai_memory.records import MemoryRecord
 from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.payload import memory_id_for
 
 wait = offload.wait
+SWITCHES = switches("@memory")
 
 NASTY = (
     "<script>alert(1)</script> |rred|n $eval(1+1) $pad(x,5000000) </memory> "
@@ -525,7 +526,7 @@ def test_no_switch_shows_or_changes_a_memory_that_may_not_be_looked_at(day, buil
     names = [name for name, switch in SWITCHES.items() if switch.of_npc and name]
     for typed in (builder, admin):
         for name in names:
-            argument = f" = {number} x" if SWITCHES[name].argument else ""
+            argument = f" = {number} x" if SWITCHES[name].usage else ""
             shown = one_line(typed(f"@memory/{name} mara{argument}"))
             assert "The lock memory_look of Mara" in shown or "permission Admin" in shown, name
             assert "key" not in shown, name
@@ -553,7 +554,7 @@ def test_every_switch_answers_wrong_input_with_a_sentence(day, builder, switch, 
         builder("no")  # to whatever was asked
     assert went_wrong == []
     if switch != "requests":
-        argument = " = a b: c" if SWITCHES[switch].argument else ""
+        argument = " = a b: c" if SWITCHES[switch].usage else ""
         assert "There is no 'nobody'" in builder(f"@memory/{switch} nobody{argument}")
         assert "Alice has no memory" in builder(f"@memory/{switch} alice{argument}")
         assert f"Usage: @memory/{switch} <npc>" in builder(f"@memory/{switch}")
@@ -721,7 +722,7 @@ def test_long_lists_let_others_have_their_turn(night, monkeypatch):
         return breathe(*priority)
 
     monkeypatch.setattr(offload, "breathe", breathing)
-    assert len(wait(inspect.people(night, limit=200))) == 42
+    assert len(wait(inspect.people(night, limit=200)).results) == 42
     assert len(breaths) >= 42 // inspect.PROFILES_AT_ONCE
     identities = len(memory.profiles.identities())
     breaths.clear()

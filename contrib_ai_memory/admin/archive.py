@@ -35,6 +35,7 @@ from ..store.journal import beyond_end
 from ..store.links import Link
 from ..store.payload import entry_memory_id
 from ..store.people import ATTRIBUTE as PEOPLE
+from ..text import plural
 from . import access, erase, game_npcs, reindex
 from .archive_format import (
     ROWS_OF,
@@ -75,6 +76,12 @@ class Exported:
     entries: int
     memories: int
     lines: int
+
+    @property
+    def counts(self) -> str:
+        """The counts in words."""
+        entries = plural(self.entries, "journal entry", "journal entries")
+        return f"{entries}, {plural(self.memories, 'memory', 'memories')}"
 
 
 def export(npc: Any, path: Path | None = None, progress: Progress = silent) -> defer.Deferred:
@@ -257,13 +264,16 @@ def check_access(who: Any, header: ArchiveHeader) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(Exported):
     """Counts of an import; `copied` if the memory got a new id, as another NPC has the old one."""
 
-    entries: int
-    memories: int
-    lines: int
     copied: bool
+
+    @property
+    def told(self) -> str:
+        """The counts in sentences."""
+        copied = " It is a copy with an id of its own, as another NPC has the exported memory."
+        return f"{self.counts}.{copied if self.copied else ''}"
 
 
 @defer.inlineCallbacks
@@ -392,7 +402,7 @@ def _read_lines(
     memory.journal.flush()
     yield batch_job(novelty.carry_over, memory.id)
     yield reindex.rekey(npc, progress=progress)
-    return Imported(counts["entry"], counts["memory"], reader.lines, copied)
+    return Imported(reader.path, counts["entry"], counts["memory"], reader.lines, copied)
 
 
 def _set_id(npc: Any, agent_id: str) -> None:

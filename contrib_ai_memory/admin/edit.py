@@ -17,7 +17,7 @@ store's part is done on the worker thread.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, TypeVar
 
@@ -36,7 +36,7 @@ from ..ingest.preference_slots import Superseded
 from ..local_time import local
 from ..privacy import Witnessed, shared_privacy
 from ..records import ASKS, BUILDER, INSIGHT, LOCKED, PINNED, AgendaItem, Entry, MemoryRecord
-from ..sleep.night import schedule_told
+from ..sleep.night import NotNow, schedule_told
 from ..store import attributes, memory_store
 from ..store import pause as pause_switch
 from ..store.links import Link, link_id
@@ -45,6 +45,7 @@ from ..store.preferences import PastPreference, Preference, from_plain
 from ..store.profiles import Profile, ProfileAttribute, ProfileObservation
 from ..store.removal import Removal
 from ..text.sanitising import oneline, sanitise
+from . import arguments as args
 from . import audit, forget, ids, inspect, undo_log
 from .jobs import change_job
 from .undo_log import Act, Before, one_at_a_time
@@ -68,13 +69,10 @@ class AlreadyDone(CannotEdit):
 @one_at_a_time
 @defer.inlineCallbacks
 def add(
-    npc: Any, who: Any, text: str, importance: int = CONSCIOUS_IMPORTANCE
+    npc: Any, who: Any, text: args.Text, importance: args.Importance = CONSCIOUS_IMPORTANCE
 ) -> Generator[Any, Any, Entry]:
-    """Add a memory that is recalled at once and never cleaned away, as a Deferred `Entry`.
-
-    Args:
-        who: The Account or Character that does it.
-        importance: 1-10.
+    """Add a memory that is never pruned. The NPC knows it at once, word for word, and anybody may
+    be told of it. This can be undone.
 
     Raises (in the Deferred):
         NothingToRemember: The text is empty.
@@ -88,11 +86,10 @@ def add(
 
 @one_at_a_time
 @defer.inlineCallbacks
-def teach(npc: Any, who: Any, text: str) -> Generator[Any, Any, pipeline.Learned]:
-    """Ingest a longer text, as a Deferred `ingest.pipeline.Learned`.
-
-    An undo removes what was new and restores the preferences that it replaced.
-    """
+def teach(npc: Any, who: Any, text: args.LongText) -> Generator[Any, Any, pipeline.Learned]:
+    """Teach it a longer text. The text is cut into pieces; those that are new and informative are
+    kept, the others dropped. A preference in it takes the place of the old one. This can be
+    undone."""
     memory = npc.memory
     began, held = memory.clock(), list(memory.preferences)
     learned = yield pipeline.ingest(memory, text)
@@ -115,20 +112,16 @@ def teach(npc: Any, who: Any, text: str) -> Generator[Any, Any, pipeline.Learned
 def edit(
     npc: Any,
     who: Any,
-    memory_id: str,
+    memory_id: args.Id,
     *,
-    content: str | None = None,
-    importance: int | None = None,
-    emotions: Sequence[str] | None = None,
-    lesson: str | None = None,
+    content: args.Text | None = None,
+    importance: args.Importance | None = None,
+    emotions: args.Emotions | None = None,
+    lesson: args.Lesson | None = None,
 ) -> Generator[Any, Any, MemoryRecord]:
-    """Change a memory, as a Deferred `MemoryRecord`. What it said before stays in its history.
-
-    Args:
-        content: Embedded anew; supersedes the lines behind the old words, and what else tells them.
-        importance: 1-10, of any memory.
-        emotions: Up to three labels of the taxonomy.
-        lesson: Of an experience or an entry.
+    """Change the text of a memory. Or its importance, emotions or lesson. A new text supersedes the
+    lines behind the memory and whatever else tells the old text; to correct these lines too, edit
+    them. The old text is kept in its history. This can be undone.
 
     Raises (in the Deferred):
         ids.UnknownMemory, ids.Ambiguous, UnknownEmotion
@@ -346,23 +339,23 @@ def accept_done(action: defer.Deferred) -> defer.Deferred:
     return action.addErrback(unchanged)
 
 
-def pin(npc: Any, who: Any, memory_id: str) -> defer.Deferred:
-    """Keep a memory from being pruned, or hidden behind a summary."""
+def pin(npc: Any, who: Any, memory_id: args.Id) -> defer.Deferred[MemoryRecord]:
+    """Protect a memory from pruning. It is not hidden behind a summary, either."""
     return _tag(npc, who, memory_id, "pin", add=(PINNED,))
 
 
-def unpin(npc: Any, who: Any, memory_id: str) -> defer.Deferred:
-    """Let nights prune a memory again."""
+def unpin(npc: Any, who: Any, memory_id: args.Id) -> defer.Deferred[MemoryRecord]:
+    """Let a memory be pruned again."""
     return _tag(npc, who, memory_id, "unpin", drop=(PINNED,))
 
 
-def lock(npc: Any, who: Any, memory_id: str) -> defer.Deferred:
-    """Pin a memory, and keep nights from changing, superseding or merging it."""
+def lock(npc: Any, who: Any, memory_id: args.Id) -> defer.Deferred[MemoryRecord]:
+    """Protect a memory from all changes by a night. It is pinned, too."""
     return _tag(npc, who, memory_id, "lock", add=(PINNED, LOCKED))
 
 
-def unlock(npc: Any, who: Any, memory_id: str) -> defer.Deferred:
-    """Let nights change a memory again; it stays pinned."""
+def unlock(npc: Any, who: Any, memory_id: args.Id) -> defer.Deferred[MemoryRecord]:
+    """Let nights change a memory again. It stays pinned."""
     return _tag(npc, who, memory_id, "unlock", drop=(LOCKED,))
 
 
@@ -417,7 +410,7 @@ def _write_tags(memory: MemoryRecord, tags: tuple[str, ...], lasting: bool) -> N
 @one_at_a_time
 @defer.inlineCallbacks
 def undo(npc: Any, who: Any) -> Generator[Any, Any, Act]:
-    """Undo the last action on this memory, as a Deferred `undo_log.Act`.
+    """Undo the last change made to this memory by hand.
 
     Raises (in the Deferred):
         undo_log.NothingToUndo
@@ -460,29 +453,81 @@ def pause_all(who: Any, on: bool = True, untouched: Sequence[Any] = ()) -> bool:
     return changed
 
 
-def set_setting(npc: Any, who: Any, name: str, value: Any) -> None:
-    """Set a setting for this NPC alone.
+INHERITED: Any = object()  # in place of a value
+
+
+def set_setting(npc: Any, who: Any, name: str, value: Any = INHERITED) -> str:
+    """Set a setting for this NPC alone. Without a value, remove what was set for it.
+
+    Returns what it is now and was before, in a sentence.
 
     Raises:
         conf.InvalidSetting: Nothing was set.
     """
-    if name == "SLEEP_SCHEDULE":
+    conf.check_settable(name)
+    if name == "SLEEP_SCHEDULE" and value is not INHERITED:
         raise conf.InvalidSetting(f"This is set with @sleep/schedule {npc.key}.")
-    npc.memory.own_settings.set(name, value)
+    own, before = npc.memory.own_settings, _setting_of(npc, name)
+    if value is not INHERITED:
+        own.set(name, value)
+    elif not own.clear(name):
+        return f"{name} is not set for this NPC alone: it is {before}."
     npc.assistant.rearm()
-    audit.record(who, "set a setting of", npc, name)
+    audit.record(who, f"{'clear' if value is INHERITED else 'set'} a setting of", npc, name)
+    return f"{name} is {_setting_of(npc, name)}. It was {before}."
 
 
-def clear_setting(npc: Any, who: Any, name: str) -> bool:
-    """Remove the NPC's own value of a setting. Returns whether it had one."""
-    cleared = npc.memory.own_settings.clear(name)
-    if cleared:
-        npc.assistant.rearm()
-        audit.record(who, "clear a setting of", npc, name)
-    return cleared
+def _setting_of(npc: Any, name: str) -> str:
+    shown = next(each for each in inspect.settings(npc).settings if each.name == name)
+    return f"{shown.value} ({shown.source})"
 
 
-# --- sleep schedule -------------------------------------------------------------------------------
+# --- sleep ----------------------------------------------------------------------------------------
+
+
+def sleep(npc: Any, who: Any, at_once: bool = False) -> inspect.Status:
+    """Send it to sleep. It consolidates its memory in small steps; with `at_once` it runs all
+    passes of the night without a pause, and wakes up. While asleep it hears what is said, but does
+    not answer. The list of nights shows the progress.
+
+    Raises:
+        NotNow: It is asleep; `at_once`, it sleeps on.
+        SwitchedOff: It is paused, or switched off.
+    """
+    script = npc.assistant
+    if script.asleep and not at_once:
+        raise NotNow(
+            f"{npc.key} is already asleep ({script.db.sleep_phase}). Wake it first, or wait until "
+            "it wakes up."
+        )
+    script.sleep.begin()
+    if at_once:
+        script.sleep.whole_night().addErrback(offload.log_failure, f"the night of #{npc.id}")
+    audit.record(who, "sleep now" if at_once else "sleep", npc)
+    return inspect.status(npc)
+
+
+def whole_night(
+    npc: Any, who: Any, progress: Callable[[str], None] = lambda name: None
+) -> defer.Deferred[dict[str, Any]]:
+    """Run a whole night at once, then wake up."""
+    npc.assistant.sleep.begin()
+    audit.record(who, "sleep now", npc)
+    return npc.assistant.sleep.whole_night(progress)
+
+
+def wake(npc: Any, who: Any) -> inspect.Status:
+    """Wake it up as soon as it is safe. While compacting, it finishes that phase first. What is not
+    done by then waits for the next night.
+
+    Raises:
+        NotNow: It is awake.
+    """
+    if not npc.assistant.asleep:
+        raise NotNow(f"{npc.key} is awake already.")
+    npc.assistant.sleep.wake()
+    audit.record(who, "wake", npc)
+    return inspect.status(npc)
 
 
 @dataclass(frozen=True, slots=True)
@@ -503,9 +548,15 @@ class Schedule:
     told: str
     default_told: str
 
+    @property
+    def sentence(self) -> str:
+        if self.told == "none":
+            return "It has no sleep schedule. To set one: @sleep/schedule"
+        return f"It sleeps {self.told}."
+
 
 def schedule_of(npc: Any) -> Schedule:
-    """Return the sleep schedule of an NPC."""
+    """Show when it falls asleep by itself."""
     sleep = npc.assistant.sleep
     plan = sleep.schedule
     return Schedule(
@@ -519,16 +570,16 @@ def schedule_of(npc: Any) -> Schedule:
 
 
 def set_schedule(
-    npc: Any, who: Any, plan: str, hour: int = 2, hours: int = 4, clock: str = "server"
-) -> None:
-    """Set when an NPC falls asleep by itself.
-
-    Args:
-        plan: "own", "off", or "default" for that of its settings.
-        hour: Hour of the day, 0-23, of its own schedule.
-        hours: Hours that it sleeps at most, 1-24.
-        clock: "server" or "game".
-    """
+    npc: Any,
+    who: Any,
+    plan: args.Plan,
+    hour: args.Hour = 2,
+    hours: args.Hours = 4,
+    clock: args.Clock = "server",
+) -> Schedule:
+    """Set when it falls asleep by itself, or show that. At that hour of each day it falls asleep,
+    and consolidates its memory for the given number of hours at most. What is not done by then
+    waits for the next night."""
     sleep = npc.assistant.sleep
     if plan == "own":
         sleep.set_schedule(
@@ -540,6 +591,7 @@ def set_schedule(
         sleep.set_schedule()
     told = (hour, hours, clock) if plan == "own" else (plan,)
     audit.record(who, "schedule the sleep of", npc, *told)
+    return schedule_of(npc)
 
 
 # --- writing an edit ------------------------------------------------------------------------------

@@ -75,6 +75,9 @@ COUNTED = {
     ),
 }
 
+ELSEWHERE = (
+    "Other NPCs may still remember them, and earlier exports and backups still contain them."
+)
 AT_NEXT_START = "The next reload clears what SQLite keeps in its free space."
 
 
@@ -98,6 +101,7 @@ class Erased:
             them. A store that is a server sees to that itself.
         at_next_start: Whether remains may be left in the free space of the game's database
             (SQLite), which the next start of the game, or reload, clears.
+        name: Of an erased person, as the NPC knew them.
     """
 
     entries: int = 0
@@ -114,6 +118,7 @@ class Erased:
     elsewhere: int = 0
     from_disk: bool = False
     at_next_start: bool = False
+    name: str = ""
 
     def __add__(self, other: Erased) -> Erased:
         counts = {
@@ -129,6 +134,12 @@ class Erased:
         """Return the counts in words, without zeros: "2 journal entries, 1 link"; or "nothing"."""
         counts = [(getattr(self, name), words) for name, words in COUNTED.items()]
         return ", ".join(plural(count, *words) for count, words in counts if count) or "nothing"
+
+    @property
+    def told(self) -> str:
+        """What was erased, and where it may still be, in sentences."""
+        elsewhere = ELSEWHERE if self.name else ""
+        return " ".join(filter(None, (f"{self.summary()}.", elsewhere, self.left_on_disk)))
 
     @property
     def left_on_disk(self) -> str:

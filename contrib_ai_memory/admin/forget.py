@@ -28,6 +28,7 @@ from ..store.profiles import goes
 from ..store.removal import Removal
 from ..text import plural
 from . import audit, closure, ids, inspect, undo_log
+from .arguments import Id
 from .jobs import change_job, look_job
 from .undo_log import Before, one_at_a_time
 
@@ -66,9 +67,21 @@ class Forgotten:
     summary: str
     undoable: bool
 
+    @property
+    def ids(self) -> list[str]:
+        """The short ids of the memories."""
+        return [ids.short(memory) for memory in self.memories]
 
-def forget(npc: Any, who: Any, memory_id: str, cascade: bool = False) -> defer.Deferred:
-    """Forget a memory, as a Deferred `Forgotten`; see `forget_several`."""
+    @property
+    def told(self) -> str:
+        large = "" if self.undoable else " This was too large to be undone."
+        return f"{self.summary}.{large}"
+
+
+def forget(npc: Any, who: Any, memory_id: Id, cascade: bool = False) -> defer.Deferred[Forgotten]:
+    """Forget one memory. It and its links are deleted. With `cascade`, so is everything derived
+    from it: experiences, facts, summaries, insights and profile details, and what the NPC said
+    because of it; otherwise these are kept. This can be undone."""
     return forget_several(npc, who, [memory_id], cascade)
 
 

@@ -29,6 +29,12 @@ def npcs_that_heard(utterances: Iterable[str]) -> Iterator[Any]:
             yield npc
 
 
+def npc_of(number: int) -> Any | None:
+    """Return the object of that number if it has a memory."""
+    npc = ObjectDB.objects.filter(id=number).first() if number else None
+    return npc if isinstance(npc, MemoryMixin) else None
+
+
 def owners_of(agent_id: str) -> list[Any]:
     """Return the object of this game with that memory id, whatever its typeclass; at most one."""
     number = owner.owned().get(agent_id)

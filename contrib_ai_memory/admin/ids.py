@@ -120,6 +120,12 @@ def knows(npc: Any, identity: str) -> bool:
     return bool(memory.people.get(identity) or memory.profiles.get(identity))
 
 
+def name_of(npc: Any, identity: str) -> str:
+    """Return the name by which an NPC knows somebody; their identity if it knows none."""
+    profile = npc.memory.profiles.get(identity)
+    return npc.memory.people.name_of(identity) or (profile.name if profile else "") or identity
+
+
 def guises_of(memory: Any, identity: str) -> list[str]:
     """Return the identities under which an NPC knows a person: of each mask, their own last."""
     known = {*(each.identity for each in memory.people), *memory.profiles.identities()}

@@ -11,10 +11,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Collection, Generator, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date
-from typing import Any
+from typing import Annotated, Any, Generic, TypeVar
 
 from twisted.internet import defer
 
@@ -24,9 +24,20 @@ from ..ingest.index import to_memory
 from ..llm import router
 from ..llm.tally import Tally
 from ..npc import CATEGORY, OFF_TAG
-from ..records import INSIGHT, LOCKED, PINNED, RETOLD, AgendaItem, Entry, MemoryRecord, Weighed
+from ..recall.mood import Mood
+from ..records import (
+    INSIGHT,
+    LOCKED,
+    PINNED,
+    RETOLD,
+    AgendaItem,
+    Entry,
+    MemoryRecord,
+    RecallResult,
+    Weighed,
+)
 from ..script import AssistantScript
-from ..sleep.night import TITLES
+from ..sleep.night import PASSES, TITLES
 from ..store import memory_store, pause
 from ..store.journal import Journal, page_name
 from ..store.links import link_id, linked_memory_id
@@ -36,10 +47,12 @@ from ..store.preferences import Preference
 from ..store.profiles import Profile, ProfileAttribute, ProfileObservation, Relationship
 from ..text import plural
 from ..text.redaction import redact
-from . import ids
+from . import access, audit, game_npcs, ids
+from . import arguments as args
+from .arguments import LARGEST, PAGE, Argument, between
 from .jobs import journal_pages, link_pages, look_job
 
-PAGE = 50
+ANSWERS_SHOWN = 5  # by `why`
 READ_AT_ONCE = 64  # entries read between two turns of the reactor
 ROWS_AT_ONCE = 16  # of the database, likewise
 PROFILES_AT_ONCE = 8  # each may be a row of the database
@@ -67,6 +80,27 @@ class InvalidSearch(ValueError):
 
 class InvalidDate(InvalidSearch):
     """There is no such date."""
+
+
+def parse_date(text: str) -> str:
+    """Check a date, month or year that was typed, and return it.
+
+    Raises:
+        InvalidDate: The message says how dates look.
+    """
+    year, month, day = ([*text.split("-"), "01", "01"])[:3]
+    try:
+        if not _DAY.fullmatch(text):
+            raise ValueError
+        date(int(year), int(month), int(day))
+    except ValueError:
+        raise InvalidDate(
+            f"'{text[:40]}' is not a date. Dates look like 2026-11-20, 2026-11 or 2026 (UTC)."
+        ) from None
+    return text
+
+
+Day = Annotated[str, Argument("a day, month or year (UTC): 2026-11-20", most=10, check=parse_date)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,17 +186,27 @@ class JournalPage:
     searched_to: int
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryPage:
-    """Memories of one record, newest first; `total` counts all that match."""
+Item = TypeVar("Item")
 
-    memories: tuple[MemoryRecord, ...]
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Item]):
+    """A part of a list; `total` counts all that match."""
+
+    results: Sequence[Item]
     total: int
-    offset: int
+
+
+class MemoryPage(Page[MemoryRecord]):
+    """Memories of one record, newest first."""
+
+    @property
+    def memories(self) -> Sequence[MemoryRecord]:
+        return self.results
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class PersonShown:
     """Somebody the NPC knows. `observed` counts observations, `known` attributes."""
 
     identity: str
@@ -183,7 +227,7 @@ class PersonPage:
     `course` is the history of the relationship: (day, favorability), the newest last.
     """
 
-    person: Person
+    person: PersonShown
     attributes: tuple[ProfileAttribute, ...]
     observations: tuple[ProfileObservation, ...]
     preferences: tuple[Preference, ...]
@@ -206,6 +250,49 @@ class AgendaEntry:
 # --- NPCs -----------------------------------------------------------------------------------------
 
 
+@defer.inlineCallbacks
+def visible(
+    who: Any, limit: args.Limit = PAGE, offset: args.Offset = 0, text: args.Words = ""
+) -> Generator[Any, Any, Page[Overview]]:
+    """List the NPCs with a memory that you may look at, by name."""
+    named = [npc for npc in game_npcs.npcs() if text.lower().strip() in npc.key.lower()]
+    found = [npc for npc in named if access.may(who, npc, "look")]
+    seen = yield overviews(found[offset : offset + limit])
+    return Page(seen, len(found))
+
+
+@dataclass(frozen=True, slots=True)
+class LogRecord(audit.Record):
+    """One action of staff; `there` says whether its NPC still is."""
+
+    there: bool = False
+
+
+def changes(
+    who: Any,
+    limit: args.Limit = PAGE,
+    offset: args.Offset = 0,
+    text: args.Words = "",
+    npc: Annotated[int, between("its number; 0 is all NPCs", 0, LARGEST)] = 0,
+) -> Page[LogRecord]:
+    """List who of the staff changed what, newest first, for NPCs that you may look at. The text is
+    looked for in names and actions."""
+    seen: dict[int, tuple[bool, bool]] = {}
+    found = []
+    for record in audit.records():
+        if npc not in (0, record.npc_id):
+            continue
+        if text.lower().strip() not in f"{record.who} {record.action} {record.npc}".lower():
+            continue
+        if record.npc_id not in seen:
+            whose = game_npcs.npc_of(record.npc_id)
+            seen[record.npc_id] = whose is None or access.may(who, whose, "look"), bool(whose)
+        may_see, there = seen[record.npc_id]
+        if may_see:
+            found.append(LogRecord(**asdict(record), there=there))
+    return Page(found[offset : offset + limit], len(found))
+
+
 def state_of(npc: Any) -> str:
     """Return awake, compacting, dreaming, paused or off."""
     if not conf.get().ENABLED or OFF_TAG in npc.tags.get(category=CATEGORY, return_list=True):
@@ -218,7 +305,7 @@ def state_of(npc: Any) -> str:
 
 @defer.inlineCallbacks
 def overview(npc: Any) -> Generator[Any, Any, Overview]:
-    """Count what is in one NPC's memory, as a Deferred `Overview`."""
+    """Show its memory in numbers."""
     [found] = yield overviews([npc])
     pages = yield damaged_pages(npc)
     shown = settings(npc)
@@ -231,7 +318,7 @@ def overview(npc: Any) -> Generator[Any, Any, Overview]:
 
 
 def settings(npc: Any) -> NPCSettingsShown:
-    """List what can be set for one NPC: the value in use and where it comes from."""
+    """Show its settings, and where each value comes from."""
     memory = npc.memory
     current, sources = memory.settings, memory.own_settings.sources()
     values = {name: _setting_text(getattr(current, name)) for name in sources}
@@ -370,27 +457,22 @@ def _pending(entries: Journal) -> int:
 def journal(
     npc: Any,
     *,
-    before: int | None = None,
-    limit: int = PAGE,
-    text: str = "",
-    entity: str = "",
-    day: str = "",
-    kind: str = "",
+    before: Annotated[int | None, between("only older entries", 1, LARGEST)] = None,
+    limit: args.Limit = PAGE,
+    text: args.Words = "",
+    entity: args.Person = "",
+    day: Day = "",
+    kind: Annotated[str, Argument("say, whisper, arrive ...", most=20)] = "",
 ) -> Generator[Any, Any, JournalPage]:
-    """Read a page of the journal backwards, as a Deferred `JournalPage`.
-
-    Args:
-        before: Only entries with smaller ids; None begins with the newest.
-        limit: Entries on the page.
-        text: Only entries that contain this text, in any case; not what the NPC only repeated.
-        entity: Only entries of or about this memory identity.
-        day: Only of this date (UTC): 2026-11-20, 2026-11 or 2026.
-        kind: Only of this kind: say, whisper, note …
+    """Read what it perceived. Newest first; `entity` is whom entries are of or about, and `text`
+    leaves out what the NPC only repeated. A request looks at up to 4,096 entries: with a filter, a
+    page may be short or empty although there are older matches.
 
     Raises (in the Deferred):
-        InvalidDate
+        InvalidDate, ids.UnknownPerson, ids.Ambiguous
     """
     day = parse_date(day) if day else ""
+    entity = ids.person(npc, entity) if entity.strip() else ""
     entries = npc.memory.journal
     last = len(entries) if before is None else min(before - 1, len(entries))
     first = max(1, last - READ_AT_MOST + 1)
@@ -424,24 +506,6 @@ def _fits(entry: Entry, text: str, entity: str, day: str, kind: str) -> bool:
     return not text or (RETOLD not in entry.tags and text in entry.with_speaker().lower())
 
 
-def parse_date(text: str) -> str:
-    """Check a date, month or year that was typed, and return it.
-
-    Raises:
-        InvalidDate: The message says how dates look.
-    """
-    year, month, day = ([*text.split("-"), "01", "01"])[:3]
-    try:
-        if not _DAY.fullmatch(text):
-            raise ValueError
-        date(int(year), int(month), int(day))
-    except ValueError:
-        raise InvalidDate(
-            f"'{text[:40]}' is not a date. Dates look like 2026-11-20, 2026-11 or 2026 (UTC)."
-        ) from None
-    return text
-
-
 def _is_past(entry: Entry | None, day: str) -> bool:
     """Return whether a journal read backwards has passed that date."""
     return entry is not None and entry.timestamp[: len(day)] < day
@@ -449,20 +513,16 @@ def _is_past(entry: Entry | None, day: str) -> bool:
 
 def memories(
     npc: Any,
-    record: str = "fact",
+    record: args.Kind = "fact",
     *,
-    offset: int = 0,
-    limit: int = PAGE,
-    text: str = "",
+    limit: args.Limit = PAGE,
+    offset: args.Offset = 0,
+    text: args.Words = "",
     ended: bool = False,
-) -> defer.Deferred:
-    """List memories of one record, newest first, as a Deferred `MemoryPage`.
-
-    Args:
-        record: entry, experience, fact, taught, summary or insight.
-        text: Only those that contain this text, in any case.
-        ended: Those that were superseded or are invalid, instead of those that hold.
-    """
+) -> defer.Deferred[Page[MemoryRecord]]:
+    """List the facts it knows. Or its experiences, taught texts, summaries, insights or journal
+    entries, newest first; with `ended` those that were superseded or are invalid, instead of those
+    that hold."""
     wanted = text.lower().strip()
     return look_job(_memories_of, npc.memory.id, record, offset, limit, wanted, ended)
 
@@ -478,7 +538,35 @@ def _memories_of(
         and (not text or text in memory.content.lower())
     ]
     found.sort(key=lambda memory: (memory.created_at, memory.id), reverse=True)
-    return MemoryPage(tuple(found[offset : offset + limit]), len(found), offset)
+    return MemoryPage(tuple(found[offset : offset + limit]), len(found))
+
+
+def search(
+    npc: Any,
+    q: args.Query,
+    speaker: args.Person = "",
+    top_k: Annotated[int, between("how many", 1, 50)] = 20,
+    tokens: Annotated[int, between("of all together", 50, 20_000)] = 2000,
+    memory_types: args.Types = (),
+    emotions: args.Moods = (),
+    include_compressed: bool = False,
+) -> defer.Deferred[RecallResult]:
+    """Search what it recalls for a question, with each score. Best first; with a speaker, only what
+    that person may hear. Without one, secrets are included."""
+    return npc.memory.recall(
+        q,
+        speaker=ids.person(npc, speaker) if speaker.strip() else None,
+        top_k=top_k,
+        token_budget=tokens,
+        memory_types=memory_types or None,
+        emotions=emotions,
+        include_compressed=include_compressed,
+    )
+
+
+def mood(npc: Any) -> defer.Deferred[Mood]:
+    """Show what it feels, and why."""
+    return npc.memory.mood()
 
 
 # --- people ---------------------------------------------------------------------------------------
@@ -486,9 +574,10 @@ def _memories_of(
 
 @defer.inlineCallbacks
 def people(
-    npc: Any, *, offset: int = 0, limit: int = PAGE, text: str = ""
-) -> Generator[Any, Any, list[Person]]:
-    """List whom the NPC knows, the last seen first, as a Deferred; `text` is part of the name."""
+    npc: Any, *, limit: args.Limit = PAGE, offset: args.Offset = 0, text: args.Words = ""
+) -> Generator[Any, Any, Page[PersonShown]]:
+    """List the people it knows, or show one of them. The last seen first; the text is looked for in
+    names."""
     memory = npc.memory
     wanted = text.lower().strip()
     known = [each for each in memory.people if wanted in each.name.lower()]
@@ -498,12 +587,12 @@ def people(
         found.append(_person(memory, each.identity))
         if number % PROFILES_AT_ONCE == 0:
             yield offload.breathe()
-    return found
+    return Page(found, len(known))
 
 
-def person(npc: Any, identity: str) -> PersonPage:
-    """Return all that the NPC knows of somebody; `ids.person` finds the identity for a name."""
-    memory = npc.memory
+def person(npc: Any, person: args.Person) -> PersonPage:
+    """Show everything it knows about a person, secrets included."""
+    memory, identity = npc.memory, ids.person(npc, person)
     profile = memory.profiles.get(identity) or Profile(identity)
     return PersonPage(
         person=_person(memory, identity),
@@ -514,10 +603,10 @@ def person(npc: Any, identity: str) -> PersonPage:
     )
 
 
-def _person(memory: Any, identity: str) -> Person:
+def _person(memory: Any, identity: str) -> PersonShown:
     met, profile = memory.people.get(identity), memory.profiles.get(identity)
     standing = profile.relationship if profile else Relationship()
-    return Person(
+    return PersonShown(
         identity=identity,
         name=(met.name if met else "") or (profile.name if profile else ""),
         entity_type=profile.entity_type if profile else (met.entity_type if met else "player"),
@@ -531,7 +620,7 @@ def _person(memory: Any, identity: str) -> Person:
 
 
 def agenda(npc: Any) -> list[AgendaEntry]:
-    """List what is on the NPC's agenda, secrets included, the newest due date first."""
+    """List promises, debts, requests and plans. Secrets included, the newest due date first."""
     memory, own = npc.memory, npc.get_memory_identity(npc)
 
     def name(identity: str) -> str:
@@ -639,8 +728,9 @@ class Trace:
 
 
 @defer.inlineCallbacks
-def show(npc: Any, memory_id: str) -> Generator[Any, Any, Shown]:
-    """Show one memory by its short id, as a Deferred `Shown`.
+def show(npc: Any, memory_id: args.Id) -> Generator[Any, Any, Shown]:
+    """Show one memory in full. With its evidence, links, history, and what it superseded or what
+    superseded it.
 
     Raises (in the Deferred):
         ids.UnknownMemory, ids.Ambiguous
@@ -731,8 +821,8 @@ class Why:
 
 
 @defer.inlineCallbacks
-def why(npc: Any, limit: int) -> Generator[Any, Any, list[Why]]:
-    """Tell why an NPC said its last replies, as a Deferred list of `Why`, the newest first."""
+def why(npc: Any, limit: int = ANSWERS_SHOWN) -> Generator[Any, Any, list[Why]]:
+    """Show what its last answers were chosen from. The newest first."""
     memory = npc.memory
     talked = (
         (memory.journal.get(each.asked), memory.journal.get(each.said), each.weighed)
@@ -762,8 +852,8 @@ def _weighed(record: MemoryRecord | None, linked: str, score: float, told: bool)
 
 
 @defer.inlineCallbacks
-def trace(npc: Any, memory_id: str) -> Generator[Any, Any, Trace]:
-    """Trace a memory to its sources and to its results, as a Deferred `Trace`.
+def trace(npc: Any, memory_id: args.Id) -> Generator[Any, Any, Trace]:
+    """Show what a memory was derived from, and what was derived from it.
 
     Raises (in the Deferred):
         ids.UnknownMemory, ids.Ambiguous
@@ -920,15 +1010,13 @@ class Graph:
 
 
 @defer.inlineCallbacks
-def graph(npc: Any, limit: int = 500, records: Collection[str] = ()) -> Generator[Any, Any, Graph]:
-    """Collect the links of a memory, as a Deferred `Graph` of its `limit` most linked nodes.
-
-    What was drawn from talk (facts, experiences, summaries) comes before the talk itself.
-
-    Args:
-        records: Only nodes of these kinds; of all kinds without any. At most `GRAPH_SEARCHED`
-            nodes are looked at.
-    """
+def graph(
+    npc: Any,
+    limit: Annotated[int, between("how many memories", 1, 2000)] = 500,
+    records: args.Kinds = (),
+) -> Generator[Any, Any, Graph]:
+    """Show the most strongly linked memories and the links between them. What was drawn from talk
+    (facts, experiences, summaries) comes before the talk itself."""
     memory = npc.memory
     edges: dict[tuple[str, str], Edge] = {}
     for page in link_pages(memory.links):
@@ -1019,6 +1107,34 @@ class NightDone:
 
 
 @dataclass(frozen=True, slots=True)
+class NightProgress:
+    """How far the current night is: the pass it is in, from 1, of `passes`."""
+
+    phase: str | None
+    position: int
+    passes: int
+    name: str | None
+    title: str
+    waking: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """An NPC's state: awake, compacting, dreaming, paused or off. `night` is null while awake."""
+
+    state: str
+    night: NightProgress | None
+
+
+@dataclass(frozen=True, slots=True)
+class Nights:
+    """Current status and the records of past nights, newest first."""
+
+    status: Status
+    nights: tuple[NightDone, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Spending:
     """Answered calls of the language model, and their tokens."""
 
@@ -1074,6 +1190,29 @@ class Stats:
     cost: tuple[tuple[str, int], ...] = ()
 
 
+def status(npc: Any) -> Status:
+    """Show whether it is awake, and the progress of its night. Cheap enough to poll every
+    second."""
+    script = AssistantScript.of(npc)
+    if not script.asleep:
+        return Status(state_of(npc), None)
+    night = script.sleep.night
+    progress = NightProgress(
+        phase=night.phase,
+        position=min(night.position + 1, len(PASSES)),
+        passes=len(PASSES),
+        name=night.pass_name,
+        title=TITLES.get(night.pass_name, ""),
+        waking=bool(script.db.wake_requested),
+    )
+    return Status(state_of(npc), progress)
+
+
+def status_and_nights(npc: Any) -> Nights:
+    """Show what each of the last nights did. Newest first, with the progress of the current one."""
+    return Nights(status(npc), nights(npc))
+
+
 def nights(npc: Any) -> tuple[NightDone, ...]:
     """List what the last nights did, newest first."""
     return tuple(_night(record) for record in reversed(AssistantScript.of(npc).sleep.records))
@@ -1110,7 +1249,8 @@ def _trouble(passes: Sequence[PassDone]) -> str:
 
 
 def cost(npc: Any) -> Cost:
-    """Return what the language model cost today, for this NPC and the whole game."""
+    """Show today's use of the language model. By this NPC and by the whole game; the days are those
+    of UTC."""
     settings = npc.memory.settings
     spent, whole, own = router.usage(), conf.get().LLM, settings.LLM
     return Cost(
@@ -1130,7 +1270,7 @@ def _spending(plain: dict[str, Any]) -> Spending:
 
 @defer.inlineCallbacks
 def stats(npc: Any) -> Generator[Any, Any, Stats]:
-    """Count what a memory consists of and how it grew, as a Deferred `Stats`."""
+    """Show growth, importance and emotions in numbers."""
     memory = npc.memory
     importance: Counter = Counter()
     kinds: Counter = Counter()

@@ -15,7 +15,7 @@ from twisted.python import failure
 from .. import offload
 from ..embedding.model import ModelError
 from ..records import Entry
-from ..sleep.night import SwitchedOff
+from ..sleep.night import NotNow, SwitchedOff
 from ..store import memory_store
 from ..store.condition import StoreError
 from ..store.journal import Journal
@@ -35,7 +35,7 @@ class NpcDeleted(ValueError):
         super().__init__("The NPC was deleted meanwhile.")
 
 
-_EXPECTED = (StoreError, ModelError, SwitchedOff, offload.TimedOut, offload.Busy, OSError)
+_EXPECTED = (StoreError, ModelError, SwitchedOff, NotNow, offload.TimedOut, offload.Busy, OSError)
 _PACKAGE = __name__.partition(".")[0]
 
 

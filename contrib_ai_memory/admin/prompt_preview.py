@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from evennia.objects.models import ObjectDB
 from twisted.internet import defer
@@ -22,7 +22,12 @@ from ..recall.tool_loop import offered_now
 from ..records import Entry, Recalled, Reply, Weighed
 from ..text.sanitising import sanitise
 from . import ids
+from .arguments import Argument, Query
 
+Player = Annotated[
+    str,
+    Argument("a name the NPC knows, an identity, or a character's name or #dbref", most=255),
+]
 _DBREF = re.compile(r"#(\d{1,9})@")
 
 
@@ -65,14 +70,10 @@ class Preview:
 
 @defer.inlineCallbacks
 def preview(
-    npc: Any, player: str, text: str, *, whispered: bool = False
+    npc: Any, player: Player, text: Query, *, whispered: bool = False
 ) -> Generator[Any, Any, Preview]:
-    """Make the prompt for what a player would say to an NPC now, as a Deferred `Preview`.
-
-    Args:
-        player: A memory identity, a name that the NPC knows, or the name or #dbref of a character.
-        text: What the player would say.
-        whispered: Whether only the NPC would hear it; then what both keep secret is recalled too.
+    """Show what it would answer to a line, or the prompt for it. Nothing is sent, said or
+    remembered. If only the NPC would hear the line, what both keep secret is recalled too.
 
     Raises (in the Deferred):
         ids.UnknownPerson, ids.Ambiguous, NothingSaid
@@ -131,10 +132,7 @@ def find_person(npc: Any, player: str) -> tuple[str, str]:
         if len(people) != 1:
             raise unknown from None
         return npc.get_memory_identity(people[0]), people[0].key
-    memory = npc.memory
-    profile = memory.profiles.get(identity)
-    known_as = memory.people.name_of(identity) or (profile.name if profile else "")
-    return identity, known_as or identity
+    return identity, ids.name_of(npc, identity)
 
 
 def _character_of(npc: Any, identity: str, name: str) -> Any | None:

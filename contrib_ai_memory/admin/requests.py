@@ -16,10 +16,9 @@ from evennia.server.models import ServerConfig
 from twisted.internet import defer
 
 from .. import offload
-from ..npc import MemoryMixin
 from ..records import now_iso
 from ..store.attributes import as_json
-from . import game_npcs, ids, inspect
+from . import access, game_npcs, ids, inspect
 
 KEY = "ai_memory_erasure_requests"
 KEPT = 500
@@ -43,6 +42,29 @@ class Request:
     identity: str
     name: str
     when: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskedNPC:
+    """An NPC that a player asked to be forgotten by; `may_erase` says whether you may grant it."""
+
+    npc: int
+    name: str
+    may_erase: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A player who asked with `forgetme` to be forgotten."""
+
+    identity: str
+    name: str
+    since: str
+    npcs: tuple[AskedNPC, ...]
+
+    @property
+    def may_erase(self) -> bool:
+        return any(each.may_erase for each in self.npcs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +136,29 @@ def waiting() -> Generator[Any, Any, list[Request]]:
 
 
 @defer.inlineCallbacks
+def by_player(who: Any) -> Generator[Any, Any, list[Asked]]:
+    """List players who asked to be forgotten. Those of NPCs that you may look at, oldest first. To
+    grant a request, erase the person from each NPC."""
+    known: list[Request] = yield waiting()
+    found: dict[str, list[Request]] = {}
+    for each in known:
+        if access.may(who, npc_of(each), "look"):
+            found.setdefault(each.identity, []).append(each)
+    return [
+        Asked(
+            identity,
+            of_one[0].name,
+            of_one[0].when,
+            tuple(
+                AskedNPC(each.npc_id, each.npc, access.may(who, npc_of(each), "erase"))
+                for each in of_one
+            ),
+        )
+        for identity, of_one in found.items()
+    ]
+
+
+@defer.inlineCallbacks
 def drop(number: int) -> Generator[Any, Any, Request]:
     """Drop the request with that number in `waiting`, from 1, and erase nothing.
 
@@ -150,8 +195,7 @@ def drop_granted() -> None:
 
 def npc_of(request: Request) -> Any | None:
     """Return the NPC of a request; None if it is gone or has no memory any more."""
-    npc = ObjectDB.objects.filter(id=request.npc_id).first()
-    return npc if isinstance(npc, MemoryMixin) else None
+    return game_npcs.npc_of(request.npc_id)
 
 
 def _is_granted(request: Request) -> bool:

@@ -112,6 +112,11 @@ def acts(npc: Any) -> list[Act]:
     return [Act.from_dict(plain) for plain in attributes.read_json(npc, KEY) or []]
 
 
+def newest(npc: Any) -> list[Act]:
+    """Show its conversation, and builders' changes. Those that can be undone, newest first."""
+    return acts(npc)[::-1]
+
+
 def holds(npc: Any, utterances: Collection[str]) -> bool:
     """Return whether an undo would bring back what the NPC heard of these (`Entry.utterance`)."""
     return any(

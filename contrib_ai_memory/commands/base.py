@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+import textwrap
+from collections.abc import Callable, Generator
+from dataclasses import fields, is_dataclass
+from typing import Any, ClassVar
 
 from evennia.commands.default.muxcommand import MuxCommand
 from evennia.utils.evmenu import get_input
@@ -13,52 +14,21 @@ from twisted.internet import defer
 from twisted.python import failure
 
 from .. import offload
-from ..admin import access
+from ..admin import access, audit, operations
+from ..admin.arguments import REQUIRED
 from ..admin.jobs import is_expected
+from ..admin.operations import Operation
 from ..npc import MemoryMixin
+from ..records import MemoryRecord
 from ..store.pause import paused
-from .display import safe, shortened, wrapped
+from .display import WIDTH, hanging, heading, label, prose, safe, shortened, wrapped
 
+HELP_COLUMN = 36
 _VERBS = {"look": "view", "edit": "change", "erase": "erase"}
 
 
-@dataclass(frozen=True, slots=True)
-class Switch:
-    """What a switch does.
-
-    Attributes:
-        run: Called with the command, the NPC, and the argument if the switch takes one.
-        argument: What follows `=`, as the usage line shows it; in brackets if it may be left out,
-            "" if there is none.
-        access_type: Access to the memory that it needs.
-        of_npc: Whether it is about one NPC. If not, `run` gets none.
-    """
-
-    run: Callable[..., Any]
-    argument: str = ""
-    access_type: access.Action = "look"
-    of_npc: bool = True
-
-
-class Switches(dict[str, Switch]):
-    """The switches of a command by name; "" is the command without a switch."""
-
-    def add(
-        self,
-        argument: str = "",
-        *,
-        access_type: access.Action = "look",
-        of_npc: bool = True,
-        name: str | None = None,
-    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Make the decorated function a switch of its own name, without the underscore."""
-
-        def register(run: Callable[..., Any]) -> Callable[..., Any]:
-            called = run.__name__.removeprefix("_") if name is None else name
-            self[called] = Switch(run, argument, access_type, of_npc)
-            return run
-
-        return register
+class Mistyped(ValueError):
+    """What was typed cannot be read; the message says what to type."""
 
 
 class MemoryCommand(MuxCommand):
@@ -93,22 +63,6 @@ class MemoryCommand(MuxCommand):
             self.tell(f"Nothing was done. See help {self.key} for its switches.")
             return None
         return self.switches[0] if self.switches else ""
-
-    def arguments(self, name: str, switch: Switch) -> list[Any] | None:
-        """The arguments for `switch.run`. None if a message says what is wrong with them."""
-        argument = self.rhs or ""
-        given = [argument] if switch.argument else []
-        if not switch.of_npc:
-            return [self, *given] if self.may(None, switch.access_type) else None
-        optional = switch.argument.startswith("[")
-        wrong = not argument and not optional if switch.argument else self.rhs is not None
-        if not self.lhs or wrong:
-            after = f" [= {switch.argument[1:-1]}]" if optional else f" = {switch.argument}"
-            usage = f"{self.key}{f'/{name}' if name else '[/<switch>]'} <npc>"
-            self.tell(f"Usage: {usage}{after if switch.argument else ''}. See help {self.key}.")
-            return None
-        npc = self.find_npc(self.lhs, switch.access_type)
-        return None if npc is None else [self, npc, *given]
 
     def find_npc(self, name: str, access_type: access.Action = "look") -> Any | None:
         """Find an NPC that the caller may access. None if a message says why there is none.
@@ -185,6 +139,160 @@ class MemoryCommand(MuxCommand):
             EvMore(self.caller, text, always_page=False, exit_on_lastpage=True)
         else:
             self.caller.msg(text)
+
+
+class OperationCommand(MemoryCommand):
+    """A command whose switches are the operations of the table.
+
+    Attributes:
+        table: The command that the rows of the table name, whatever a game calls it.
+        own: Functions that read what was typed in a way of their own: called with the command, the
+            NPC if there is one, and the text after `=` if there may be any.
+        views: Functions that show what an operation gives: called with the command, the NPC, and
+            that. Both by name of the operation; see `own_way`.
+    """
+
+    table: ClassVar[str]
+    own: ClassVar[dict[str, Callable[..., Any]]]
+    views: ClassVar[dict[str, Callable[..., Any]]]
+
+    def parse(self) -> None:
+        self.switch_options = tuple(filter(None, operations.switches(self.table)))
+        super().parse()
+
+    def func(self) -> None:
+        switch = self.switch()
+        if switch is None:
+            return
+        operation = operations.switches(self.table)[switch]
+        npc = None
+        if not operation.of_npc:
+            if not self.may(None, operation.access):
+                return
+        elif not self._is_complete(switch, operation):
+            return
+        else:
+            npc = self.find_npc(self.lhs, operation.access)
+            if npc is None:
+                return
+            # an export is logged with its file
+            if operation.access == "look" and operation.name != "export":
+                what = f"{self.key}/{switch}" if switch else self.key
+                audit.record_look(self.caller, what, npc)
+        self.run(self._do, operation, npc)
+
+    def _is_complete(self, switch: str, operation: Operation) -> bool:
+        """Whether an NPC is named, and what is to follow it. If not, a message says so."""
+        usage, typed = operation.usage, self.rhs or ""
+        optional = usage.startswith("[")
+        wrong = not typed and not optional if usage else self.rhs is not None
+        if self.lhs and not wrong:
+            return True
+        named = f"{self.key}{f'/{switch}' if switch else '[/<switch>]'} <npc>{_after(usage)}"
+        self.tell(f"Usage: {named}. See help {self.key}.")
+        return False
+
+    @defer.inlineCallbacks
+    def _do(self, operation: Operation, npc: Any) -> Generator[Any, Any, None]:
+        typed = self.rhs or ""
+        if own := self.own.get(operation.name):
+            given = [npc] if operation.of_npc else []
+            yield own(self, *given, *([typed] if operation.usage else []))
+            return
+        needed = [each.name for each in operation.arguments if each.default is REQUIRED]
+        words = typed.split(None, len(needed) - 1) if len(needed) > 1 else [typed]
+        if len(needed) > len(words):
+            raise Mistyped(f"Give {operation.usage} after the =. See help {self.key}.")
+        yield self.carry_out(operation, npc, dict(zip(needed, words, strict=False)))
+
+    @defer.inlineCallbacks
+    def carry_out(
+        self, operation: Operation, npc: Any, arguments: dict[str, Any]
+    ) -> Generator[Any, Any, Any]:
+        """Ask first where the operation does, run it, and show what was done. Returns the result,
+        as a Deferred; None if it was not run."""
+        if not self.may(npc, operation.access):
+            return None
+        if operation.question and operation.asks:
+            question = yield operation.question(npc, **arguments)
+            if not (yield self.confirm(safe(question))):
+                return None
+        if operation.access == "erase":
+            self.tell("This takes a while ...")
+        result = yield operation.run(npc, self.caller, **arguments)
+        if view := self.views.get(operation.name):
+            view(self, npc, result)
+        elif operation.access == "look":
+            self.page(heading(f"{npc.key}: {operation.name}"), *record_lines(result))
+        else:
+            self.tell_done(operation, npc, result)
+        return result
+
+    def tell_done(self, operation: Operation, npc: Any, result: Any, done: str = "") -> None:
+        """Show what was done, and how to take it back."""
+        done = done or operation.done(npc, result)
+        if isinstance(result, MemoryRecord):
+            done = f"{done.removesuffix('.')}: {result.content}"
+        back = operation.reversal(npc, result)
+        self.caller.msg(hanging("", done, limit=1000) + (f"\n|x{safe(back)}|n" if back else ""))
+
+
+def own_way(own: dict[str, Callable[..., Any]]) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator for functions of `OperationCommand`, by their names."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        own[function.__name__.strip("_")] = function
+        return function
+
+    return register
+
+
+def help_text(command: str, intro: str, prose: str) -> str:
+    """Return the help of a command: a line for each usage of its operations, then the prose."""
+    lines = [intro.strip("\n"), "", "Usage:"]
+    for switch, operation in operations.switches(command).items():
+        first = operation.about.partition(". ")[0].rstrip(".")
+        for usage, about in (
+            (operation.usage, first[0].lower() + first[1:]),
+            *operation.more_help,
+        ):
+            typed = f"  {command}{f'/{switch}' if switch else ''}"
+            typed += f"{' <npc>' if operation.of_npc else ''}{_after(usage)}"
+            told = textwrap.wrap(about, WIDTH - HELP_COLUMN - 2)
+            if len(typed) >= HELP_COLUMN:
+                lines.append(typed.replace("|", "||"))
+                typed = ""
+            for number, line in enumerate(told):
+                lines.append(f"{typed:<{HELP_COLUMN}}{'  ' if number else '- '}{line}")
+                typed = ""
+    return "\n".join([*lines, "", prose.strip("\n")]) + "\n"
+
+
+def _after(usage: str) -> str:
+    if usage.startswith("["):
+        return f" [= {usage[1:-1]}]"
+    return f" = {usage}" if usage else ""
+
+
+def record_lines(record: Any, indent: int = 2) -> list[str]:
+    """Return a record field by field, a list record by record."""
+    if is_dataclass(record):
+        lines = []
+        for spec in fields(record):
+            value = getattr(record, spec.name)
+            inner = value if isinstance(value, (list, tuple)) else [value]
+            if any(map(is_dataclass, inner)):
+                lines.append(f"{' ' * indent}{label(spec.name)}:")
+                lines += record_lines(value, indent + 2)
+            else:
+                told = ", ".join(map(str, inner))
+                lines.append(
+                    hanging(f"{' ' * indent}{label(spec.name)}: ", told, indent=indent + 4)
+                )
+        return lines
+    if isinstance(record, (list, tuple)):
+        return [line for each in record for line in record_lines(each, indent)]
+    return [prose(str(record), indent=indent)]
 
 
 def resume_command(npc: Any) -> str:

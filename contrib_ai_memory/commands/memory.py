@@ -1,13 +1,14 @@
 """@memory: view and change what an NPC remembers.
 
-Each switch is a function of its name; the command, with its help, is at the end.
+A switch is an operation of the table. Here are those that read what is typed, or show what they
+give, in a way of their own; the command, with its help, is at the end.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,27 +21,24 @@ from ..admin import (
     archive_format,
     audit,
     edit,
-    erase,
-    forget,
     game_npcs,
     ids,
     inspect,
+    operations,
     prompt_preview,
     requests,
     undo_log,
 )
 from ..admin.jobs import local_job
-from ..ingest import pipeline
+from ..admin.operations import TABLE
 from ..llm import router
 from ..recall.mood import Mood
 from ..recall.rank import CLUES
 from ..records import TALK_KINDS, Entry, MemoryRecord, Recalled, Weighed
 from ..store import condition
 from ..store.chat_log import Stored
-from ..store.links import link_id
-from ..store.pause import paused
 from ..text import plural
-from .base import MemoryCommand, Switch, Switches, resume_command
+from .base import Mistyped, OperationCommand, help_text, own_way, resume_command
 from .display import (
     bar,
     dim,
@@ -57,7 +55,8 @@ from .display import (
 
 Steps = Generator[Any, Any, None]
 
-SWITCHES = Switches()
+OWN: dict[str, Any] = {}  # read what is typed
+VIEWS: dict[str, Any] = {}  # show what an operation gives
 
 PAGE = 50
 SEARCH_SHOWN = 10
@@ -66,7 +65,6 @@ OBSERVATIONS_SHOWN = 20
 EMOTIONS_SHOWN = 8
 MESSAGES_SHOWN = 40
 DAYS_SHOWN = 14
-ANSWERS_SHOWN = 5  # by `why`
 PROMPT_LIMIT = 20_000  # characters of one message in a preview
 VALUE_SHOWN = 100  # characters of a setting
 QUOTED = 60  # characters of a memory within a sentence
@@ -85,7 +83,7 @@ RECORDS = {  # as it is stored: what a builder calls one and several
 
 
 @defer.inlineCallbacks
-def _roster(command: MemoryCommand) -> Steps:
+def _roster(command: OperationCommand) -> Steps:
     """All NPCs with a memory, one a line."""
     npcs = game_npcs.npcs()
     visible = [npc for npc in npcs if access.may(command.caller, npc, "look")]
@@ -122,11 +120,8 @@ def _roster(command: MemoryCommand) -> Steps:
     )
 
 
-@SWITCHES.add(name="")
-@defer.inlineCallbacks
-def _overview(command: MemoryCommand, npc: Any) -> Steps:
-    """The memory of one NPC in numbers."""
-    seen: inspect.Overview = yield inspect.overview(npc)
+@own_way(VIEWS)
+def _overview(command: OperationCommand, npc: Any, seen: inspect.Overview) -> None:
     state = seen.state
     if state in ("compacting", "dreaming"):
         state = f"asleep ({state})"
@@ -185,10 +180,8 @@ def _trouble_lines() -> list[str]:
 # --- settings -------------------------------------------------------------------------------------
 
 
-@SWITCHES.add()
-def _settings(command: MemoryCommand, npc: Any) -> None:
-    """What is set for an NPC, and where each value comes from."""
-    shown = inspect.settings(npc)
+@own_way(VIEWS)
+def _settings(command: OperationCommand, npc: Any, shown: inspect.NPCSettingsShown) -> None:
     rows = [(each.name, shortened(each.value, VALUE_SHOWN), each.source) for each in shown.settings]
     command.page(
         heading(f"Settings of {npc.key}", "to change one: @memory/set <npc> = <name>: <value>"),
@@ -197,33 +190,19 @@ def _settings(command: MemoryCommand, npc: Any) -> None:
     )
 
 
-@SWITCHES.add("<name>: <value>", access_type="edit")
-def _set(command: MemoryCommand, npc: Any, text: str) -> None:
-    """Set a setting for one NPC, or without a value remove what was set for it."""
+@own_way(OWN)
+@defer.inlineCallbacks
+def _set(command: OperationCommand, npc: Any, text: str) -> Steps:
+    """Read a name and a value, or a name alone."""
     name, colon, typed = text.partition(":")
-    name, key = name.strip().upper(), safe(npc.key)
     if not colon:
-        command.tell(
-            f"Usage: @memory/set {key} = <name>: <value>, for example RECALL_TOKENS: 300. "
-            f"Without a value, the setting is no longer {key}'s own. @memory/settings {key} lists "
-            "them."
+        raise Mistyped(
+            f"Usage: @memory/set {npc.key} = <name>: <value>, for example RECALL_TOKENS: 300. "
+            f"Without a value, the setting is no longer {npc.key}'s own. @memory/settings "
+            f"{npc.key} lists them."
         )
-        return
-    conf.check_settable(name)
-    before = _setting_of(npc, name)
-    if typed.strip():
-        edit.set_setting(npc, command.caller, name, _value_of(typed.strip()))
-    elif not edit.clear_setting(npc, command.caller, name):
-        told = f"{name} is not set for this NPC alone: it is {before.value} ({before.source})."
-        command.caller.msg(hanging(f"{key}: ", told))
-        return
-    now = _setting_of(npc, name)
-    told = f"{name} is {now.value} ({now.source}). It was {before.value} ({before.source})."
-    command.caller.msg(hanging(f"{key}: ", told))
-
-
-def _setting_of(npc: Any, name: str) -> inspect.SettingShown:
-    return next(each for each in inspect.settings(npc).settings if each.name == name)
+    value = {"value": _value_of(typed.strip())} if typed.strip() else {}
+    yield command.carry_out(TABLE["set"], npc, {"name": name.strip().upper(), **value})
 
 
 def _value_of(typed: str) -> Any:
@@ -256,9 +235,9 @@ _RANGES = (
 )
 
 
-@SWITCHES.add("[<search>]")
+@own_way(OWN)
 @defer.inlineCallbacks
-def _journal(command: MemoryCommand, npc: Any, text: str) -> Steps:
+def _journal(command: OperationCommand, npc: Any, text: str) -> Steps:
     """What the NPC perceived, filtered; the newest entries last."""
     search = _journal_search(npc, text)
     page: inspect.JournalPage = yield inspect.journal(npc, limit=PAGE, **search)
@@ -333,9 +312,9 @@ def _pin_mark(tags: Iterable[str]) -> str:
 # --- facts and search -----------------------------------------------------------------------------
 
 
-@SWITCHES.add("[<search>]")
+@own_way(OWN)
 @defer.inlineCallbacks
-def _facts(command: MemoryCommand, npc: Any, text: str) -> Steps:
+def _facts(command: OperationCommand, npc: Any, text: str) -> Steps:
     """Memories of one kind, newest first: facts unless another kind is named."""
     search = _facts_search(text)
     page: inspect.MemoryPage = yield inspect.memories(npc, limit=4 * PAGE, **search)
@@ -389,9 +368,9 @@ def _memory_lines(memory: MemoryRecord) -> str:
     return f"{hanging(head, memory.content, indent=10)}\n{dim(details, indent=10)}"
 
 
-@SWITCHES.add("<question>")
+@own_way(OWN)
 @defer.inlineCallbacks
-def _search(command: MemoryCommand, npc: Any, text: str) -> Steps:
+def _search(command: OperationCommand, npc: Any, text: str) -> Steps:
     """What the NPC recalls for a question, each with the parts of its score."""
     result = yield npc.memory.recall(text, top_k=SEARCH_SHOWN)
     if not result.memories:
@@ -425,11 +404,8 @@ def _recalled_lines(recalled: Recalled) -> str:
 # --- one memory -----------------------------------------------------------------------------------
 
 
-@SWITCHES.add("<id>")
-@defer.inlineCallbacks
-def _show(command: MemoryCommand, npc: Any, memory_id: str) -> Steps:
-    """One memory in full: its fields, evidence, links and history."""
-    shown: inspect.Shown = yield inspect.show(npc, memory_id)
+@own_way(VIEWS)
+def _show(command: OperationCommand, npc: Any, shown: inspect.Shown) -> None:
     memory, entry = shown.memory, shown.entry
     marks = [tag for tag in ("private", *shown.tags) if tag != "private" or memory.private]
     lines = [heading(f"{shown.id} of {npc.key}", f"{memory.record}, {memory.memory_type}")]
@@ -522,11 +498,8 @@ def _validity(memory: MemoryRecord) -> str:
     return f"since {minute(memory.valid_from)}" if memory.valid_from else ""
 
 
-@SWITCHES.add("<id>")
-@defer.inlineCallbacks
-def _links(command: MemoryCommand, npc: Any, memory_id: str) -> Steps:
-    """The memories that one memory is linked with, strongest first."""
-    shown: inspect.Shown = yield inspect.show(npc, memory_id)
+@own_way(VIEWS)
+def _links(command: OperationCommand, npc: Any, shown: inspect.Shown) -> None:
     if shown.links:
         command.page(
             heading(f"Links of {shown.id}", "strongest first"), *map(_link_line, shown.links)
@@ -544,11 +517,8 @@ def _link_line(link: inspect.LinkShown) -> str:
     return hanging(head, link.text or "(forgotten)", indent=10, limit=200)
 
 
-@SWITCHES.add("<id>")
-@defer.inlineCallbacks
-def _trace(command: MemoryCommand, npc: Any, memory_id: str) -> Steps:
-    """The sources of a memory and what was derived from it, as two trees."""
-    found: inspect.Trace = yield inspect.trace(npc, memory_id)
+@own_way(VIEWS)
+def _trace(command: OperationCommand, npc: Any, found: inspect.Trace) -> None:
     lines = [heading(f"{found.root.id} of {npc.key}"), prose(found.root.memory.content, limit=1000)]
     lines.append("|wDerived from|n")
     lines += map(_step_line, found.sources)
@@ -580,14 +550,15 @@ def _step_line(step: inspect.Step) -> str:
 # --- people ---------------------------------------------------------------------------------------
 
 
-@SWITCHES.add("[<name>]")
+@own_way(OWN)
 @defer.inlineCallbacks
-def _profile(command: MemoryCommand, npc: Any, name: str) -> Steps:
+def _people(command: OperationCommand, npc: Any, name: str) -> Steps:
     """The people an NPC knows, or what it knows about one of them."""
     if name:
-        command.page(*_person_lines(npc, inspect.person(npc, ids.person(npc, name))))
+        command.page(*_person_lines(npc, inspect.person(npc, name)))
         return
-    known: list[inspect.Person] = yield inspect.people(npc)
+    found: inspect.Page[inspect.PersonShown] = yield inspect.people(npc)
+    known = found.results
     if not known:
         command.tell(f"{safe(npc.key)} has met nobody yet.")
         return
@@ -650,10 +621,8 @@ def _person_lines(npc: Any, page: inspect.PersonPage) -> list[str]:
     return lines
 
 
-@SWITCHES.add()
-def _agenda(command: MemoryCommand, npc: Any) -> None:
-    """Promises, debts, requests to the NPC and plans, the newest due date first."""
-    found = inspect.agenda(npc)
+@own_way(VIEWS)
+def _agenda(command: OperationCommand, npc: Any, found: list[inspect.AgendaEntry]) -> None:
     if not found:
         name = safe(npc.key)
         command.tell(
@@ -680,11 +649,8 @@ def _agenda(command: MemoryCommand, npc: Any) -> None:
 # --- mood, talk, growth, cost ---------------------------------------------------------------------
 
 
-@SWITCHES.add()
-@defer.inlineCallbacks
-def _mood(command: MemoryCommand, npc: Any) -> Steps:
-    """What the NPC feels, and the experiences behind it."""
-    found: Mood = yield npc.memory.mood()
+@own_way(VIEWS)
+def _mood(command: OperationCommand, npc: Any, found: Mood) -> None:
     if not found.shares:
         name = safe(npc.key)
         command.tell(
@@ -708,17 +674,15 @@ def _mood(command: MemoryCommand, npc: Any) -> Steps:
     command.page(*lines)
 
 
-@SWITCHES.add()
-def _history(command: MemoryCommand, npc: Any) -> None:
-    """The conversation that a language model is sent, and what builders changed."""
+@own_way(VIEWS)
+def _acts(command: OperationCommand, npc: Any, acts: list[undo_log.Act]) -> None:
     messages = npc.memory.chat_log.messages
-    acts = undo_log.acts(npc)
     command.page(
         heading(f"Conversation of {npc.key}", "as a language model is sent it"),
         *(_message_line(npc, each) for each in messages[-MESSAGES_SHOWN:]),
         *([] if messages else ["  none yet: only talk that it answered is kept here"]),
         heading("Changes by builders", "newest first; @memory/undo takes them back"),
-        *(hanging("  ", act.summary(), indent=4) for act in reversed(acts)),
+        *(hanging("  ", act.summary(), indent=4) for act in acts),
         *([] if acts else ["  none that can be undone"]),
     )
 
@@ -733,11 +697,8 @@ def _message_line(npc: Any, message: Stored) -> str:
     return hanging(f"{message['entry']:>5}{private_mark(message['private'])}", " ".join(words))
 
 
-@SWITCHES.add()
-@defer.inlineCallbacks
-def _stats(command: MemoryCommand, npc: Any) -> Steps:
-    """How the memory grew, and what it consists of."""
-    found: inspect.Stats = yield inspect.stats(npc)
+@own_way(VIEWS)
+def _stats(command: OperationCommand, npc: Any, found: inspect.Stats) -> None:
     growth, importance = found.growth[-DAYS_SHOWN:], found.importance.items()
     lines = [
         heading(
@@ -764,10 +725,8 @@ def _bars(numbers: Iterable[tuple[Any, int]], whole: int) -> list[str]:
     return [f"  {label(name, 13):<13}{number:>5} {bar(number / whole)}" for name, number in numbers]
 
 
-@SWITCHES.add()
-def _cost(command: MemoryCommand, npc: Any) -> None:
-    """What the language model cost today."""
-    spent = inspect.cost(npc)
+@own_way(VIEWS)
+def _cost(command: OperationCommand, npc: Any, spent: inspect.Cost) -> None:
     rows = [
         (name, each.calls, each.tokens_in, each.tokens_out)
         for name, each in [
@@ -797,17 +756,16 @@ def _cost(command: MemoryCommand, npc: Any) -> None:
 _WHISPERS = re.compile(r"\s+whispers$", re.IGNORECASE)
 
 
-@SWITCHES.add("<player>: <line>")
+@own_way(OWN)
 @defer.inlineCallbacks
-def _preview(command: MemoryCommand, npc: Any, text: str) -> Steps:
+def _preview(command: OperationCommand, npc: Any, text: str) -> Steps:
     """The prompt for an answer to a line of talk, or the answer. Nothing is sent or remembered."""
     player, colon, words = text.partition(":")
     if not colon:
-        command.tell(
-            f"Name the player and the line: @memory/preview {safe(npc.key)} = Alice: Good evening! "
-            "For a whisper: Alice whispers: Good evening!"
+        raise Mistyped(
+            f"Name the player and the line: @memory/preview {npc.key} = Alice: Good evening! For a "
+            "whisper: Alice whispers: Good evening!"
         )
-        return
     player = player.strip()
     name = _WHISPERS.sub("", player)
     seen: prompt_preview.Preview = yield prompt_preview.preview(
@@ -824,11 +782,8 @@ def _preview(command: MemoryCommand, npc: Any, text: str) -> Steps:
     command.page(*lines)
 
 
-@SWITCHES.add()
-@defer.inlineCallbacks
-def _why(command: MemoryCommand, npc: Any) -> Steps:
-    """The last answers of an NPC, and which memories were weighed for each."""
-    found: list[inspect.Why] = yield inspect.why(npc, ANSWERS_SHOWN)
+@own_way(VIEWS)
+def _why(command: OperationCommand, npc: Any, found: list[inspect.Why]) -> None:
     if not found:
         command.tell(f"{safe(npc.key)} has answered nothing from memory yet.")
         return
@@ -872,23 +827,10 @@ _HOW_CHOSEN = (
 # --- adding and editing ---------------------------------------------------------------------------
 
 
-@SWITCHES.add("<text>", access_type="edit")
-@defer.inlineCallbacks
-def _add(command: MemoryCommand, npc: Any, text: str) -> Steps:
-    """Add a memory that is never pruned."""
-    entry = yield edit.add(npc, command.caller, text)
-    command.tell(f"{safe(npc.key)} will remember that (entry {entry.id}).")
-
-
-@SWITCHES.add("<text>", access_type="edit")
-@defer.inlineCallbacks
-def _teach(command: MemoryCommand, npc: Any, text: str) -> Steps:
-    """Let the NPC learn a longer text; `|/` begins a new line."""
-    learned = yield edit.teach(npc, command.caller, text.replace("|/", "\n"))
-    if learned == pipeline.Learned():
-        command.tell("There is nothing to learn: the text is empty.")
-    else:
-        command.tell(f"{safe(npc.key)} was taught {learned.told()}.")
+@own_way(OWN)
+def _teach(command: OperationCommand, npc: Any, text: str) -> defer.Deferred:
+    """Read a text of several lines: `|/` begins a new one."""
+    return command.carry_out(TABLE["teach"], npc, {"text": text.replace("|/", "\n")})
 
 
 LINES_OFFERED = 3  # behind an edited fact, the newest
@@ -901,22 +843,22 @@ _EDITED = {
 }
 
 
-@SWITCHES.add("<id> <new text>", access_type="edit")
+@own_way(OWN)
 @defer.inlineCallbacks
-def _edit(command: MemoryCommand, npc: Any, text: str) -> Steps:
+def _edit(command: OperationCommand, npc: Any, text: str) -> Steps:
     """Change the text, importance, emotions or lesson of one memory."""
     memory_id, _, change = text.partition(" ")
-    usage = f"Usage: @memory/edit {safe(npc.key)} = {safe(memory_id)} {_EDIT_USAGE}"
+    usage = f"Usage: @memory/edit {npc.key} = {memory_id} {_EDIT_USAGE}"
     if not change.strip():
-        command.tell(usage)
-        return
+        raise Mistyped(usage)
     try:
         changes = _edited_fields(change.strip())
     except edit.CannotEdit as problem:
-        command.tell(f"|r{safe(problem)}|n {usage}")
-        return
+        raise Mistyped(f"{problem} {usage}") from None
     memory = yield edit.edit(npc, command.caller, memory_id, **changes)
-    _tell_changed(command, npc, memory, _EDITED[next(iter(changes))])
+    what = TABLE["edit"].done(npc, memory).partition(" is changed")[0]
+    done = f"{what} {_EDITED[next(iter(changes))]}."
+    command.tell_done(TABLE["edit"], npc, memory, done)
     if "content" in changes and memory.record == "fact":
         lines = filter(None, map(npc.memory.journal.get, memory.journal_ids[-LINES_OFFERED:]))
         for line in lines:
@@ -955,102 +897,19 @@ def _edited_fields(change: str) -> dict[str, Any]:
     return {"content": change}
 
 
-def _tell_changed(command: MemoryCommand, npc: Any, memory: MemoryRecord, how: str) -> None:
-    short = ids.short(memory)
-    what = "Entry" if short == link_id(memory) else "Memory"
-    command.caller.msg(
-        hanging(f"{what} |y{short}|n of {safe(npc.key)} {how}: ", memory.content)
-        + f"\n|xTo undo: @memory/undo {safe(npc.key)}|n"
-    )
-
-
-# --- pinning and locking --------------------------------------------------------------------------
-
-
-def _tag(change: Callable[..., defer.Deferred], how: str) -> Switch:
-    @defer.inlineCallbacks
-    def run(command: MemoryCommand, npc: Any, memory_id: str) -> Steps:
-        memory = yield change(npc, command.caller, memory_id)
-        _tell_changed(command, npc, memory, how)
-
-    return Switch(run, "<id>", "edit")
-
-
-SWITCHES["pin"] = _tag(edit.pin, "is now pinned")
-SWITCHES["unpin"] = _tag(edit.unpin, "is no longer pinned")
-SWITCHES["lock"] = _tag(edit.lock, "is now locked")
-SWITCHES["unlock"] = _tag(edit.unlock, "is no longer locked, but still pinned")
-
-
 # --- forgetting -----------------------------------------------------------------------------------
 
 _WITH_ALL = re.compile(r"(\S+)\s+(?:and\s+)?all(?:\s+from\s+it)?", re.IGNORECASE)
 
 
-@SWITCHES.add("<id>, or <id> all, or about <player>", access_type="edit")
-@defer.inlineCallbacks
-def _forget(command: MemoryCommand, npc: Any, text: str) -> Steps:
-    """Forget one memory, one with all that was derived from it, or erase a person.
-
-    An erasure cannot be undone: it needs the access "erase", which `_erase_person` checks.
-    """
+@own_way(OWN)
+def _forget(command: OperationCommand, npc: Any, text: str) -> defer.Deferred:
+    """Read an id, an id with `all` that was derived from it, or `about` a person to be erased."""
     if about := _ABOUT.fullmatch(text):
-        yield _erase_person(command, npc, about[1])
-        return
-    name, found = safe(npc.key), _WITH_ALL.fullmatch(text)
-    memory_id, cascade = (found[1], True) if found else (text, False)
-    going: forget.Selection = yield forget.select(npc, memory_id, cascade=cascade)
-    root = going.memories[0]
-    quoted = safe(shortened(root.content, QUOTED))
-    sure = yield command.confirm(
-        f'Let {name} forget {ids.short(root)}, "{quoted}" ({going.summary()})'
-    )
-    if not sure:
-        return
-    gone: forget.Forgotten = yield forget.forget(npc, command.caller, memory_id, cascade)
-    undo_hint = f"To undo: @memory/undo {name}" if gone.undoable else "Too large to be undone."
-    command.tell(f"{name} has forgotten {gone.summary}. |x{undo_hint}|n")
-
-
-@defer.inlineCallbacks
-def _erase_person(command: MemoryCommand, npc: Any, person: str) -> Steps:
-    if not command.may(npc, "erase"):
-        return
-    identity = ids.person(npc, person)
-    key, name = safe(npc.key), safe(npc.memory.people.name_of(identity) or identity)
-    sure = yield command.confirm(
-        f"Erase {name} ({safe(identity)}) from the memory of {key}: all they said, all that was "
-        "derived from it, their profile? This cannot be undone."
-    )
-    if not sure:
-        return
-    audit.record(command.caller, "erase a person", npc, identity)
-    command.tell(f"Erasing {name} from the memory of {key} ...")
-    gone: erase.Erased = yield erase.erase_person(npc, identity)
-    command.caller.msg(hanging(f"{key} no longer knows {name}. Erased: ", gone.summary()))
-    command.tell(
-        "|xOther NPCs may still remember them, and earlier exports and backups still contain "
-        f"them. {gone.left_on_disk}|n"
-    )
-
-
-@SWITCHES.add(access_type="erase")
-@defer.inlineCallbacks
-def _wipe(command: MemoryCommand, npc: Any) -> Steps:
-    """Erase the whole memory of an NPC."""
-    name = safe(npc.key)
-    sure = yield command.confirm(
-        f"Erase the whole memory of {name}: its journal, all that was derived from it, everybody "
-        f"it knows? This cannot be undone. To keep a copy: @memory/export {name}. Erase it"
-    )
-    if not sure:
-        return
-    audit.record(command.caller, "wipe", npc)
-    command.tell(f"Erasing the memory of {name} ...")
-    gone: erase.Erased = yield erase.wipe(npc)
-    command.caller.msg(hanging(f"{name} remembers nothing now. Erased: ", gone.summary()))
-    if gone.left_on_disk:
-        command.tell(f"|x{gone.left_on_disk}|n")
+        return command.carry_out(TABLE["erase"], npc, {"person": about[1]})
+    found = _WITH_ALL.fullmatch(text)
+    which = {"memory_id": found[1], "cascade": True} if found else {"memory_id": text}
+    return command.carry_out(TABLE["forget"], npc, which)
 
 
 # --- players' requests to be forgotten ------------------------------------------------------------
@@ -1058,9 +917,9 @@ def _wipe(command: MemoryCommand, npc: Any) -> Steps:
 _DROP = re.compile(r"drop\s+(\d{1,4})", re.IGNORECASE)
 
 
-@SWITCHES.add("[drop <number>]", of_npc=False)
+@own_way(OWN)
 @defer.inlineCallbacks
-def _requests(command: MemoryCommand, text: str) -> Steps:
+def _requests(command: OperationCommand, text: str) -> Steps:
     """List the players who asked to be forgotten, or drop a request."""
     if text:
         yield _drop_request(command, text)
@@ -1088,11 +947,10 @@ def _requests(command: MemoryCommand, text: str) -> Steps:
 
 
 @defer.inlineCallbacks
-def _drop_request(command: MemoryCommand, text: str) -> Steps:
+def _drop_request(command: OperationCommand, text: str) -> Steps:
     found = _DROP.fullmatch(text)
     if not found:
-        command.tell("Usage: @memory/requests [= drop <number>]. See help @memory.")
-        return
+        raise Mistyped("Usage: @memory/requests [= drop <number>]. See help @memory.")
     if not command.may(None, "erase"):
         return
     number = int(found[1])
@@ -1108,54 +966,25 @@ def _drop_request(command: MemoryCommand, text: str) -> Steps:
 # --- undo -----------------------------------------------------------------------------------------
 
 
-@SWITCHES.add("[clear]", access_type="edit")
-@defer.inlineCallbacks
-def _undo(command: MemoryCommand, npc: Any, text: str) -> Steps:
+@own_way(OWN)
+def _undo(command: OperationCommand, npc: Any, text: str) -> Any:
     """Take back the last change, or drop what is kept for that."""
-    name = safe(npc.key)
-    if text.lower() == "clear":
-        count = undo_log.clear(npc)
-        audit.record(command.caller, "clear what could be undone", npc)
-        command.tell(f"{plural(count, 'change')} of {name} can no longer be undone.")
-    elif text:
-        command.tell(
-            f"@memory/undo {name} undoes the last change; @memory/undo {name} = clear deletes "
-            "what is kept for that."
+    if not text:
+        return command.carry_out(TABLE["undo"], npc, {})
+    if text.lower() != "clear":
+        raise Mistyped(
+            f"@memory/undo {npc.key} undoes the last change; @memory/undo {npc.key} = clear "
+            "deletes what is kept for that."
         )
-    else:
-        act: undo_log.Act = yield edit.undo(npc, command.caller)
-        command.caller.msg(hanging(f"Undone for {name}: ", act.summary()))
+    count = undo_log.clear(npc)
+    audit.record(command.caller, "clear what could be undone", npc)
+    return command.tell(f"{plural(count, 'change')} of {safe(npc.key)} can no longer be undone.")
 
 
 # --- pausing --------------------------------------------------------------------------------------
 
 
-@SWITCHES.add(access_type="edit")
-def _pause(command: MemoryCommand, npc: Any) -> None:
-    """Stop an NPC from hearing, learning and sleeping."""
-    name = safe(npc.key)
-    if edit.pause(npc, command.caller):
-        command.tell(
-            f"{name} is paused and neither hears nor learns. To resume: @memory/resume {name}"
-        )
-    else:
-        command.tell(f"{name} is already paused. To resume: @memory/resume {name}")
-
-
-@SWITCHES.add(access_type="edit")
-def _resume(command: MemoryCommand, npc: Any) -> None:
-    """Let a paused NPC go on."""
-    name = safe(npc.key)
-    resumed = edit.pause(npc, command.caller, on=False)
-    if paused(npc):
-        command.tell(f"All NPCs are paused, {name} too. To resume: @memory/resume all")
-    elif resumed:
-        command.tell(f"{name} hears and learns again.")
-    else:
-        command.tell(f"{name} was not paused.")
-
-
-def _pause_all(command: MemoryCommand, on: bool) -> None:
+def _pause_all(command: OperationCommand, on: bool) -> None:
     """Pause or resume every NPC whose lock memory_edit admits the caller."""
     if not command.may(None, "edit"):
         return
@@ -1191,201 +1020,115 @@ def _pause_all(command: MemoryCommand, on: bool) -> None:
 _FILE_NAME = re.compile(r"\w[\w. -]{0,80}")
 
 
-@SWITCHES.add("[<file name>]")
+@own_way(OWN)
 @defer.inlineCallbacks
-def _export(command: MemoryCommand, npc: Any, file_name: str) -> Steps:
+def _export(command: OperationCommand, npc: Any, file_name: str) -> Steps:
     """Write the memory of an NPC to a file; only an Admin may replace one."""
-    path = _path(command, file_name or archive.file_name(npc))
-    if path is None:
-        return
-    name = safe(npc.key)
+    path = _path(file_name or archive.file_name(npc))
     exists = yield local_job(path.exists)
     if exists and not access.may(command.caller, None, "erase"):
-        command.tell(
-            f"The file {safe(path.name)} exists already, and replacing it takes the permission "
-            f"Admin. Use another name: @memory/export {name} = <file name>"
+        raise Mistyped(
+            f"The file {path.name} exists already, and replacing it takes the permission Admin. "
+            f"Use another name: @memory/export {npc.key} = <file name>"
         )
-        return
-    audit.record(command.caller, "export", npc, path.name)
-    command.tell(f"Exporting the memory of {name} ...")
-    done: archive.Exported = yield archive.export(npc, path)
-    text = f"{_counts(done)}. The file contains secrets in plain text: {done.path}"
-    command.caller.msg(hanging(f"Exported {name}: ", text, limit=1000))
+    command.tell(f"Exporting the memory of {safe(npc.key)} ...")
+    done = yield TABLE["export"].run(npc, command.caller, path=path)
+    command.tell_done(TABLE["export"], npc, done)
 
 
-@SWITCHES.add("<file name>", access_type="edit")
+@own_way(OWN)
 @defer.inlineCallbacks
-def _import(command: MemoryCommand, npc: Any, file_name: str) -> Steps:
+def _import(command: OperationCommand, npc: Any, file_name: str) -> Steps:
     """Make an exported file the memory of an NPC; only an Admin may replace a memory."""
-    path = _path(command, file_name)
-    if path is None:
-        return
-    file, name = safe(path.name), safe(npc.key)
+    path = _path(file_name)
     header = yield local_job(archive_format.header_of, path)
     archive.check_access(command.caller, header)
     try:
         yield _read_file(command, npc, path, replace=False)
     except archive.NotEmpty:
         if not access.may(command.caller, npc, "erase"):
-            command.tell(
-                f"{name} has memories already, and replacing them takes the permission Admin. "
+            raise Mistyped(
+                f"{npc.key} has memories already, and replacing them takes the permission Admin. "
                 "Import the file into an NPC without memories instead."
-            )
-            return
-        sure = yield command.confirm(
-            f"{name} has memories already, which would be lost. Replace them by {file}?"
-        )
-        if sure:
+            ) from None
+        there = f"{safe(npc.key)} has memories already, which would be lost."
+        if (yield command.confirm(f"{there} Replace them by {safe(path.name)}?")):
             yield _read_file(command, npc, path, replace=True)
 
 
 @defer.inlineCallbacks
-def _read_file(command: MemoryCommand, npc: Any, path: Path, *, replace: bool) -> Steps:
-    audit.record(command.caller, "import", npc, path.name)
+def _read_file(command: OperationCommand, npc: Any, path: Path, *, replace: bool) -> Steps:
     command.tell(f"Importing {safe(path.name)} into the memory of {safe(npc.key)} ...")
-    done: archive.Imported = yield archive.import_(npc, path, replace=replace)
-    copied = (
-        " It is a copy with an id of its own, as another NPC has the exported memory."
-        if done.copied
-        else ""
-    )
-    command.tell(f"{safe(npc.key)} remembers {_counts(done)}.{copied}")
+    done = yield TABLE["import"].run(npc, command.caller, path=path, replace=replace)
+    command.tell_done(TABLE["import"], npc, done)
 
 
-def _counts(done: archive.Exported | archive.Imported) -> str:
-    entries = plural(done.entries, "journal entry", "journal entries")
-    return f"{entries}, {plural(done.memories, 'memory', 'memories')}"
-
-
-def _path(command: MemoryCommand, name: str) -> Path | None:
-    """A file in the folder of exports; None if the name was rejected with a message."""
+def _path(name: str) -> Path:
+    """A file in the folder of exports."""
     folder = conf.directory() / archive.FOLDER
     if not _FILE_NAME.fullmatch(name):
-        command.tell(
+        raise Mistyped(
             "A file name consists of letters, digits, spaces and . _ - and has no folder. Files "
-            f"are kept in {safe(folder)}."
+            f"are kept in {folder}."
         )
-        return None
     return folder / (name if name.endswith(".jsonl") else f"{name}.jsonl")
 
 
 # --- the command ----------------------------------------------------------------------------------
 
 
-class CmdMemory(MemoryCommand):
-    """
-    view and change what an NPC remembers
+_PROSE = """
+<npc> is somebody in the room, or any object's name or #dbref. An <id> is
+the number of a journal entry (12) or the first digits of another memory's
+id (3fa2c1d0), as lists and searches show it. A journal <search> is words,
+about <name>, a kind (say, whisper, arrive ...), a day or month (UTC), before
+<entry number>, or several of these, with commas between them.
 
-    Usage:
-      @memory                             - list all NPCs with a memory
-      @memory <npc>                       - overview of one NPC
-      @memory/<switch> <npc> [= <argument>]
+Examples:
+  @memory/journal mara = ferry
+  @memory/journal mara = about Alice, 2026-11-20
+  @memory/journal mara = whisper, before 120
+  @memory/facts mara = ended ferry
+  @memory/facts mara = insights
+  @memory/search mara = who keeps the ferry?
+  @memory/edit mara = 12 I keep the mill at Millbrook.
+  @memory/forget mara = about Alice
+  @memory/preview mara = Alice: Where did I hide my key?
+  @memory/set mara = RECALL_TOKENS: 300
+  @memory/set mara = LLM: none        - answer without a language model
+  @memory/teach mara = # The ferry||/The ferry crosses at dawn. It is ...
 
-    View:
-      journal <npc> [= <search>]          - what it perceived
-      facts <npc> [= <words>]             - the facts it knows
-      facts <npc> = <kind> [<words>]      - its experiences, lessons (texts it
-                                            was taught), summaries or insights
-      facts <npc> = ended [<kind>] [<words>]
-                                          - those that no longer hold
-      search <npc> = <question>           - what it recalls, with each score
-      show <npc> = <id>                   - one memory in full
-      links <npc> = <id>                  - the memories linked with it
-      trace <npc> = <id>                  - what it was derived from, and what
-                                            was derived from it
-      profile <npc> [= <name>]            - the people it knows, or one of them
-      agenda <npc>                        - promises, debts, requests and plans
-      mood <npc>                          - what it feels, and why
-      preview <npc> = <player>: <line>    - what it would answer to that line, or
-                                            the prompt for it
-      why <npc>                           - what its last answers were chosen from
-      history <npc>                       - its conversation; builders' changes
-      stats <npc>                         - growth, importance, emotions
-      cost <npc>                          - today's use of the language model
-      settings <npc>                      - its settings, and where each value
-                                            comes from
+A red |r*|n marks a secret, a |c!|n a pinned memory. You see all secrets,
+also in a search. The NPC tells a listener only what that person may know;
+|wpreview|n shows what that is. The parts of a score are below each result.
+Weight, recency and frequency count if RECALL_PROFILE is "salience".
 
-    Change:
-      add <npc> = <text>                  - add a memory that is never pruned
-      teach <npc> = <text>                - teach it a longer text
-      edit <npc> = <id> <new text>        - change the text of a memory
-      edit <npc> = <id> importance 8      - so too: emotions joy, fear or
-                                            lesson <text>
-      forget <npc> = <id>                 - forget one memory
-      forget <npc> = <id> all             - and everything derived from it
-      forget <npc> = about <player>       - erase a person (Admin)
-      pin, unpin <npc> = <id>             - protect it from pruning, or no more
-      lock, unlock <npc> = <id>           - protect it from all changes by a
-                                            night, or no more
-      undo <npc>                          - undo the last change
-      set <npc> = <name>: <value>         - set a setting for this NPC alone
-      set <npc> = <name>:                 - go back to the inherited value
+An added text is kept word for word. A taught text is cut into pieces, and
+the new and informative ones are kept; ||/ begins a new line in it.
 
-    Whole memory:
-      pause, resume <npc> or all          - stop hearing, learning and sleeping,
-                                            or begin again
-      export <npc> [= <file name>]        - save it to a file on the server
-      import <npc> = <file name>          - load an exported file
-      wipe <npc>                          - erase all of it (Admin)
-      requests                            - list players who asked to be
-                                            forgotten
-      requests = drop <number>            - drop one of these requests (Admin)
+An NPC uses the game's settings (CONTRIB_AI_MEMORY) unless its typeclass, its
+prototype or |wset|n overrides them. A copy of an NPC keeps its settings, but
+not its memories.
 
-    <npc> is somebody in the room, or any object's name or #dbref. An <id> is
-    the number of a journal entry (12) or the first digits of another memory's
-    id (3fa2c1d0), as lists and searches show it. A journal <search> is words,
-    about <name>, a kind (say, whisper, arrive ...), a day or month (UTC), before
-    <entry number>, or several of these, with commas between them.
+You can undo the last ten changes of its memories. Their old texts are kept
+until then; |wundo <npc> = clear|n deletes them. An erased person and a wiped
+memory cannot be brought back.
+"""
 
-    Examples:
-      @memory/journal mara = ferry
-      @memory/journal mara = about Alice, 2026-11-20
-      @memory/journal mara = whisper, before 120
-      @memory/facts mara = ended ferry
-      @memory/facts mara = insights
-      @memory/search mara = who keeps the ferry?
-      @memory/edit mara = 12 I keep the mill at Millbrook.
-      @memory/forget mara = about Alice
-      @memory/preview mara = Alice: Where did I hide my key?
-      @memory/set mara = RECALL_TOKENS: 300
-      @memory/set mara = LLM: none        - answer without a language model
-      @memory/teach mara = # The ferry||/The ferry crosses at dawn. It is ...
 
-    A red |r*|n marks a secret, a |c!|n a pinned memory. You see all secrets,
-    also in a search. The NPC tells a listener only what that person may know;
-    |wpreview|n shows what that is. The parts of a score are below each result.
-    Weight, recency and frequency count if RECALL_PROFILE is "salience".
-
-    An added text is kept word for word. A taught text is cut into pieces, and
-    the new and informative ones are kept; ||/ begins a new line in it.
-
-    An NPC uses the game's settings (CONTRIB_AI_MEMORY) unless its typeclass, its
-    prototype or |wset|n overrides them. A copy of an NPC keeps its settings, but
-    not its memories.
-
-    You can undo the last ten changes of its memories. Their old texts are kept
-    until then; |wundo <npc> = clear|n deletes them. An erased person and a wiped
-    memory cannot be brought back.
-    """
+class CmdMemory(OperationCommand):
+    __doc__ = help_text("@memory", "view and change what an NPC remembers", _PROSE)
 
     key = "@memory"
-    switch_options = tuple(filter(None, SWITCHES))
+    table = "@memory"
+    switch_options = tuple(filter(None, operations.switches(table)))
+    own, views = OWN, VIEWS
 
     def func(self) -> None:
-        name = self.switch()
-        if name is None:
-            return
-        if not name and not self.args:
-            self.run(_roster, self)
-            return
-        if name in ("pause", "resume") and self.lhs.lower() == "all":
-            self.run(_pause_all, self, name == "pause")
-            return
-        switch = SWITCHES[name]
-        arguments = self.arguments(name, switch)
-        if arguments is None:
-            return
-        # an export is logged with its file, and requests are no look into a memory
-        if switch.access_type == "look" and switch.of_npc and name != "export":
-            audit.record_look(self.caller, f"@memory/{name}" if name else "@memory", arguments[1])
-        self.run(switch.run, *arguments)
+        if not self.args and not self.switches:
+            if self.switch() is not None:
+                self.run(_roster, self)
+        elif self.lhs.lower() == "all" and self.switches in (["pause"], ["resume"]):
+            self.run(_pause_all, self, self.switches == ["pause"])
+        else:
+            super().func()

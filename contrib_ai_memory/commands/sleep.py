@@ -1,6 +1,7 @@
 """@sleep: send an NPC to sleep, run a whole night, wake it, schedule its nights.
 
-Each switch is a function of its name; the command, with its help, is at the end.
+A switch is an operation of the table. Here are those that read what is typed, or show what they
+give, in a way of their own; the command, with its help, is at the end.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ from typing import Any
 
 from twisted.internet import defer
 
-from ..admin import audit, edit, inspect
+from ..admin import edit, inspect, operations
+from ..admin.operations import TABLE
 from ..script import AssistantScript
-from ..sleep.night import PASSES, TITLES
+from ..sleep.night import TITLES
 from ..store.pause import paused
 from ..text import plural
-from .base import MemoryCommand, Switches, resume_command
+from .base import Mistyped, OperationCommand, help_text, own_way, resume_command
 from .display import minute, safe
 
-SWITCHES = Switches()
+OWN: dict[str, Any] = {}  # read what is typed
+VIEWS: dict[str, Any] = {}  # show what an operation gives
 
 NIGHTS_SHOWN = 10
 
@@ -39,30 +42,18 @@ _ALWAYS_SHOWN = ("score_pending_entries", "run_sleep_consolidation", "run_dreami
 # --- asleep and awake -----------------------------------------------------------------------------
 
 
-@SWITCHES.add(access_type="edit", name="")
-def _sleep(command: MemoryCommand, npc: Any) -> None:
-    name, script = safe(npc.key), AssistantScript.of(npc)
-    if script.asleep:
-        command.tell(f"{name} is already asleep ({script.db.sleep_phase}).")
-        return
-    script.sleep.begin()
-    audit.record(command.caller, "sleep", npc)
-    command.tell(f"{name} falls asleep. To wake it: @sleep/wake {name}")
-
-
-@SWITCHES.add(access_type="edit")
+@own_way(OWN)
 @defer.inlineCallbacks
-def _now(command: MemoryCommand, npc: Any) -> Generator[Any, Any, None]:
+def _now(command: OperationCommand, npc: Any) -> Generator[Any, Any, None]:
     name, script = safe(npc.key), AssistantScript.of(npc)
     does = "sleeps on" if script.asleep else "falls asleep"
     script.sleep.begin()
-    audit.record(command.caller, "sleep now", npc)
     command.tell(f"{name} {does} ...")
 
     def show_pass(each: str) -> None:
         command.tell(f"|x  {name}: {TITLES.get(each, each)} ...|n")
 
-    passes: dict[str, dict[str, Any]] = yield script.sleep.whole_night(show_pass)
+    passes = yield TABLE["now"].run(npc, command.caller, progress=show_pass)
     results = [
         plural(passes[each]["changed"], *words)
         for each, words in _RESULTS.items()
@@ -77,45 +68,30 @@ def _now(command: MemoryCommand, npc: Any) -> Generator[Any, Any, None]:
         command.tell(f"|r{safe(without_model[0])}|n")
 
 
-@SWITCHES.add(access_type="edit")
-def _wake(command: MemoryCommand, npc: Any) -> None:
-    name, script = safe(npc.key), AssistantScript.of(npc)
-    if not script.asleep:
-        command.tell(f"{name} is awake.")
-        return
-    audit.record(command.caller, "wake", npc)
-    if script.sleep.wake():
-        command.tell(f"{name} wakes up.")
-    else:
-        command.tell(f"{name} is {script.db.sleep_phase} and will wake as soon as that is safe.")
-
-
-@SWITCHES.add()
-def _status(command: MemoryCommand, npc: Any) -> None:
-    name, script = safe(npc.key), AssistantScript.of(npc)
-    if script.asleep:
-        night = script.sleep.night
-        wake = "; it will wake as soon as that is safe" if script.db.wake_requested else ""
+@own_way(VIEWS)
+def _status(command: OperationCommand, npc: Any, status: inspect.Status) -> None:
+    name, night = safe(npc.key), status.night
+    if night:
+        wake = "; it will wake as soon as that is safe" if night.waking else ""
         command.tell(
-            f"{name} is asleep ({night.phase}): pass {night.position + 1} of {len(PASSES)}, "
-            f"{TITLES[night.pass_name]}{wake}."
+            f"{name} is asleep ({night.phase}): pass {night.position} of {night.passes}, "
+            f"{night.title}{wake}."
         )
     else:
-        records = script.sleep.records
-        ended = f" Its last night ended {minute(records[-1]['ended'])}." if records else ""
-        command.tell(f"{name} is awake.{ended}")
+        last = npc.assistant.sleep.last_night
+        command.tell(f"{name} is awake.{f' Its last night ended {minute(last)}.' if last else ''}")
     if paused(npc):
         command.tell(f"It is paused and will not sleep. To resume: {resume_command(npc)}")
     else:
-        command.tell(_schedule_text(script))
+        command.tell(edit.schedule_of(npc).sentence)
 
 
 # --- log and schedule -----------------------------------------------------------------------------
 
 
-@SWITCHES.add()
-def _log(command: MemoryCommand, npc: Any) -> None:
-    name, nights = safe(npc.key), inspect.nights(npc)[:NIGHTS_SHOWN]
+@own_way(VIEWS)
+def _nights(command: OperationCommand, npc: Any, found: inspect.Nights) -> None:
+    name, nights = safe(npc.key), found.nights[:NIGHTS_SHOWN]
     if nights:
         lines = [line for night in reversed(nights) for line in _night_lines(night)]
         command.page(f"|wNights of {name}|n, newest last", *lines)
@@ -140,75 +116,50 @@ def _night_lines(night: inspect.NightDone) -> list[str]:
 _PLAN = re.compile(r"(\d{1,2})\s+(\d{1,2})(?:\s+(server|game))?", re.IGNORECASE)
 
 
-@SWITCHES.add("[<hour> <hours> [game], or off, or default]", access_type="edit")
-def _schedule(command: MemoryCommand, npc: Any, text: str) -> None:
-    """Show the schedule, or set it if one is given."""
-    if text.lower() in ("off", "none"):
-        edit.set_schedule(npc, command.caller, "off")
-    elif text.lower() == "default":
-        edit.set_schedule(npc, command.caller, "default")
-    elif text:
-        found = _PLAN.fullmatch(text)
-        if not found or int(found[1]) > 23 or not 1 <= int(found[2]) <= 24:
-            command.tell(
-                "Give the hour (0-23) and the number of hours (1-24): "
-                f"@sleep/schedule {safe(npc.key)} = 2 4"
-            )
-            return
-        clock = (found[3] or "server").lower()
-        edit.set_schedule(npc, command.caller, "own", int(found[1]), int(found[2]), clock)
-    command.tell(_schedule_text(AssistantScript.of(npc)))
-
-
-def _schedule_text(script: AssistantScript) -> str:
-    if not script.sleep.schedule["enabled"]:
-        return "It has no sleep schedule. To set one: @sleep/schedule"
-    return f"It sleeps {script.sleep.schedule_told()}."
+@own_way(OWN)
+def _set_schedule(command: OperationCommand, npc: Any, text: str) -> Any:
+    """Read a schedule, or show the one there is."""
+    plan = {"off": "off", "none": "off", "default": "default"}.get(text.lower())
+    if not text:
+        return command.tell(edit.schedule_of(npc).sentence)
+    if plan:
+        return command.carry_out(TABLE["set_schedule"], npc, {"plan": plan})
+    found = _PLAN.fullmatch(text)
+    if not found or int(found[1]) > 23 or not 1 <= int(found[2]) <= 24:
+        raise Mistyped(
+            f"Give the hour (0-23) and the number of hours (1-24): @sleep/schedule {npc.key} = 2 4"
+        )
+    hours = {"hour": int(found[1]), "hours": int(found[2]), "clock": (found[3] or "server").lower()}
+    return command.carry_out(TABLE["set_schedule"], npc, {"plan": "own", **hours})
 
 
 # --- the command ----------------------------------------------------------------------------------
 
 
-class CmdSleep(MemoryCommand):
-    """
-    send an NPC to sleep
+_PROSE = """
+Examples:
+  @sleep/now mara
+  @sleep/schedule mara = 2 4       - daily at 2:00, for 4 hours at most
+  @sleep/schedule mara = 22 8 game - at 22:00 on the game's own clock
 
-    Usage:
-      @sleep <npc>                  - fall asleep; the night runs in small steps
-      @sleep/now <npc>              - run a whole night at once, then wake up
-      @sleep/wake <npc>             - wake up as soon as it is safe
-      @sleep/status <npc>           - asleep or awake; progress; schedule
-      @sleep/log <npc>              - what each of the last nights did
-      @sleep/schedule <npc>         - show the schedule
-      @sleep/schedule <npc> = <hour> <hours> [game]
-      @sleep/schedule <npc> = off
-      @sleep/schedule <npc> = default  - that of its settings: @memory/settings
+A sleeping NPC hears but does not answer. A night has two phases. While
+|wcompacting|n, the NPC scores its journal and extracts facts from it. While
+|wdreaming|n, it links memories, describes people, summarises old
+conversations, and prunes unimportant entries. If it is woken while
+compacting, it wakes up at the end of that phase. Unfinished work goes on
+in the next night. A night never prunes a pinned memory and never changes
+a locked one: see |whelp @memory|n.
 
-    Examples:
-      @sleep/now mara
-      @sleep/schedule mara = 2 4       - daily at 2:00, for 4 hours at most
-      @sleep/schedule mara = 22 8 game - at 22:00 on the game's own clock
+If your game has a sleep command of its own, |wsleep|n runs that one. Use
+|w@sleep|n or |w@npcsleep|n for this command.
+"""
 
-    A sleeping NPC hears but does not answer. A night has two phases. While
-    |wcompacting|n, the NPC scores its journal and extracts facts from it. While
-    |wdreaming|n, it links memories, describes people, summarises old
-    conversations, and prunes unimportant entries. If it is woken while
-    compacting, it wakes up at the end of that phase. Unfinished work goes on
-    in the next night. A night never prunes a pinned memory and never changes
-    a locked one: see |whelp @memory|n.
 
-    If your game has a sleep command of its own, |wsleep|n runs that one. Use
-    |w@sleep|n or |w@npcsleep|n for this command.
-    """
+class CmdSleep(OperationCommand):
+    __doc__ = help_text("@sleep", "send an NPC to sleep", _PROSE)
 
     key = "@sleep"
     aliases = ("@npcsleep",)
-    switch_options = tuple(filter(None, SWITCHES))
-
-    def func(self) -> None:
-        name = self.switch()
-        if name is None:
-            return
-        arguments = self.arguments(name, SWITCHES[name])
-        if arguments is not None:
-            self.run(SWITCHES[name].run, *arguments)
+    table = "@sleep"
+    switch_options = tuple(filter(None, operations.switches(table)))
+    own, views = OWN, VIEWS

@@ -15,31 +15,24 @@ from typing import Any
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
-from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import FileResponse, HttpRequest
 from django.urls import reverse
 from twisted.internet import defer
 
 from .. import conf
-from ..admin import access, archive, archive_format, audit
+from ..admin import access, archive, archive_format
 from ..admin.jobs import batch_job, local_job
+from ..admin.operations import TABLE
 from ..store import condition
-from ..text import plural
 from ..text.sanitising import oneline, sanitise
 from . import gate, tasks
-from .actions import FormView
+from .actions import TaskFormView
 from .forms import ReplacingUploadForm, UploadForm
 from .game_pages import GameView
 
 KEPT_SECONDS = 3600.0
 
 Note = Callable[..., None]
-
-
-class TransferView(FormView):
-    """Base class of both pages: their result is a task."""
-
-    def after(self, request: HttpRequest, npc_id: int, task: str, *where: str) -> HttpResponse:
-        return HttpResponseRedirect(reverse("ai_memory:task", args=[task]))
 
 
 def _progress(note: Note) -> Callable[[str, int, int], None]:
@@ -49,43 +42,28 @@ def _progress(note: Note) -> Callable[[str, int, int], None]:
     return progress
 
 
-def _counts(done: archive.Exported | archive.Imported) -> str:
-    entries = plural(done.entries, "journal entry", "journal entries")
-    return f"{entries} and {plural(done.memories, 'memory', 'memories')}"
-
-
 # --- export ---------------------------------------------------------------------------------------
 
 
-class ExportView(TransferView):
+class ExportView(TaskFormView):
     """Export a memory to a file, to be downloaded from the page of the task."""
-
-    tab = "export"
-    access_type = "look"
-    heading = "Export memory"
-    about = (
-        "The whole memory is written to a file that you can download: journal, facts, people, "
-        "links. It contains secrets in plain text."
-    )
-    button = "Export"
 
     def form(self, found: Any, data: Any = None, files: Any = None) -> forms.Form:
         return forms.Form(data)
 
     def act(self, npc: Any, who: Any, form: Any, *where: str) -> str:
-        audit.record(who, "export", npc)
         back = reverse("ai_memory:overview", args=[npc.id])
         return tasks.start(
-            who, f"Export the memory of {npc.key}", back, lambda note: _export(npc, note)
+            who, f"Export the memory of {npc.key}", back, lambda note: _export(npc, who, note)
         )
 
 
 @defer.inlineCallbacks
-def _export(npc: Any, note: Note) -> Any:
+def _export(npc: Any, who: Any, note: Note) -> Any:
     yield batch_job(_remove_old)
-    done = yield archive.export(npc, _new_path(), _progress(note))
+    done = yield TABLE["export"].run(npc, who, path=_new_path(), progress=_progress(note))
     note(file=done.path, file_name=archive.file_name(npc))
-    return f"Exported: {_counts(done)}. The file contains secrets, and is kept here for an hour."
+    return f"Exported: {done.counts}. The file contains secrets, and is kept here for an hour."
 
 
 class FileView(GameView):
@@ -110,17 +88,10 @@ class FileView(GameView):
 # --- import ---------------------------------------------------------------------------------------
 
 
-class ImportView(TransferView):
+class ImportView(TaskFormView):
     """Import an uploaded file as the memory of an NPC."""
 
     template = "ai_memory/import.html"
-    tab = "import"
-    heading = "Import memory"
-    about = (
-        "A file that was exported from an NPC, of this game or another, becomes the memory of this "
-        "one. All of it is checked before anything is changed."
-    )
-    button = "Import"
 
     @defer.inlineCallbacks
     def read(self, npc: Any, *where: str) -> Any:
@@ -158,8 +129,9 @@ def _import(npc: Any, who: Any, path: Path, name: str, replace: bool, note: Note
     try:
         header = yield batch_job(archive_format.header_of, path)
         archive.check_access(who, header)
-        audit.record(who, "import", npc)
-        done = yield archive.import_(npc, path, replace=replace, progress=_progress(note))
+        done = yield TABLE["import"].run(
+            npc, who, path=path, replace=replace, progress=_progress(note)
+        )
     except archive.BadArchive as bad:
         raise archive.BadArchive(str(bad).replace(str(path), name)) from None
     except archive.NotEmpty:
@@ -169,12 +141,7 @@ def _import(npc: Any, who: Any, path: Path, name: str, replace: bool, note: Note
         ) from None
     finally:
         yield local_job(path.unlink, True)
-    copied = (
-        " It is a copy with an id of its own, as another NPC has the exported memory."
-        if done.copied
-        else ""
-    )
-    return f"{npc.key} remembers {_counts(done)}.{copied}"
+    return TABLE["import"].done(npc, done)
 
 
 def _receive(upload: UploadedFile) -> Path:

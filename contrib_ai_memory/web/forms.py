@@ -6,36 +6,14 @@ from typing import Any
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
-from django.http import QueryDict
 
-from .. import conf
-from ..admin import edit, inspect
-from ..conf import EMOTIONS_PER_EXPERIENCE
-from ..embedding.emotions import LABELS
-from ..handler import CONSCIOUS_IMPORTANCE
+from ..admin.arguments import LONGEST_QUERY, RECORDS, REQUIRED, Argument
+from ..admin.operations import TABLE, Operation
+from .serializers import validators
 
 KINDS = ("say", "whisper", "pose", "arrive", "leave", "give", "note", "insight")
-RECORDS = (  # kinds of memory besides journal entries
-    ("fact", "Facts"),
-    ("experience", "Experiences"),
-    ("taught", "Taught"),
-    ("insight", "Insights"),
-    ("summary", "Summaries"),
-)
-LONGEST_QUERY = 400
+DAY = next(each for each in TABLE["journal"].arguments if each.name == "day")
 LARGEST_UPLOAD = 256_000_000  # bytes
-LONGEST_TEXT = 20_000  # characters the API accepts; setting MAX_LINE limits what is stored
-
-
-class DayField(forms.CharField):
-    """A day, a month or a year (UTC), such as 2026-11-20, 2026-11 or 2026."""
-
-    def clean(self, value: Any) -> str:
-        day = super().clean(value)
-        try:
-            return inspect.parse_date(day) if day else ""
-        except inspect.InvalidDate as wrong:
-            raise forms.ValidationError(f"Enter a valid date. {wrong}") from None
 
 
 class JournalFilterForm(forms.Form):
@@ -43,7 +21,9 @@ class JournalFilterForm(forms.Form):
 
     text = forms.CharField(required=False, max_length=200, label="Text")
     who = forms.CharField(required=False, max_length=255, label="Person")
-    day = DayField(required=False, max_length=40, label="Day (UTC)")
+    day = forms.CharField(
+        required=False, max_length=40, label="Day (UTC)", validators=validators(DAY)
+    )
     kind = forms.ChoiceField(
         required=False, label="Kind", choices=[("", "Any"), *((each, each) for each in KINDS)]
     )
@@ -61,7 +41,7 @@ class GraphForm(forms.Form):
 
     kind = forms.MultipleChoiceField(
         required=False,
-        choices=[*RECORDS, ("entry", "Journal lines")],
+        choices=[*RECORDS.items(), ("entry", "Journal lines")],
         widget=forms.CheckboxSelectMultiple,
     )
 
@@ -81,125 +61,85 @@ class PreviewForm(forms.Form):
     whispered = forms.BooleanField(required=False, label="Whispered")
 
 
-class EditForm(forms.Form):
-    """The fields of a memory that a builder may change."""
+class OperationForm(forms.Form):
+    """The arguments of an operation that have a label."""
 
-    content = forms.CharField(
-        label="Text",
-        strip=False,
-        widget=forms.Textarea(attrs={"rows": 5, "dir": "auto"}),
-    )
-    importance = forms.IntegerField(
-        label="Importance (1–10)", min_value=1, max_value=10, required=False
-    )
-    emotions = forms.MultipleChoiceField(
-        label=f"Emotions (up to {EMOTIONS_PER_EXPERIENCE})",
-        required=False,
-        choices=[(each, each) for each in LABELS],
-        widget=forms.CheckboxSelectMultiple,
-    )
+    operation: Operation
 
-    def clean_content(self) -> str:
-        """Reject a text that would be cut off when stored; an unchanged text may be longer."""
-        text = self.cleaned_data["content"].replace("\r\n", "\n")
-        return text if text == self.initial.get("content") else _not_too_long(text)
+    def __init__(self, operation: Operation, *sent: Any, initial: dict[str, Any] | None = None):
+        super().__init__(*sent, initial=initial)
+        self.operation = operation
+        self.fields |= {each.name: _field(each) for each in operation.arguments if each.label}
 
-    def clean_emotions(self) -> list[str]:
-        emotions = self.cleaned_data["emotions"]
-        if len(emotions) > EMOTIONS_PER_EXPERIENCE:
-            raise forms.ValidationError(
-                f"A memory may have at most {EMOTIONS_PER_EXPERIENCE} emotions; "
-                f"{len(emotions)} are selected."
-            )
-        return emotions
-
-    @classmethod
-    def of(cls, shown: inspect.Shown, data: QueryDict | None = None) -> EditForm:
-        """Return the form for a memory, unbound or with submitted data."""
-        memory, entry = shown.memory, shown.entry
-        stored = max(1, round(memory.importance * 10))  # 1-10 on pages, 0-1 in the store
-        return cls(
-            data,
-            initial={
-                "content": memory.content,
-                "importance": entry.importance if entry else stored,
-                "emotions": list(memory.dominant_emotions),
-            },
-        )
-
-    def changes(self) -> dict[str, Any]:
-        """Return the fields of a valid form that are neither empty nor as they were."""
+    def arguments(self) -> dict[str, Any]:
+        """Return what was filled in; of arguments that change something, what is new."""
+        kept = {each.name for each in self.operation.arguments if each.default is None}
+        found = {
+            name: value.replace("\r\n", "\n") if isinstance(value, str) else value
+            for name, value in self.cleaned_data.items()
+            if value not in (None, "")
+        }
         return {
             name: value
-            for name, value in self.cleaned_data.items()
-            if value not in (None, "") and value != self.initial[name]
+            for name, value in found.items()
+            if name not in kept or value != self.initial.get(name)
         }
 
 
-class AddForm(forms.Form):
-    """A memory to give to an NPC."""
+def _field(argument: Argument) -> forms.Field:
+    given: dict[str, Any] = {
+        "label": argument.label,
+        "required": argument.default is REQUIRED,
+        "initial": None if argument.default is REQUIRED else argument.default,
+    }
+    choices = [(each, each) for each in argument.choices]
+    if argument.type is tuple:
+        most = argument.most or len(choices)
 
-    text = forms.CharField(label="Text", widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}))
-    importance = forms.IntegerField(
-        label="Importance (1–10)", min_value=1, max_value=10, initial=CONSCIOUS_IMPORTANCE
+        def check(chosen: list[str]) -> None:
+            if len(chosen) > most:
+                raise forms.ValidationError(f"Choose at most {most}; {len(chosen)} are selected.")
+
+        widget = forms.CheckboxSelectMultiple
+        return forms.MultipleChoiceField(
+            choices=choices, widget=widget, validators=[check], **given
+        )
+    if choices:
+        return forms.ChoiceField(choices=choices, **given)
+    if argument.type is int:
+        return forms.IntegerField(min_value=argument.least, max_value=argument.most, **given)
+    if argument.type is bool:
+        return forms.BooleanField(**given | {"required": False})
+    if argument.rows:
+        given["widget"] = forms.Textarea(attrs={"rows": argument.rows, "dir": "auto"})
+    return forms.CharField(
+        strip=not argument.rows,
+        max_length=argument.most if argument.default is not None else None,  # it may stay as it is
+        validators=validators(argument),
+        **given,
     )
 
-    def clean_text(self) -> str:
-        """Reject a text that would be cut off when stored."""
-        return _not_too_long(self.cleaned_data["text"])
 
-
-class TeachForm(forms.Form):
-    """A longer text to be learned."""
-
-    text = forms.CharField(
-        label=f"Text, up to {LONGEST_TEXT} characters",
-        max_length=LONGEST_TEXT,
-        widget=forms.Textarea(attrs={"rows": 16, "dir": "auto"}),
-    )
-
-
-class ScheduleForm(forms.Form):
+class ScheduleForm(OperationForm):
     """When an NPC falls asleep by itself."""
 
-    plan = forms.ChoiceField(label="Schedule", widget=forms.RadioSelect)
-    hour = forms.IntegerField(
-        label="Falls asleep at (hour, 0–23)", min_value=0, max_value=23, required=False
-    )
-    hours = forms.IntegerField(
-        label="Sleeps for at most (hours, 1–24)", min_value=1, max_value=24, required=False
-    )
-    clock = forms.ChoiceField(
-        label="By the clock of",
-        required=False,
-        choices=[("server", "the server"), ("game", "the game")],
-    )
-
-    @classmethod
-    def of(cls, schedule: edit.Schedule, data: QueryDict | None = None) -> ScheduleForm:
-        """Return the form for an NPC, unbound or with submitted data."""
-        initial = {
-            "plan": schedule.plan,
-            "hour": schedule.hour,
-            "hours": schedule.hours,
-            "clock": schedule.clock,
-        }
-        form = cls(data, initial=initial)
-        form.fields["plan"].choices = [
+    def __init__(self, *args: Any, initial: dict[str, Any]):
+        super().__init__(*args, initial=initial)
+        plans = forms.ChoiceField(label="Schedule", widget=forms.RadioSelect)
+        plans.choices = [
             ("own", "One of its own, as below"),
             ("off", "None: it sleeps only when it is sent to"),
-            ("default", f"That of its settings: {schedule.default_told}"),
+            ("default", f"That of its settings: {initial['default_told']}"),
         ]
-        return form
+        self.fields["plan"] = plans
 
     def clean(self) -> dict[str, Any]:
         """Require the hours of a schedule of its own."""
         found = super().clean() or {}
-        if found.get("plan") == "own":
-            for name in ("hour", "hours"):
-                if found.get(name) is None and name not in self.errors:
-                    self.add_error(name, "Enter a number.")
-        return {name: value for name, value in found.items() if value not in (None, "")}
+        for name in ("hour", "hours") if found.get("plan") == "own" else ():
+            if found.get(name) is None and name not in self.errors:
+                self.add_error(name, "Enter a number.")
+        return found
 
 
 class ConfirmForm(forms.Form):
@@ -244,14 +184,3 @@ class ReplacingUploadForm(UploadForm, ConfirmForm):
     """An exported file whose import replaces memories, which has to be confirmed."""
 
     field_order = ("file", "typed")
-
-
-def _not_too_long(text: str) -> str:
-    text = text.replace("\r\n", "\n")
-    longest = conf.get().MAX_LINE
-    if len(text) > longest:
-        raise forms.ValidationError(
-            f"A memory may have at most {longest} characters; this text has {len(text)}. Teach the "
-            "NPC a longer text instead."
-        )
-    return text

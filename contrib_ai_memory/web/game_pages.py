@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from twisted.internet import defer
 
 from .. import conf
-from ..admin import access, audit, game_npcs, game_search, ids, inspect
+from ..admin import game_search, ids, inspect
 from ..text import redaction
 from . import gate
 from .forms import SearchForm
@@ -63,12 +62,12 @@ class NPCListView(GameView):
         sort = request.GET.get("sort", "")
         column, descending = sort.removeprefix("-"), sort.startswith("-")
         column = column if column in COLUMNS else "name"
-        total, overviews = gate.ask(request.user.pk, npcs, text, 0, NPCS_SHOWN)
-        overviews.sort(key=COLUMNS[column][1], reverse=descending)
+        page = gate.ask(request.user.pk, inspect.visible, NPCS_SHOWN, 0, text)
+        overviews = sorted(page.results, key=COLUMNS[column][1], reverse=descending)
         return self.show(
             npcs=[(each, int(each.dbref.lstrip("#"))) for each in overviews],
-            total=total,
-            more=total - len(overviews),
+            total=page.total,
+            more=page.total - len(overviews),
             q=text,
             columns=[_column(request, name, column, descending) for name in COLUMNS],
         )
@@ -82,15 +81,6 @@ def _column(request: HttpRequest, name: str, sorted_by: str, descending: bool) -
         "sorted": ("descending" if descending else "ascending") if here else "",
         "link": query_with(request, sort=f"-{name}" if here and not descending else name),
     }
-
-
-@defer.inlineCallbacks
-def npcs(who: Any, text: str, offset: int, limit: int) -> Any:
-    """Return how many NPCs match, and the overviews of some of them by name, as a Deferred."""
-    named = [npc for npc in game_npcs.npcs() if text.lower() in npc.key.lower()]
-    found = [npc for npc in named if access.may(who, npc, "look")]
-    overviews = yield inspect.overviews(found[offset : offset + limit])
-    return len(found), overviews
 
 
 # --- search ---------------------------------------------------------------------------------------
@@ -144,34 +134,16 @@ class LogView(GameView):
         text = request.GET.get("text", "").strip()[:80]
         npc_id = int(npc) if is_number(npc) else 0
         offset = offset_of(request)
-        records = gate.ask(request.user.pk, log_records, npc_id, text.lower())
+        page = gate.ask(request.user.pk, inspect.changes, PAGE, offset, text, npc_id)
         return self.show(
-            records=records[offset : offset + PAGE],
-            total=len(records),
+            records=page.results,
+            total=page.total,
             text=text,
             npc_id=npc_id,
             first=offset + 1,
-            last=min(offset + PAGE, len(records)),
-            **page_links(request, offset, PAGE, more=offset + PAGE < len(records)),
+            last=offset + len(page.results),
+            **page_links(request, offset, PAGE, more=offset + PAGE < page.total),
         )
-
-
-def log_records(who: Any, npc_id: int, text: str) -> list[tuple[audit.Record, bool]]:
-    """Return the records that an account may see, and whether the NPC of each is there."""
-    seen: dict[int, tuple[bool, bool]] = {}
-    found = []
-    for record in audit.records():
-        if npc_id not in (0, record.npc_id):
-            continue
-        if text not in f"{record.who} {record.action} {record.npc}".lower():
-            continue
-        if record.npc_id not in seen:
-            npc = gate.find_npc(record.npc_id) if record.npc_id else None
-            seen[record.npc_id] = npc is None or access.may(who, npc, "look"), npc is not None
-        visible, there = seen[record.npc_id]
-        if visible:
-            found.append((record, there))
-    return found
 
 
 # --- settings -------------------------------------------------------------------------------------

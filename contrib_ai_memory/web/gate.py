@@ -15,15 +15,15 @@ from collections.abc import Callable
 from concurrent.futures import Future, wait
 from typing import Any
 
+from django.http import Http404
 from evennia.accounts.models import AccountDB
-from evennia.objects.models import ObjectDB
 from twisted.internet import defer
 from twisted.python import threadable
 
 from .. import offload
-from ..admin import access, ids, jobs, requests
+from ..admin import access, game_npcs, ids, jobs, requests, undo_log
 from ..embedding.model import ModelError
-from ..npc import MemoryMixin
+from ..sleep.night import NotNow, SwitchedOff
 from ..store.condition import StoreError
 
 TIMEOUT = 10.0  # seconds a page may take, which usually covers loading the embedding model
@@ -68,14 +68,32 @@ NOT_FOUND = (
     ids.UnknownMemory,
     ids.UnknownPerson,
     requests.UnknownRequest,
+    Http404,
 )
 BUSY = (TooSlow, offload.Busy, offload.TimedOut)  # worth another try in a few seconds
-UNAVAILABLE = (StoreError, ModelError)  # until an operator has fixed it
+INTERNAL_ERROR = "Internal error. Details are in server/logs/ai_memory.log."
+
+_PROBLEMS: tuple[tuple[tuple[type[BaseException], ...], int, str], ...] = (
+    (FORBIDDEN, 403, "Access denied"),
+    (NOT_FOUND, 404, "Not found"),
+    ((NotNow, SwitchedOff, undo_log.NothingToUndo), 409, "Not possible now"),
+    (BUSY, 503, "The memory is busy"),
+    ((StoreError, ModelError), 503, "The memory store is unavailable"),  # until it is repaired
+    ((ValueError,), 400, "Not possible"),
+)
 
 _REFUSALS = {
     "edit": "You may view {npc}'s memory but not change it (lock memory_edit).",
     "erase": "Erasing from {npc}'s memory requires the Admin permission (lock memory_erase).",
 }
+
+
+def problem(error: BaseException) -> tuple[int, str, str]:
+    """Return status, title and sentence for what a function raised; 500 for the unexpected."""
+    for kinds, status, title in _PROBLEMS:
+        if isinstance(error, kinds) and (status != 400 or jobs.is_expected(error)):
+            return status, title, str(error)
+    return 500, "Something went wrong", INTERNAL_ERROR
 
 
 def ask(
@@ -136,18 +154,12 @@ def npc_for(account: Any, npc_id: int, access_type: access.Action = "look") -> A
         UnknownNPC: There is none, or the account may not see it.
         NotPermitted: The account may look at it, and no more.
     """
-    npc = find_npc(npc_id)
+    npc = game_npcs.npc_of(npc_id)
     if npc is None or not access.may(account, npc, "look"):
         raise UnknownNPC("There is no NPC with a memory under that number.")
     if not access.may(account, npc, access_type):
         raise NotPermitted(_REFUSALS[access_type].format(npc=npc.key))
     return npc
-
-
-def find_npc(npc_id: int) -> Any | None:
-    """Return the object with that id if it has a memory."""
-    npc = ObjectDB.objects.filter(id=npc_id).first()
-    return npc if isinstance(npc, MemoryMixin) else None
 
 
 # --- the way to the reactor thread ----------------------------------------------------------------

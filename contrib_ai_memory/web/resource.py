@@ -1,24 +1,21 @@
 """Base of the API's endpoints: access control, rate limits, input and output, errors as JSON.
 
-Each endpoint is an `operation`: a method of a `Resource` that names the `admin` function to call.
-`gate` calls that on the reactor thread after it has checked the account's access, and returns plain
-data.
+Each endpoint has an operation of the table for each of its HTTP methods. `gate` runs that on the
+reactor thread after it has checked the account's access, and returns plain data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import wraps
+from collections.abc import Mapping
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.http import Http404, HttpRequest
+from django.http import HttpRequest
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter
-from rest_framework import serializers, status
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.exceptions import (
     APIException,
@@ -34,21 +31,17 @@ from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 from rest_framework.views import APIView, set_rollback
 
-from ..admin import access, audit
-from ..admin.undo_log import NothingToUndo
+from ..admin import audit
+from ..admin.inspect import Page
+from ..admin.operations import Operation
 from ..log import logger
-from ..sleep.night import NotNow, SwitchedOff
 from . import gate, headers, idempotency
-from .serializers import ProblemSerializer
+from .serializers import ProblemSerializer, input_of, output_of
 from .throttling import AccessThrottle, PasswordThrottle
 
 RETRY_AFTER = 5  # seconds, sent with 503
 
-NOT_FOUND = (*gate.NOT_FOUND, Http404)
-CONFLICTS = (NotNow, SwitchedOff, NothingToUndo)
 
-_PACKAGE = __name__.partition(".")[0]
-_INTERNAL_ERROR = "Internal error. Details are in server/logs/ai_memory.log."
 ERRORS = (400, 401, 403, 404, 409, 415, 429, 503)
 METHODS_WITH_BODY = ("POST", "PATCH", "PUT")
 PROBLEM = "application/problem+json"  # RFC 9457
@@ -61,114 +54,64 @@ _KEY = OpenApiParameter(
 )
 
 
-# --- operations and their schema ------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One HTTP method of one URL.
-
-    Attributes:
-        output: Serializer of a successful response; of each of its items with `many`.
-        code: Status of a successful response.
-        input: Serializer of the body or, for methods without one, of the query.
-        access_type: Access to the memory; None is "look" for methods that read, "edit" for others.
-        throttle_scope: Rate limit, one of `throttling.RATES`; None is that of reading or writing.
-    """
-
-    output: type[serializers.Serializer]
-    many: bool = False
-    code: int = 200
-    input: type[serializers.Serializer] | None = None
-    access_type: access.Action | None = None
-    throttle_scope: str | None = None
-
-
-def operation(
-    output: type[serializers.Serializer], **options: Any
-) -> Callable[[Callable[..., Any]], Callable[..., Response]]:
-    """Make a method an operation: validate its input and serialise what it returns.
-
-    The method is called with the validated input, if there is any, and the URL's parameters. Its
-    name is the operation's id, its docstring the description. The arguments are those of
-    `Operation`.
-    """
-    made = Operation(output, **options)
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Response]:
-        @wraps(function)
-        def method(view: Any, request: Request, **parameters: Any) -> Response:
-            arguments = [_validated(request, made.input)] if made.input else []
-
-            def answer() -> Response:
-                result = function(view, *arguments, **parameters)
-                return Response(output(result, many=made.many).data, status=made.code)
-
-            return idempotency.once(request, answer)
-
-        vars(method)["operation"] = made
-        return method
-
-    return decorate
-
-
-def _validated(request: Request, serializer: type[serializers.Serializer]) -> dict[str, Any]:
-    has_body = request.method in METHODS_WITH_BODY
-    checked = serializer(data=request.data if has_body else request.query_params)
-    checked.is_valid(raise_exception=True)
-    return checked.validated_data
-
-
-def page_of(item: type[serializers.Serializer]) -> type[serializers.Serializer]:
-    """Return the serializer of a page of a list, as `Resource.page` builds it."""
-    fields = {
-        "count": serializers.IntegerField(),
-        "next": serializers.CharField(allow_null=True),
-        "previous": serializers.CharField(allow_null=True),
-        "results": item(many=True),
-        "__module__": __name__,
-        "__doc__": "",
-    }
-    name = item.__name__.removesuffix("Serializer")
-    return type(f"{name}ListSerializer", (serializers.Serializer,), fields)
+# --- the schema -----------------------------------------------------------------------------------
 
 
 class OperationSchema(AutoSchema):
-    """Describes the methods decorated with `operation`, and leaves out all others.
+    """Describes the methods that an endpoint has an operation for, and leaves out all others.
 
     drf-spectacular's own decorator would require its schema class to be the game's
     DEFAULT_SCHEMA_CLASS.
     """
 
     @property
-    def _operation(self) -> Any:
-        return self.view.operation
+    def _endpoint(self) -> Any:
+        return self.view.endpoints.get(self.method)
 
     def is_excluded(self) -> bool:
-        return self._operation is None
+        return self._endpoint is None
 
     def get_operation_id(self) -> str:
-        return self.view.action
+        return self._endpoint.operation.name
+
+    def get_description(self) -> str:
+        return self._endpoint.operation.about
 
     def get_override_parameters(self) -> list[Any]:
-        in_query = self._operation.input and self.method not in METHODS_WITH_BODY
-        found = [self._operation.input] if in_query else []
+        in_query = self._endpoint.input and self.method not in METHODS_WITH_BODY
+        found = [self._endpoint.input] if in_query else []
         return [*found, _KEY] if self.method == "POST" else found
 
     def get_request_serializer(self) -> Any:
-        return self._operation.input if self.method in METHODS_WITH_BODY else None
+        return self._endpoint.input if self.method in METHODS_WITH_BODY else None
 
     def get_response_serializers(self) -> Any:
-        success = self._operation.output(many=self._operation.many)
+        success = self._endpoint.output(many=self._endpoint.many)
         errors = (*ERRORS, 422) if self.method == "POST" else ERRORS
         problems = dict.fromkeys(((str(code), PROBLEM) for code in errors), ProblemSerializer)
-        return problems | {self._operation.code: success}
+        return problems | {self._endpoint.code: success}
 
     def get_tags(self) -> list[str]:
         return ["memory"]
 
 
 # --- endpoints ------------------------------------------------------------------------------------
+
+
+class Endpoint:
+    """An operation as one HTTP method of a URL serves it.
+
+    Attributes:
+        input: Serializer of the body or, for methods without one, of the query.
+        output: Serializer of a successful response; of each of its items with `many`.
+        code: Status of a successful response.
+    """
+
+    def __init__(self, operation: Operation):
+        self.operation = operation
+        self.input = input_of(operation)
+        self.output, self.many = output_of(operation)
+        _method, _url, self.code = operation.route
 
 
 class IsStaffOrBuilder(BasePermission):
@@ -201,17 +144,19 @@ class Resource(APIView):
     pagination_class = None
     schema = OperationSchema()
 
+    endpoints: Mapping[str, Endpoint] = {}  # by HTTP method
+
     @property
-    def operation(self) -> Operation | None:
-        """The operation that is requested; None for the schema and for unknown methods and URLs."""
-        method = getattr(self, getattr(self, "action", None) or "", None)
-        return getattr(method, "operation", None)
+    def endpoint(self) -> Endpoint | None:
+        """What is requested; None for the schema and for unknown methods and URLs."""
+        method = self.request.method
+        return self.endpoints.get("GET" if method == "HEAD" else method)
 
     @property
     def throttle_scope(self) -> str:
         """The rate limit that applies, one of `throttling.RATES`."""
-        if self.operation and self.operation.throttle_scope:
-            return self.operation.throttle_scope
+        if self.endpoint and self.endpoint.operation.heavy:
+            return "ai_memory_work"
         reads = self.request.method in SAFE_METHODS
         return "ai_memory_read" if reads else "ai_memory_write"
 
@@ -241,27 +186,21 @@ class Resource(APIView):
             raise
         passwords.record_success(key)
 
-    def ask(
-        self,
-        npc_id: int,
-        function: Callable[..., Any],
-        *args: Any,
-        timeout: float = gate.TIMEOUT,
-    ) -> Any:
-        """Return `function(npc, who, *args)`, called on the reactor thread; log a look."""
-        default: access.Action = "look" if self.request.method in SAFE_METHODS else "edit"
-        access_type = (self.operation and self.operation.access_type) or default
-        name = self.request.resolver_match.url_name
+    def ask(self, operation: Operation, npc_id: int | None, arguments: dict[str, Any]) -> Any:
+        """Run an operation on the reactor thread; log a look."""
+        timeout = gate.WHOLE_MEMORY if operation.slow else gate.TIMEOUT
+        account = self.request.user.pk
+        if npc_id is None:
+            return gate.ask(account, partial(operation.run, None, **arguments), timeout=timeout)
 
         def logged(npc: Any, who: Any) -> Any:
-            if access_type == "look":
-                audit.record_look(who, f"the API's {name}", npc)
-            return function(npc, who, *args)
+            if operation.access == "look":
+                audit.record_look(who, f"the API's {operation.name}", npc)
+            return operation.repeat(npc, who, **arguments)
 
-        account_id = self.request.user.pk
-        return gate.ask_npc(account_id, npc_id, access_type, logged, timeout=timeout)
+        return gate.ask_npc(account, npc_id, operation.access, logged, timeout=timeout)
 
-    def page(self, results: Sequence[Any], total: int, query: dict[str, Any]) -> dict[str, Any]:
+    def page(self, found: Page, query: dict[str, Any]) -> dict[str, Any]:
         """Return a page of a list with the URLs of its neighbours, as Evennia's API does."""
         limit, offset = query["limit"], query["offset"]
         here = replace_query_param(self.request.build_absolute_uri(), "limit", limit)
@@ -270,10 +209,10 @@ class Resource(APIView):
             return replace_query_param(here, "offset", start)
 
         return {
-            "count": total,
-            "next": at(offset + limit) if offset + limit < total else None,
+            "count": found.total,
+            "next": at(offset + limit) if offset + limit < found.total else None,
             "previous": at(max(0, offset - limit)) if offset else None,
-            "results": results,
+            "results": found.results,
         }
 
     def finalize_response(self, request: HttpRequest, response: Any, *args: Any, **kw: Any) -> Any:
@@ -287,11 +226,14 @@ class Resource(APIView):
             response = super().handle_exception(exc)
             more = _invalid(response.data) if isinstance(exc, ValidationError) else {}
             return _as_problem(response, **(more or response.data))
-        code, detail, more = _error(exc)
-        if code == status.HTTP_500_INTERNAL_SERVER_ERROR:
+        code, _title, detail = gate.problem(exc)
+        busy = {"Retry-After": str(RETRY_AFTER)} if isinstance(exc, gate.BUSY) else None
+        if busy:
+            detail = f"The memory is busy: {detail} Try again in {RETRY_AFTER} seconds."
+        if code == 500:
             logger().error("The API's %s failed.", self.request.path, exc_info=exc)
         set_rollback()
-        response = Response(status=code, headers=more)
+        response = Response(status=code, headers=busy)
         response.exception = True
         return _as_problem(response, detail=detail)
 
@@ -314,25 +256,6 @@ def _refuse_cross_site(request: Request) -> None:
             "A page of another site may not change memories. If the site is yours, add it to "
             "Django's setting CSRF_TRUSTED_ORIGINS."
         )
-
-
-def _error(exc: Exception) -> tuple[int, str, dict[str, str]]:
-    """Return status, sentence and headers for an error that Django REST framework does not know."""
-    detail = str(exc)
-    if isinstance(exc, gate.FORBIDDEN):
-        return status.HTTP_403_FORBIDDEN, detail, {}
-    if isinstance(exc, NOT_FOUND):
-        return status.HTTP_404_NOT_FOUND, detail, {}
-    if isinstance(exc, CONFLICTS):
-        return status.HTTP_409_CONFLICT, detail, {}
-    if isinstance(exc, gate.BUSY):
-        detail = f"The memory is busy: {detail} Try again in {RETRY_AFTER} seconds."
-        return status.HTTP_503_SERVICE_UNAVAILABLE, detail, {"Retry-After": str(RETRY_AFTER)}
-    if isinstance(exc, gate.UNAVAILABLE):
-        return status.HTTP_503_SERVICE_UNAVAILABLE, detail, {}
-    if isinstance(exc, ValueError) and type(exc).__module__.startswith(_PACKAGE):
-        return status.HTTP_400_BAD_REQUEST, detail, {}
-    return status.HTTP_500_INTERNAL_SERVER_ERROR, _INTERNAL_ERROR, {}
 
 
 def _as_problem(response: Response, detail: Any, **more: Any) -> Response:

@@ -1,7 +1,7 @@
-"""Serializers of the API's responses and inputs.
+"""Serializers of the API's responses and inputs, derived from the table of operations.
 
-Most responses are frozen records of `admin`: their serializers are derived from the dataclasses, so
-the OpenAPI schema cannot differ from what is sent.
+Responses are frozen records of `admin`: their serializers are derived from the dataclasses, so the
+OpenAPI schema cannot differ from what is sent.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ from __future__ import annotations
 import re
 import types
 from dataclasses import fields, is_dataclass
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from django.core.exceptions import ValidationError
 from rest_framework import serializers
+from rest_framework.utils.urls import replace_query_param
 
-from ..admin import audit, edit, erase, inspect, prompt_preview
-from ..conf import EMOTIONS_PER_EXPERIENCE
-from ..embedding.emotions import LABELS
-from ..ingest.pipeline import Learned
+from ..admin import inspect
+from ..admin.arguments import REQUIRED, Argument
+from ..admin.forget import Forgotten
+from ..admin.inspect import Page
+from ..admin.operations import Operation
+from ..admin.requests import Asked
+from ..admin.undo_log import Act
 from ..recall.rank import CLUES
-from ..records import Entry, MemoryRecord, Recalled, RecallResult, ScoreParts
-from .forms import LONGEST_QUERY, LONGEST_TEXT, RECORDS
-
-TYPES = ("episodic", "semantic", "working", "procedural")
-LARGEST = 2**31 - 1
-PAGE, LONGEST_PAGE = 50, 200
+from ..records import AgendaItem, MemoryRecord, RecallResult, ScoreParts
 
 _FIELDS = {
     str: serializers.CharField,
@@ -35,20 +35,95 @@ _FIELDS = {
 _derived: dict[Any, type[serializers.Serializer]] = {}  # each is one component of the schema
 
 
-# --- derived from records -------------------------------------------------------------------------
+# --- inputs ---------------------------------------------------------------------------------------
+
+
+def input_of(operation: Operation) -> type[serializers.Serializer] | None:
+    """Return the serializer of the arguments that are not in the URL; None without any."""
+    found = {
+        each.name: _input(each)
+        for each in operation.arguments
+        if f"{{{each.name}}}" not in operation.api
+    }
+    name = f"{operation.name.title().replace('_', '')}Input"
+    about = {"__doc__": "", "__module__": __name__}
+    return type(name, (serializers.Serializer,), found | about) if found else None
+
+
+def _input(argument: Argument) -> serializers.Field:
+    given: dict[str, Any] = {"help_text": argument.about} if argument.about else {}
+    if argument.default is None:
+        given["required"] = False
+    elif argument.default is not REQUIRED:
+        given["default"] = [] if argument.default == () else argument.default
+    if argument.choices:
+        child = serializers.ChoiceField(argument.choices)
+        if argument.type is tuple:
+            most = argument.most or len(argument.choices)
+            return serializers.ListField(child=child, max_length=most, **given)
+        return serializers.ChoiceField(argument.choices, **given)
+    if argument.type is int:
+        given |= {"min_value": argument.least, "max_value": argument.most}
+    if argument.type is str:
+        given |= {"max_length": argument.most, "allow_blank": "default" in given}
+        given |= {"validators": validators(argument)}
+    return _FIELDS[argument.type](**given)
+
+
+def validators(argument: Argument) -> list[Any]:
+    """Return what checks a text beside its length, for serializers and forms."""
+
+    def check(value: str) -> None:
+        try:
+            argument.check and argument.check(value)
+        except ValueError as wrong:
+            raise ValidationError(str(wrong)) from None
+
+    return [check] if argument.check else []
+
+
+# --- responses ------------------------------------------------------------------------------------
+
+
+def output_of(operation: Operation) -> tuple[type[serializers.Serializer], bool]:
+    """Return the serializer of a successful response, and whether the response is a list."""
+    returns, inner = operation.returns, get_args(operation.returns)
+    if get_origin(returns) is Page:
+        return _page_of(_derived.get(inner[0]) or derived(inner[0])), False
+    many = get_origin(returns) is list
+    record = inner[0] if many else returns
+    return _derived.get(record) or derived(record), many
+
+
+def _page_of(item: type[serializers.Serializer]) -> type[serializers.Serializer]:
+    made = {
+        "count": serializers.IntegerField(),
+        "next": serializers.CharField(allow_null=True),
+        "previous": serializers.CharField(allow_null=True),
+        "results": item(many=True),
+        "__module__": __name__,
+        "__doc__": "",
+    }
+    name = item.__name__.removesuffix("Serializer")
+    return type(f"{name}ListSerializer", (serializers.Serializer,), made)
 
 
 def derived(
-    record: Any, name: str = "", **overrides: serializers.Field
+    record: Any, name: str = "", only: str = "", **overrides: Any
 ) -> type[serializers.Serializer]:
-    """Return a serializer class with every field of a frozen dataclass.
+    """Return a serializer class with the fields of a frozen dataclass.
 
     Args:
         name: Of the schema's component; by default the record's own.
-        overrides: Fields to add or replace.
+        only: Names of the fields, with blanks between them; all without any.
+        overrides: Fields to add or replace, and methods.
     """
-    hints = get_type_hints(record)
-    attributes = {spec.name: _field(hints[spec.name]) for spec in fields(record)} | overrides
+    hints, names = get_type_hints(record), only.split()
+    attributes = {
+        spec.name: _field(hints[spec.name])
+        for spec in fields(record)
+        if not names or spec.name in names
+    } | overrides
     about = re.sub(r" \[[ABC]\b.*?\]", "", (record.__doc__ or "").split("\n")[0])  # no sources
     attributes |= {"__doc__": about, "__module__": __name__}
     name = f"{name or record.__name__}Serializer"
@@ -70,7 +145,7 @@ def _field(hint: Any, **options: Any) -> serializers.Field:
         return serializers.DictField(child=_field(get_args(hint)[1]), **options)
     if is_dataclass(hint):
         return (_derived.get(hint) or derived(hint))(**options)
-    return _FIELDS[hint](**options)
+    return _FIELDS[str if get_origin(hint) is Literal else hint](**options)
 
 
 class CluesField(serializers.DictField):
@@ -89,35 +164,46 @@ class DbrefNumberField(serializers.IntegerField):
         return int(value.lstrip("#"))
 
 
-MemorySerializer = derived(
-    MemoryRecord, "Memory", access_count=serializers.IntegerField(source="recalls")
+derived(MemoryRecord, "Memory", access_count=serializers.IntegerField(source="recalls"))
+derived(ScoreParts, "Score", clues=CluesField())
+derived(RecallResult, "Recall")
+derived(inspect.Shown, "MemoryDetail")
+derived(inspect.PersonPage, "PersonDetail")
+derived(inspect.NightDone, "Night")
+derived(inspect.NPCSettingsShown, "NPCSettings")
+derived(inspect.PersonShown, "Person")
+derived(inspect.LogRecord, "ChangeRecord")
+derived(Asked, "ForgetRequest")
+derived(
+    Forgotten,
+    only="undoable",
+    ids=serializers.ListField(child=serializers.CharField()),
+    told=serializers.CharField(),
 )
-EntrySerializer = derived(Entry)
-ScoreSerializer = derived(ScoreParts, "Score", clues=CluesField())
-RecalledSerializer = derived(Recalled)
-RecallSerializer = derived(RecallResult, "Recall")
-MemoryDetailSerializer = derived(inspect.Shown, "MemoryDetail")
-TraceSerializer = derived(inspect.Trace)
-GraphSerializer = derived(inspect.Graph)
-PersonSerializer = derived(inspect.Person)
-PersonDetailSerializer = derived(inspect.PersonPage, "PersonDetail")
-NightSerializer = derived(inspect.NightDone, "Night")
-CostSerializer = derived(inspect.Cost)
-StatsSerializer = derived(inspect.Stats)
-NPCSettingsSerializer = derived(inspect.NPCSettingsShown, "NPCSettings")
-PreviewSerializer = derived(prompt_preview.Preview)
-ErasedSerializer = derived(erase.Erased)
-LearnedSerializer = derived(Learned)
-ScheduleSerializer = derived(edit.Schedule)
-ChangeRecordSerializer = derived(audit.Record, "ChangeRecord")
-NPCSerializer = derived(
+derived(Act, only="who when ids", deed=serializers.CharField(source="action"))
+derived(
     inspect.Overview,
     "NPC",
     npc=DbrefNumberField(source="dbref", help_text="the NPC's number in URLs of the API"),
 )
 
 
-# --- other responses ------------------------------------------------------------------------------
+def _next(serializer: serializers.Serializer, page: inspect.JournalPage) -> str | None:
+    url = serializer.context["request"].build_absolute_uri()
+    return replace_query_param(url, "before", page.older) if page.older else None
+
+
+derived(inspect.JournalPage, "Journal", next=serializers.SerializerMethodField(), get_next=_next)
+_item = get_type_hints(AgendaItem)
+derived(
+    inspect.AgendaEntry,
+    "AgendaItem",
+    only="state who to",
+    **{
+        name: _field(_item[name], source=f"item.{name}")
+        for name in ("id", "kind", "text", "due", "private", "evidence")
+    },
+)
 
 
 class ProblemSerializer(serializers.Serializer):
@@ -132,236 +218,3 @@ class ProblemSerializer(serializers.Serializer):
     def get_fields(self) -> dict[str, serializers.Field]:
         # `fields` cannot be declared: it is a property of every serializer
         return super().get_fields() | {"fields": serializers.DictField(required=False)}
-
-
-class JournalSerializer(serializers.Serializer):
-    """A page of journal entries, newest first. `older` is the value of `before` for the next page,
-    `next` its URL; both are null at the beginning of the journal."""
-
-    next = serializers.CharField(allow_null=True)
-    older = serializers.IntegerField(allow_null=True)
-    searched_to = serializers.IntegerField(help_text="the oldest entry that was looked at")
-    entries = EntrySerializer(many=True)
-
-
-class ForgottenSerializer(serializers.Serializer):
-    """The ids of forgotten memories, and a summary in words."""
-
-    ids = serializers.ListField(child=serializers.CharField())
-    told = serializers.CharField()
-    undoable = serializers.BooleanField()
-
-
-class ActSerializer(serializers.Serializer):
-    """A change made by hand."""
-
-    deed = serializers.CharField(source="action")
-    who = serializers.CharField()
-    when = serializers.CharField()
-    ids = serializers.ListField(child=serializers.CharField())
-
-
-class AgendaItemSerializer(serializers.Serializer):
-    """A promise, a debt, a request to the NPC, or a plan."""
-
-    id = serializers.CharField(source="item.id")
-    kind = serializers.CharField(source="item.kind")
-    text = serializers.CharField(source="item.text")
-    state = serializers.CharField(help_text="open, due, overdue, done or broken")
-    who = serializers.CharField(help_text="who is to do it")
-    to = serializers.CharField(help_text='whom it is owed to; "" if unknown or nobody')
-    due = serializers.CharField(source="item.due", help_text='ISO date; "" without one')
-    private = serializers.BooleanField(source="item.private")
-    evidence = serializers.ListField(
-        source="item.evidence", child=serializers.IntegerField(), help_text="journal ids"
-    )
-
-
-class AskedNPCSerializer(serializers.Serializer):
-    """An NPC that a player asked to be forgotten by."""
-
-    npc = serializers.IntegerField()
-    name = serializers.CharField()
-    may_erase = serializers.BooleanField(help_text="whether you may erase there")
-
-    def to_representation(self, asked: tuple[int, str, bool]) -> dict[str, Any]:
-        return dict(zip(("npc", "name", "may_erase"), asked, strict=True))
-
-
-class ForgetRequestSerializer(serializers.Serializer):
-    """A player who asked with `forgetme` to be forgotten."""
-
-    identity = serializers.CharField()
-    name = serializers.CharField()
-    since = serializers.CharField()
-    npcs = AskedNPCSerializer(many=True)
-
-
-class NightProgressSerializer(serializers.Serializer):
-    """Progress of the current night."""
-
-    phase = serializers.CharField(allow_null=True)
-    position = serializers.IntegerField()
-    passes = serializers.IntegerField()
-    name = serializers.CharField(allow_null=True)
-    waking = serializers.BooleanField()
-
-
-class StatusSerializer(serializers.Serializer):
-    """An NPC's state: awake, compacting, dreaming, paused or off. `night` is null while awake."""
-
-    state = serializers.CharField()
-    night = NightProgressSerializer(allow_null=True)
-
-
-class NightsSerializer(serializers.Serializer):
-    """Current status and the records of past nights, newest first."""
-
-    status = StatusSerializer()
-    nights = NightSerializer(many=True)
-
-
-# --- queries --------------------------------------------------------------------------------------
-
-
-class PageQuery(serializers.Serializer):
-    """A page of a list."""
-
-    limit = serializers.IntegerField(min_value=1, max_value=LONGEST_PAGE, default=PAGE)
-    offset = serializers.IntegerField(min_value=0, max_value=LARGEST, default=0)
-    text = serializers.CharField(
-        max_length=200, default="", allow_blank=True, help_text="words to look for, in any case"
-    )
-
-
-class LogQuery(PageQuery):
-    """A page of the log: `text` is looked for in names and actions."""
-
-    npc = serializers.IntegerField(
-        min_value=0, max_value=LARGEST, default=0, help_text="its number; 0 is all NPCs"
-    )
-
-
-class MemoriesQuery(PageQuery):
-    """A page of memories of one kind."""
-
-    record = serializers.ChoiceField([*dict(RECORDS), "entry"], default="fact")
-    ended = serializers.BooleanField(
-        default=False, help_text="superseded and ended memories instead of valid ones"
-    )
-
-
-class JournalQuery(serializers.Serializer):
-    """A page of the journal, with filters."""
-
-    before = serializers.IntegerField(min_value=1, max_value=LARGEST, default=None, allow_null=True)
-    limit = serializers.IntegerField(min_value=1, max_value=LONGEST_PAGE, default=PAGE)
-    text = serializers.CharField(max_length=200, default="", allow_blank=True)
-    entity = serializers.CharField(
-        max_length=255,
-        default="",
-        allow_blank=True,
-        help_text="entries by or about this person: a name the NPC knows, or an identity",
-    )
-    day = serializers.RegexField(
-        r"^\d{4}(-\d\d(-\d\d)?)?\Z",
-        default="",
-        allow_blank=True,
-        help_text="a day, month or year in UTC: 2026-11-20, 2026-11 or 2026",
-        error_messages={"invalid": "Enter a day, month or year: 2026-11-20, 2026-11 or 2026."},
-    )
-    kind = serializers.CharField(max_length=20, default="", allow_blank=True)
-
-    def validate_day(self, day: str) -> str:
-        try:
-            return inspect.parse_date(day) if day else ""
-        except inspect.InvalidDate as wrong:
-            raise serializers.ValidationError(str(wrong)) from None
-
-
-class SearchQuery(serializers.Serializer):
-    """A search of a memory. Without a speaker, secrets are included."""
-
-    q = serializers.CharField(max_length=LONGEST_QUERY)
-    speaker = serializers.CharField(
-        max_length=255,
-        default="",
-        allow_blank=True,
-        help_text="only what this person may hear: a name the NPC knows, or an identity",
-    )
-    top_k = serializers.IntegerField(min_value=1, max_value=50, default=20)
-    tokens = serializers.IntegerField(min_value=50, max_value=20_000, default=2000)
-    memory_types = serializers.ListField(
-        child=serializers.ChoiceField(TYPES), default=list, max_length=len(TYPES)
-    )
-    emotions = serializers.ListField(
-        child=serializers.ChoiceField(LABELS), default=list, max_length=len(LABELS)
-    )
-    include_compressed = serializers.BooleanField(default=False)
-
-
-class GraphQuery(serializers.Serializer):
-    """The size of the link graph, and the kinds of memories in it; all kinds without any."""
-
-    limit = serializers.IntegerField(min_value=1, max_value=2000, default=500)
-    records = serializers.ListField(
-        child=serializers.ChoiceField([*dict(RECORDS), "entry"]), default=list, max_length=6
-    )
-
-
-class ForgetQuery(serializers.Serializer):
-    """Whether to forget derived memories too."""
-
-    cascade = serializers.BooleanField(default=False)
-
-
-# --- bodies ---------------------------------------------------------------------------------------
-
-
-class NewMemory(serializers.Serializer):
-    """A memory to give to the NPC."""
-
-    text = serializers.CharField(max_length=LONGEST_TEXT)
-    importance = serializers.IntegerField(min_value=1, max_value=10, default=8)
-
-
-class NewText(serializers.Serializer):
-    """A text to teach the NPC."""
-
-    text = serializers.CharField(max_length=LONGEST_TEXT, trim_whitespace=False)
-
-
-class NewSchedule(serializers.Serializer):
-    """When the NPC falls asleep by itself; `hour`, `hours` and `clock` are of a plan of its own."""
-
-    plan = serializers.ChoiceField(("own", "off", "default"))
-    hour = serializers.IntegerField(min_value=0, max_value=23, default=2)
-    hours = serializers.IntegerField(min_value=1, max_value=24, default=4)
-    clock = serializers.ChoiceField(("server", "game"), default="server")
-
-
-class MemoryChanges(serializers.Serializer):
-    """Changes to a memory; omitted fields stay as they are."""
-
-    content = serializers.CharField(max_length=LONGEST_TEXT, required=False)
-    importance = serializers.IntegerField(min_value=1, max_value=10, required=False)
-    emotions = serializers.ListField(
-        child=serializers.ChoiceField(LABELS), required=False, max_length=EMOTIONS_PER_EXPERIENCE
-    )
-    lesson = serializers.CharField(max_length=LONGEST_TEXT, required=False, allow_blank=True)
-
-
-class NightStart(serializers.Serializer):
-    """Whether the night runs without a pause, rather than a few steps per heartbeat."""
-
-    at_once = serializers.BooleanField(default=False)
-
-
-class PreviewLine(serializers.Serializer):
-    """A line to preview the prompt for."""
-
-    player = serializers.CharField(
-        max_length=255, help_text="a name the NPC knows, an identity, or a character's #dbref"
-    )
-    text = serializers.CharField(max_length=LONGEST_QUERY)
-    whispered = serializers.BooleanField(default=False)

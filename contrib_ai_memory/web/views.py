@@ -12,30 +12,27 @@ from typing import Any
 
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
-from django.urls import reverse
+from django.urls import register_converter, reverse
 from django.views import View
 from twisted.internet import defer
 
 from ..admin import access, audit, ids, inspect, prompt_preview, undo_log
-from ..admin.jobs import is_expected
+from ..admin.arguments import RECORDS
+from ..admin.operations import TABLE, Operation
 from ..log import logger
 from ..recall.rank import CLUES
 from ..records import Entry, Recalled, RecallResult
 from ..script import AssistantScript
-from ..sleep.night import PASSES, TITLES
 from . import charts, gate, headers
 from .forms import (
-    RECORDS,
     GraphForm,
     JournalFilterForm,
     MemoryFilterForm,
     PreviewForm,
     SearchForm,
 )
-
-NOT_FOUND = (*gate.NOT_FOUND, ids.Ambiguous)
 
 TABS = "overview journal facts search people graph nights charts prompt".split()
 PAGE = 50  # rows of a list
@@ -70,22 +67,13 @@ class StaffView(View):
             return redirect_to_login(request.get_full_path())
         try:
             return super().dispatch(request, *args, **kwargs)
-        except gate.FORBIDDEN as error:
-            return self.error_page(403, "Access denied", str(error))
-        except (*NOT_FOUND, Http404) as error:
-            return self.error_page(404, "Not found", str(error))
-        except gate.BUSY as error:
-            return self.error_page(503, "The memory is busy", str(error), busy=True)
-        except gate.UNAVAILABLE as error:
-            return self.error_page(503, "The memory store is unavailable", str(error))
         except (PermissionDenied, SuspiciousOperation):
             raise  # Django has pages for these
         except Exception as error:  # noqa: BLE001  (logged in full; the visitor gets an error page)
-            if isinstance(error, ValueError) and is_expected(error):
-                return self.error_page(400, "Not possible", str(error))
-            logger().exception("The page %s failed.", request.path)
-            message = "Internal error. Details are in server/logs/ai_memory.log."
-            return self.error_page(500, "Something went wrong", message)
+            status, title, message = gate.problem(error)
+            if status == 500:
+                logger().exception("The page %s failed.", request.path)
+            return self.error_page(status, title, message, busy=isinstance(error, gate.BUSY))
 
     def error_page(
         self, status: int, title: str, message: str, *, busy: bool = False
@@ -158,6 +146,45 @@ def _header(npc: Any, who: Any) -> NPCHeader:
     )
 
 
+# --- what can be done -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A button of the table of operations: it leads to a page, or acts at once."""
+
+    operation: Operation
+    label: str
+    url: str
+    at_once: bool = False
+
+    @property
+    def danger(self) -> bool:
+        """Whether it removes something."""
+        return self.operation.question is not None and self.operation.asks
+
+
+def offered(npc: Any, shown: inspect.Shown | None = None) -> list[Offer]:
+    """Return the buttons for an NPC now, or for one memory (reactor thread)."""
+    offers = []
+    where = [npc.id, shown.id] if shown else [npc.id]
+    for each in TABLE.values():
+        if not (each.label or each.buttons) or each.of_memory != bool(shown):
+            continue
+        if not each.shown(shown or npc):
+            continue
+        if each.has_form:
+            url = reverse(f"ai_memory:{each.path}", args=where)
+            offers.append(Offer(each, each.label, url))
+            continue
+        page = "do_memory" if shown else "do"
+        at_once = bool(shown) and each.question is None
+        for name, label, _arguments in each.all_buttons:
+            url = reverse(f"ai_memory:{page}", args=[*where, name])
+            offers.append(Offer(each, label, url, at_once))
+    return offers
+
+
 # --- paging ---------------------------------------------------------------------------------------
 
 
@@ -213,25 +240,10 @@ def _overview(npc: Any) -> Any:
         "overview": overview,
         "schedule": AssistantScript.of(npc).sleep.schedule_told(),
         "settings": inspect.settings(npc),
-        "night": night_progress(npc),
+        "night": inspect.status(npc).night,
+        "actions": offered(npc),
         "agenda": inspect.agenda(npc)[:PAGE],
         "changes": [act.summary() for act in reversed(undo_log.acts(npc))],
-    }
-
-
-def night_progress(npc: Any) -> dict[str, Any] | None:
-    """Return how far the current night is, or None if the NPC is awake."""
-    script = AssistantScript.of(npc)
-    if not script.asleep:
-        return None
-    night = script.sleep.night
-    return {
-        "phase": night.phase,
-        "position": min(night.position + 1, len(PASSES)),
-        "passes": len(PASSES),
-        "name": night.pass_name,
-        "title": TITLES.get(night.pass_name, ""),
-        "waking": bool(script.db.wake_requested),
     }
 
 
@@ -294,6 +306,22 @@ def by_day(entries: Iterable[Entry]) -> list[tuple[str, list[Entry]]]:
 # --- memories and search --------------------------------------------------------------------------
 
 
+class RecordConverter:
+    """A kind of memory: plural in the URL, singular everywhere else."""
+
+    plurals = {record: label.lower() for record, label in RECORDS.items()}
+    regex = "|".join(plurals.values())
+
+    def to_python(self, value: str) -> str:
+        return next(record for record, plural in self.plurals.items() if plural == value)
+
+    def to_url(self, value: str) -> str:
+        return self.plurals[value]
+
+
+register_converter(RecordConverter, "kind")
+
+
 class MemoryListView(NPCView):
     """Facts and the other memories derived from the journal, newest first."""
 
@@ -320,12 +348,12 @@ class MemoryListView(NPCView):
             filtered=filtered,
             superseded=0 if filtered else max(0, counts.get(record, 0) - page.total),
             record=record,
-            record_name=dict(RECORDS)[record],
-            records=[(name, label, counts.get(name, 0)) for name, label in RECORDS],
+            record_name=RECORDS[record],
+            records=[(name, label, counts.get(name, 0)) for name, label in RECORDS.items()],
             memories=[(ids.short(memory), memory) for memory in page.memories],
             total=page.total,
-            first=page.offset + 1,
-            last=page.offset + len(page.memories),
+            first=offset + 1,
+            last=offset + len(page.memories),
             **page_links(request, offset, PAGE, more=offset + PAGE < page.total),
         )
 
@@ -343,8 +371,15 @@ class MemoryView(NPCView):
     tab = "memory"
 
     def get(self, request: HttpRequest, npc_id: int, memory_id: str) -> HttpResponse:
-        npc, (shown, trace, known) = self.look(npc_id, _memory, memory_id)
-        return self.show(npc=npc, shown=shown, trace=trace, memory=shown.memory, known=known)
+        npc, (shown, trace, known, actions) = self.look(npc_id, _memory, memory_id)
+        return self.show(
+            npc=npc,
+            shown=shown,
+            trace=trace,
+            memory=shown.memory,
+            known=known,
+            actions=actions,
+        )
 
 
 @defer.inlineCallbacks
@@ -354,7 +389,7 @@ def _memory(npc: Any, memory_id: str) -> Any:
     drawn = (each.identity for each in trace.profiles)
     named = {shown.memory.about, *shown.memory.witnesses, *drawn}
     known = {each for each in named if each and ids.knows(npc, each)}  # those who have a page
-    return shown, trace, known
+    return shown, trace, known, offered(npc, shown)
 
 
 class SearchView(NPCView):
@@ -419,8 +454,8 @@ class PersonListView(NPCView):
 
 @defer.inlineCallbacks
 def _people(npc: Any, offset: int, text: str) -> Any:
-    people = yield inspect.people(npc, offset=offset, limit=PAGE + 1, text=text)
-    return people, len(npc.memory.people)
+    page = yield inspect.people(npc, offset=offset, limit=PAGE + 1, text=text)
+    return page.results, len(npc.memory.people)
 
 
 class PersonView(NPCView):
@@ -430,7 +465,7 @@ class PersonView(NPCView):
     tab = "people"
 
     def get(self, request: HttpRequest, npc_id: int, identity: str) -> HttpResponse:
-        npc, page = self.look(npc_id, lambda npc: inspect.person(npc, ids.person(npc, identity)))
+        npc, page = self.look(npc_id, inspect.person, identity)
         chart = None
         if len(page.course) > 1:
             headings = "Day", "Favorability"
@@ -544,7 +579,12 @@ class NightListView(NPCView):
 
 
 def _nights(npc: Any) -> dict[str, Any]:
-    return {"nights": inspect.nights(npc), "night": night_progress(npc), "cost": inspect.cost(npc)}
+    return {
+        "nights": inspect.nights(npc),
+        "night": inspect.status(npc).night,
+        "cost": inspect.cost(npc),
+        "actions": [each for each in offered(npc) if each.operation.switch.startswith("@sleep")],
+    }
 
 
 class PromptView(NPCView):

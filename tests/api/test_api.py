@@ -207,7 +207,7 @@ def test_a_night_is_started_polled_and_ended(builder_api, lived, alice):
     status, answer = builder_api("POST", address)
     assert (status, answer["detail"]) == (
         409,
-        "Mara is already asleep. Wake it first, or wait until it wakes up.",
+        "Mara is already asleep (compacting). Wake it first, or wait until it wakes up.",
     )
     status, told = builder_api("POST", f"/npcs/{lived.id}/wake/")
     assert status == 202

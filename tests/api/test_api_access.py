@@ -163,10 +163,10 @@ def test_a_session_is_accepted_whatever_authentication_the_game_configures(brows
 
 
 def test_every_response_has_security_headers_and_forbids_caching(browser, mara, monkeypatch):
-    def broken(npc):
+    def broken(plain):
         raise KeyError("api_key=hunter2")
 
-    monkeypatch.setattr(inspect, "cost", broken)
+    monkeypatch.setattr(inspect, "_spending", broken)
     address = f"/api/memory/npcs/{mara.id}/"
     expected = {
         browser.get(address): 200,

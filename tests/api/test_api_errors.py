@@ -120,7 +120,7 @@ def test_an_internal_error_reveals_no_details(admin_api, mara, monkeypatch):
     def fails(*args, **kwargs):
         raise KeyError("a secret of the insides")
 
-    monkeypatch.setattr(inspect, "memories", fails)
+    monkeypatch.setattr(inspect, "look_job", fails)
     status, answer = admin_api("GET", f"/npcs/{mara.id}/memories/")
     assert status == 500
     assert "insides" not in answer["detail"]

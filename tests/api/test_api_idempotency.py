@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from contrib_ai_memory.admin import edit
 from contrib_ai_memory.web import gate, idempotency
 
 
@@ -79,14 +78,14 @@ def test_a_request_that_may_still_be_running_is_not_repeated(send, mara, monkeyp
 
 def test_two_requests_with_one_key_at_once_are_done_once(send, mara, monkeypatch):
     seen = []
-    add = edit.add
+    add = mara.memory.add
 
     def add_and_send_again(*args, **options):
         if not seen:
             seen.append(send("k1"))
         return add(*args, **options)
 
-    monkeypatch.setattr(edit, "add", add_and_send_again)
+    monkeypatch.setattr(mara.memory, "add", add_and_send_again)
     assert send("k1")[0] == 201
     assert seen[0][0] == 409 and len(mara.memory.journal) == 1
 

@@ -53,7 +53,7 @@ def left(store_folder):
 def test_an_exported_memory_is_downloaded_and_imported_into_another_npc(keeper, lived, odo, log):
     assert "secrets in plain text" in words(keeper.get(url("export", lived)))
     page, file = exported(keeper, lived)
-    assert re.search(r"Exported: 2 journal entries and \d memories", words(page)), words(page)
+    assert re.search(r"Exported: 2 journal entries, \d memories", words(page)), words(page)
     assert "attachment" in file["Content-Disposition"] and "Mara-" in file["Content-Disposition"]
     assert file["X-Content-Type-Options"] == "nosniff" and "no-store" in file["Cache-Control"]
     content = body(file)

@@ -40,7 +40,7 @@ def test_a_memory_that_cannot_be_added_is_explained_beside_the_form(keeper, mara
     for text, importance, told in (
         ("", "8", "This field is required"),
         ("\u200b", "8", "nothing to remember"),
-        ("word " * 2000, "8", "Teach the NPC a longer text"),
+        ("word " * 2000, "8", "let it be learned in pieces"),
         ("The cellar floods.", "11", "less than or equal to 10"),
     ):
         refused = keeper.post(page, {"text": text, "importance": importance})

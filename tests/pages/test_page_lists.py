@@ -127,7 +127,7 @@ def test_several_memories_are_forgotten_after_a_preview_and_come_back_by_one_und
     assert left(lived) == [1, 2, 3], "a preview changes nothing"
     done = keeper.post(url("forget", lived), chosen | {"confirm": "alone"}, follow=True)
     assert done.redirect_chain[-1][0] == url("journal", lived)
-    assert "Forgotten: 2 journal entries" in done.content.decode()
+    assert "has forgotten 2 journal entries" in done.content.decode()
     assert left(lived) == [3]
     assert offload.wait(inspect.memories(lived, "fact")).total
     assert any("forget Mara" in line and ": 1, 2" in line for line in log)

@@ -71,7 +71,7 @@ def test_the_journal_is_filtered_by_text_person_day_and_kind(keeper, mara, alice
     day = mara.memory.journal.get(1).timestamp[:10]
     assert entries(day=day) == [4, 3, 2, 1]
     assert entries(day="1999-01-01") == []
-    assert "Enter a valid date" in words(keeper.get(page, {"day": "yesterday"}))
+    assert "'yesterday' is not a date" in words(keeper.get(page, {"day": "yesterday"}))
 
 
 def test_a_search_shows_the_parts_of_each_score(keeper, mara, alice):

@@ -288,7 +288,7 @@ def _export(command: BaseCommand, options: dict[str, Any]) -> None:
     except OSError as error:
         raise CommandError(f"{file} cannot be written: {error.strerror}") from None
     command.stdout.write(
-        f"The memory of {npc.key} is in {done.path}: {_counts(done)}. It contains secrets in "
+        f"The memory of {npc.key} is in {done.path}: {done.counts}. It contains secrets in "
         "plain text: keep it safe."
     )
 
@@ -305,17 +305,7 @@ def _import(command: BaseCommand, options: dict[str, Any]) -> None:
     with ProgressBars() as bars:
         work = archive.import_(npc, options["file"], replace=options["replace"], progress=bars)
         done = offload.wait(work)
-    copied = (
-        " It is a copy with an id of its own, as another NPC has the exported memory."
-        if done.copied
-        else ""
-    )
-    command.stdout.write(f"{npc.key} remembers {_counts(done)}.{copied}")
-
-
-def _counts(done: archive.Exported | archive.Imported) -> str:
-    entries = plural(done.entries, "journal entry", "journal entries")
-    return f"{entries}, {plural(done.memories, 'memory', 'memories')}"
+    command.stdout.write(f"{npc.key} remembers {done.told}")
 
 
 # --- logs -----------------------------------------------------------------------------------------
