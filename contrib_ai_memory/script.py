@@ -32,6 +32,7 @@ from .memory_process import client
 from .offline import acts
 from .offline.phrases import first_phrase
 from .recall.heard_line import heard
+from .recall.open_items import close_told
 from .recall.reply import Answer
 from .recall.tool_loop import ToolError
 from .records import OF_NPC, Entry, LineInTalk, Provenance, now_iso, seconds_between
@@ -580,8 +581,10 @@ class AssistantScript(DefaultScript):
             thinking.cancel()
         said = exchange(entry, answer.rounds, own, actions.spoken, answer.provenance)
         memory.chat_log.add([*answer.overheard, *said])
-        if own and answer.weighed:
-            memory.reasons.note(ReplyReasons.of(own, entry, answer.weighed))
+        if own and (answer.weighed or answer.row):
+            memory.reasons.note(ReplyReasons.of(own, entry, answer.weighed, answer.row))
+        if own:
+            close_told(memory, answer.done_by_telling, own)
         for words in (own, *map(memory.journal.get, actions.spoken)):
             if words and entry.source_entity:
                 agenda_items.close_messages(memory, entry.source_entity, words)

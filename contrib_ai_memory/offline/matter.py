@@ -142,6 +142,17 @@ def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
     return capital(", ".join(parts[:MOST]))
 
 
+def thing_of(said: str, names: Collection[str] = ()) -> str:
+    """Return the first thing or person that words name, in the second person, or "".
+
+    >>> thing_of("the vet says my mule has a bad tooth")
+    'your mule'
+    """
+    things = _things(said, names)
+    own = [each for each in things if each.startswith("your ")]
+    return next(iter((*own, *things, *_people(said, names))), "")
+
+
 def days_in(said: str) -> Iterator[str]:
     """Yield the days that words name, in full: "Wednesday", "tomorrow", "the 17th"."""
     for found in _DAY.finditer(said):

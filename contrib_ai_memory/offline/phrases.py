@@ -2,22 +2,27 @@
 
 A builder chooses a tone for an NPC by the setting TONE; a tone replaces phrases of `PHRASES`, and
 the setting PHRASES overrides both. A tone is chosen, not read from the persona: a description tells
-who somebody is, seldom how they talk. No phrase is said twice in ten turns if there is another.
+who somebody is, seldom how they talk.
 """
 
 from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 
-from ..records import ReplyRequest
+from ..records import Reply, ReplyRequest
 
 Phrases = Mapping[str, tuple[str, ...]]
 
 PHRASES: Mapping[str, tuple[str, ...]] = {
     "greeting": ("Well met, {name}.", "Good to meet you, {name}."),
     "returning": ("Well met, {name}. Good to see you again.", "Ah, {name}. Welcome back."),
+    "spoke of": (
+        "Ah, {name}. I have thought of {topic} since you were here.",
+        "Well met, {name}. Last time we spoke of {topic}.",
+        "{name}! You told me of {topic} when you were last here.",
+    ),
     "greeted again": ("Yes, {name}?", "I am listening, {name}."),
     "long absent": ("{name}! I have not seen you since {when}.",),
     "parting": ("Farewell, {name}.", "Safe travels, {name}."),
@@ -139,8 +144,8 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "nothing open": ("Nothing is open that I know of, {name}.",),
     "ask them": ("I know nothing about that, {name}. {topic} might.",),
 }
-LATELY = 10  # own turns in which no phrase is said twice, if there is another
-_FIELD = re.compile(r"\{\w+\}")
+_SENTENCES = re.compile(r"(?<=[.!?]) ")
+_WORD = re.compile(r"[^\W_]+")
 KINDS = tuple(PHRASES)  # as settings name them
 # said no more; settings may still name them
 _RETIRED: tuple[str, ...] = (
@@ -263,20 +268,36 @@ def phrases_of(tone: str, own: Mapping[str, tuple[str, ...]]) -> dict[str, tuple
     return {**TONES[tone], **own}
 
 
+def says(kind: str, request: ReplyRequest, **more: str) -> Reply:
+    """Return a reply that is a stock phrase alone."""
+    return Reply(phrase(kind, request, **more), told=(), row=kind)
+
+
 def phrase(kind: str, request: ReplyRequest, **more: str) -> str:
-    """Return a stock phrase of the NPC, the same for the same line, none that it said lately."""
+    """Return a stock phrase of the NPC, the same for the same line.
+
+    A sentence that it has said lately, whoever heard it, is left out if another says as much.
+    """
     choices = request.phrases.get(kind) or PHRASES[kind]
+    names = _words(" ".join((request.speaker, *request.situation.known_names)))
+    said = {
+        _words(sentence, names): place
+        for place, text in enumerate(request.said_lately, start=1)
+        for sentence in _SENTENCES.split(text)
+    }
+    said.pop((), None)  # a name alone
     first = zlib.crc32(request.utterance.encode()) % len(choices)
-    turned = (*choices[first:], *choices[:first])
-    said = [turn.content for turn in request.conversation if turn.role == "assistant"][-LATELY:]
-    lately = {each: _last_said(each, said) for each in turned}
-    chosen = min(turned, key=lambda each: lately[each])
-    return _filled(chosen, {"name": request.speaker, **more})
+    turned = [
+        _SENTENCES.split(_filled(each, {"name": request.speaker, **more}))
+        for each in (*choices[first:], *choices[:first])
+    ]
+    chosen = min(turned, key=lambda each: max(said.get(_words(one, names), 0) for one in each))
+    new = [each for each in chosen if _words(each, names) not in said]
+    return " ".join(new if any(_words(each, names) for each in new) else chosen)
 
 
-def _last_said(template: str, said: Sequence[str]) -> int:
-    """Return the place of the last of these that holds a phrase, from 1 on; 0 for none."""
-    return next((n for n in range(len(said), 0, -1) if said_in(template, said[n - 1])), 0)
+def _words(text: str, without: Collection[str] = ()) -> tuple[str, ...]:
+    return tuple(word for word in _WORD.findall(text.lower()) if word not in without)
 
 
 def first_phrase(kind: str, phrases: Mapping[str, tuple[str, ...]], **values: str) -> str:
@@ -288,12 +309,6 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
     for key, value in values.items():
         text = text.replace(f"{{{key}}}", value)
     return text
-
-
-def said_in(template: str, text: str) -> bool:
-    """Whether a text holds a phrase, whatever it was filled with."""
-    pattern = ".+?".join(map(re.escape, _FIELD.split(template)))
-    return bool(re.search(rf"(?:^|[.!?\"] ){pattern}", text))
 
 
 def last_words(request: ReplyRequest) -> str:
