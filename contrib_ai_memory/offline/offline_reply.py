@@ -26,7 +26,7 @@ from ..english.tokens import words_of
 from ..records import Reply, ReplyRequest
 from .courtesies import greeted, greeting
 from .memory_answers import from_memory, known_words
-from .phrases import says
+from .phrases import phrase, says
 from .reactions import (
     ASKED,
     BEFORE_AN_ANSWER,
@@ -43,11 +43,13 @@ from .situation_answers import (
     agenda_asked,
     agenda_told,
     last_seen,
+    news,
     nothing_open,
     who_was_there,
 )
 
 DUE_AT_GREETING = 2  # items that are brought up unasked where nothing is answered, else one
+_GOAL = re.compile(r"(?:to )?(?P<what>[^.;]+?)(?=, and |[.;]|$)", re.IGNORECASE)
 _GREETING = re.compile(r"greet|return|long absent")  # rows
 LIKELY = 1.2  # score of an answer to a line that may ask nothing
 LEAST_ASKED = 3  # words that ask by themselves
@@ -65,6 +67,8 @@ _OF_MY_PLACE = re.compile(  # "where am i staying?"
 
 def reply(request: ReplyRequest) -> Reply:
     """Answer a line as the NPC, then bring up what is due; never empty."""
+    if request.kind == "silence":
+        return _opening(request)
     made = _answer(request)
     if any(act.kind == "alarm" for act in request.acts):
         return made
@@ -78,6 +82,20 @@ def reply(request: ReplyRequest) -> Reply:
     brought = agenda_told(due[: most if told.isdisjoint(_evidence(request)) else 0])
     text = f"{made.text} {brought.text}".strip()
     return replace(made, text=text, told=(*(made.told or ()), *(brought.told or ())))
+
+
+def _opening(request: ReplyRequest) -> Reply:
+    """Say something unasked: what waits for the one it speaks to, news, or its own goals."""
+    due = [item for item in request.situation.agenda if item.pressing][:1]
+    if due:
+        told = agenda_told(due)
+        return replace(told, text=f"{phrase('has word', request)} {told.text}", row="has word")
+    if request.situation.lines_asked_for:
+        heard = news(request, "")
+        return replace(heard, text=f"{phrase('has news', request)} {heard.text}", row="has news")
+    if goal := _GOAL.match(request.goals):
+        return says("own goal", request, topic=goal["what"].strip(" ."))
+    return Reply("", told=())
 
 
 def _evidence(request: ReplyRequest) -> Iterator[str]:

@@ -18,6 +18,12 @@ Phrases = Mapping[str, tuple[str, ...]]
 PHRASES: Mapping[str, tuple[str, ...]] = {
     "greeting": ("Well met, {name}.", "Good to meet you, {name}."),
     "returning": ("Well met, {name}. Good to see you again.", "Ah, {name}. Welcome back."),
+    "has word": ("A word with you, {name}.", "{name}, before I forget."),
+    "has news": ("Have you heard, {name}?", "There is news, {name}.", "Did you know, {name}?"),
+    "own goal": (
+        "All I want is to {topic}. Have you heard anything that helps, {name}?",
+        "I have been thinking, {name}, how to {topic}. What would you do?",
+    ),
     "spoke of": (
         "Ah, {name}. I have thought of {topic} since you were here.",
         "Well met, {name}. Last time we spoke of {topic}.",

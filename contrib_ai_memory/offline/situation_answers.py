@@ -271,7 +271,7 @@ def _talk(request: ReplyRequest, _whom: str) -> Reply | None:
     return Reply(f"We talked {when}. {text}", told=tuple(each.id for each in lines))
 
 
-def _news(request: ReplyRequest, _whom: str) -> Reply:
+def news(request: ReplyRequest, _whom: str) -> Reply:
     """Tell what others have told lately."""
     heard = set(request.situation.lines_asked_for)
     lines = [each for each in worth_telling(request) if each.id in heard]
@@ -379,7 +379,7 @@ ANSWERS: Mapping[Intent, Callable[[ReplyRequest, str], Reply | None]] = {
     Intent.GIVEN: _given,
     Intent.ONESELF: _oneself,
     Intent.SURE: _sureness,
-    Intent.NEWS: _news,
+    Intent.NEWS: news,
 }
 
 

@@ -35,7 +35,7 @@ from .budget import IN_CONFIDENCE
 
 TOLD = 3  # items of one answer
 _PRONOUN = re.compile(r"\b(?:he|she|him|her|his|hers)\b", re.IGNORECASE)
-READ_BACK = 60  # entries before a line, for what was told in this talk
+READ_BACK = 60  # last entries, for what was told in this talk
 BROUGHT_UP = 4  # items that a reply is given unasked
 SOON = timedelta(days=1)
 EVIDENCE_TOLD = 3  # lines behind one sentence: the first, and the newest
@@ -126,10 +126,10 @@ def _told_before(memory: Any, entry: Entry) -> str:
     """Return what the NPC has said to the speaker of a line in this talk."""
     return "\n".join(
         each.content
-        for each in memory.journal.read(max(1, entry.id - READ_BACK), entry.id)
+        for each in memory.journal.tail(READ_BACK)
         if each.origin == "self"
         and entry.source_entity in each.witnesses
-        and seconds_between(each.timestamp, entry.timestamp) < TALK_OVER
+        and abs(seconds_between(each.timestamp, entry.timestamp)) < TALK_OVER
     )
 
 

@@ -29,10 +29,12 @@ from ..records import (
     Entry,
     MemoryRecord,
     Message,
+    OpenItem,
     Provenance,
     Recalled,
     RecallRequest,
     RecallResult,
+    Reply,
     ReplyRequest,
     ScoreParts,
     Situation,
@@ -151,11 +153,7 @@ def answer(memory: Any, entry: Entry, actions: Actions | None) -> Generator[Any,
     said = marked(provenance, retold)
     private = any(each.memory.private for each in used)
     rounds, weighed = tuple(loop.rounds), by_link(reply.weighed, request.recalled)
-    done = tuple(
-        item.done_by_telling
-        for item in request.situation.agenda
-        if item.done_by_telling and {*item.evidence} <= {*(reply.told or ())}
-    )
+    done = done_by_telling(request.situation.agenda, reply)
     return Answer(reply.text, private, used, rounds, (), said, (), weighed, reply.row, done)
 
 
@@ -240,7 +238,7 @@ def prepare(
         set_right=right,
         acts=done,
         confided=entry.private and entry.kind != "whisper",
-        said_lately=_said_lately(memory),
+        said_lately=said_lately(memory),
     )
     yield offload.breathe(offload.REPLY)
     transcript = _transcript(memory, entry, listener, request)
@@ -254,8 +252,19 @@ def prepare(
     return loop, request
 
 
-def _said_lately(memory: Any) -> tuple[str, ...]:
-    entries = memory.journal.read(max(1, memory.journal.last_id - OWN_AMONG))
+def done_by_telling(items: Iterable[OpenItem], reply: Reply) -> tuple[str, ...]:
+    """Return the ids of the agenda items that are done now that a reply tells them."""
+    told = {*(reply.told or ())}
+    return tuple(
+        each.done_by_telling
+        for each in items
+        if told.issuperset(each.evidence) and each.done_by_telling
+    )
+
+
+def said_lately(memory: Any) -> tuple[str, ...]:
+    """Return the NPC's own last lines, oldest first, whoever heard them."""
+    entries = memory.journal.tail(OWN_AMONG)
     own = [each.content for each in entries if each.origin == "self" and each.kind in TALK_KINDS]
     return tuple(own[-OWN_LATELY:])
 

@@ -208,7 +208,7 @@ def _last_talk(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
     return tuple(to_memory(memory.id, each) for each in sorted(best, key=lambda each: each.id))
 
 
-def _news(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
+def news(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
     """Return the weightiest lines that others have said aloud in the last days."""
     since = (datetime.fromisoformat(memory.clock()) - NEWS_WITHIN).isoformat()
     told = [
@@ -253,7 +253,7 @@ def _may_be_told(known: Entry, entry: Entry) -> bool:
 
 _LOOKED_UP = {
     Intent.TALK: _last_talk,
-    Intent.NEWS: _news,
+    Intent.NEWS: news,
     Intent.GIVEN: _gifts,
     Intent.GREETING: _last_talk,
 }
