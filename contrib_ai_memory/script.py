@@ -27,16 +27,17 @@ from .attention import LEAN, Floor, HeardLine, is_spent, is_undecided, judged, m
 from .english.questions import asks
 from .handler import shed_copied
 from .ingest import agenda_items
+from .llm.router import answers_offline
 from .log import logger
 from .memory_process import client
 from .offline import acts
-from .offline.phrases import first_phrase
+from .offline.phrases import addressed, first_phrase
 from .recall import initiative
 from .recall.heard_line import heard
 from .recall.open_items import close_told
 from .recall.reply import Answer
 from .recall.tool_loop import ToolError
-from .records import OF_NPC, Entry, LineInTalk, Provenance, now_iso, seconds_between
+from .records import OF_NPC, TALK_KINDS, Entry, LineInTalk, Provenance, now_iso, seconds_between
 from .sleep.chat_compaction import EMERGENCY, compact
 from .sleep.night import PAUSE, NotNow, Sleep, SwitchedOff
 from .store import attributes, condition, game_database, memory_store, pause
@@ -650,12 +651,21 @@ class AssistantScript(DefaultScript):
             asked = oneline(entry.content)
             before = first_phrase("asked asleep", phrases, name=entry.seen_as, question=asked)
             text = f"{before} {text}"
+        elif self._others_spoke_since(entry) and answers_offline(self.obj.memory.settings):
+            text = addressed(text, entry.seen_as)
         return self.obj.speak(
             text,
             line.speaker,
             private=entry.private or answer.private,
             session_id=entry.session_id,
             provenance=answer.provenance,
+        )
+
+    def _others_spoke_since(self, entry: Entry) -> bool:
+        return not entry.private and any(
+            each.kind in TALK_KINDS and each.source_entity != entry.source_entity
+            for each in self.obj.memory.journal.read(entry.id + 1)
+            if each.origin == "perceived" and not each.private
         )
 
     def _think_aloud(self, line: PendingLine, actions: ReplyActions) -> defer.Deferred:

@@ -85,6 +85,7 @@ _END = (
 ).split()
 _THING = re.compile(
     r"\b(?P<of>my|the|an?|our|her|his|their|your|ur|that|this|some|dem|yer) "
+    r"(?!(?:my|the|an?|our|her|his|their|your)\b)"
     rf"(?P<thing>(?:(?!(?:{'|'.join(_END)})\b)[a-z][a-z'’-]+ ?){{1,3}})",
     re.IGNORECASE,
 )
@@ -149,8 +150,8 @@ def thing_of(said: str, names: Collection[str] = ()) -> str:
     'your mule'
     """
     things = _things(said, names)
-    own = [each for each in things if each.startswith("your ")]
-    return next(iter((*own, *things, *_people(said, names))), "")
+    known = [each for of in ("your ", "the ") for each in things if each.startswith(of)]
+    return next(iter((*known, *_people(said, names))), "")
 
 
 def days_in(said: str) -> Iterator[str]:

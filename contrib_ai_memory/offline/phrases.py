@@ -29,14 +29,43 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "Well met, {name}. Last time we spoke of {topic}.",
         "{name}! You told me of {topic} when you were last here.",
     ),
-    "greeted again": ("Yes, {name}?", "I am listening, {name}."),
+    "greeted again": (
+        "Yes, {name}?",
+        "I am listening, {name}.",
+        "What can I do for you, {name}?",
+        "Go on, {name}.",
+    ),
     "long absent": ("{name}! I have not seen you since {when}.",),
-    "parting": ("Farewell, {name}.", "Safe travels, {name}."),
+    "parting": (
+        "Farewell, {name}.",
+        "Safe travels, {name}.",
+        "Go well, {name}.",
+        "Until next time, {name}.",
+    ),
     "parting at night": ("Good night, {name}.", "Sleep well, {name}.", "Good night to you."),
-    "thanks": ("You are welcome, {name}.", "Gladly, {name}."),
-    "gift": ("Thank you, {name}.", "How kind, {name}. Thank you."),
-    "gift of": ("{topic}! Thank you, {name}.", "{topic}. How kind of you, {name}. Thank you."),
-    "wellbeing": ("Well enough, {name}. And you?", "I cannot complain, {name}."),
+    "thanks": (
+        "You are welcome, {name}.",
+        "Gladly, {name}.",
+        "It was nothing, {name}.",
+        "Any time, {name}.",
+    ),
+    "gift": (
+        "Thank you, {name}.",
+        "How kind, {name}. Thank you.",
+        "That is good of you, {name}.",
+        "I am obliged to you, {name}.",
+    ),
+    "gift of": (
+        "{topic}! Thank you, {name}.",
+        "{topic}. How kind of you, {name}. Thank you.",
+        "{topic}? You should not have, {name}.",
+        "{topic}. I am much obliged, {name}.",
+    ),
+    "wellbeing": (
+        "Well enough, {name}. And you?",
+        "I cannot complain, {name}.",
+        "As ever, {name}. How are you?",
+    ),
     "heard": (
         "I will remember that, {name}.",
         "I will keep that in mind, {name}.",
@@ -46,21 +75,33 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "{topic}, you say, {name}.",
         "{topic}. I will keep it in mind.",
         "{topic}? I will remember that, {name}.",
+        "So, {topic}. Good to know, {name}.",
     ),
     "alarm": (
         "I am coming, {name}! Stand back, all of you!",
         "Quick, everybody, lend a hand! Hold on, {name}!",
+        "Out of the way! Show me, {name}!",
     ),
     "alarm of": (
         "{topic}! Quick, everybody, lend a hand!",
         "{topic}! Get back, all of you. I am coming, {name}!",
+        "{topic}? Out of the way! Show me, {name}!",
     ),
-    "settled": ("Then that is settled, {name}.", "Settled, then. Thank you, {name}."),
+    "settled": (
+        "Then that is settled, {name}.",
+        "Settled, then. Thank you, {name}.",
+        "Good. We are even, {name}.",
+    ),
     "settled of": (
         "{topic}: paid, then. Thank you, {name}.",
         "{topic}, counted and taken, {name}. Thank you.",
+        "{topic}. Then we are even, {name}.",
     ),
-    "owed": ("{topic}: so I will reckon it, {name}.", "{topic}. I will not forget it, {name}."),
+    "owed": (
+        "{topic}: so I will reckon it, {name}.",
+        "{topic}. I will not forget it, {name}.",
+        "{topic}. It goes in the book, {name}.",
+    ),
     "promised": (
         "I will hold you to that, {name}.",
         "Good. I will look out for it, {name}.",
@@ -69,6 +110,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "promised of": (
         "{topic}: I will hold you to it, {name}.",
         "{topic}. I will look out for it, {name}.",
+        "{topic}. Good, {name}. I count on it.",
     ),
     "planned": ("{topic}, then, {name}.", "{topic}: good luck with it, {name}."),
     "insulted": (
@@ -79,11 +121,28 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "insulted by": (
         "{topic}? I have been called worse, {name}.",
         "{topic}, is it, {name}? You are no beauty yourself.",
+        "{topic}? I will pretend that I did not hear that, {name}.",
     ),
-    "boasted": ("Well done, {name}.", "I should like to have seen that, {name}."),
-    "boasted of": ("{topic}! Well done, {name}.", "{topic}? I should like to have seen that."),
-    "joked": ("Ha! That is a good one, {name}.", "Ha! You will be the death of me, {name}."),
-    "joked of": ("Ha! {topic}.", "{topic}! You will be the death of me, {name}."),
+    "boasted": (
+        "Well done, {name}.",
+        "I should like to have seen that, {name}.",
+        "Did you now, {name}?",
+    ),
+    "boasted of": (
+        "{topic}! Well done, {name}.",
+        "{topic}? I should like to have seen that.",
+        "{topic}? Did you now, {name}?",
+    ),
+    "joked": (
+        "Ha! That is a good one, {name}.",
+        "Ha! You will be the death of me, {name}.",
+        "You and your jokes, {name}.",
+    ),
+    "joked of": (
+        "Ha! {topic}.",
+        "{topic}! You will be the death of me, {name}.",
+        "{topic}? You and your jokes, {name}.",
+    ),
     "asks who": ("I will remember that. Who is {topic}?", "{topic}? Who is that, {name}?"),
     "chatter": ("Mm.", "Well, well.", "Indeed.", "So it goes.", "Aye."),
     "apology": (
@@ -91,7 +150,11 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "Think nothing of it, {name}.",
         "It is forgotten, {name}.",
     ),
-    "corrected": ("Then I had it wrong, {name}.", "I stand corrected, {name}."),
+    "corrected": (
+        "Then I had it wrong, {name}.",
+        "I stand corrected, {name}.",
+        "My mistake, {name}.",
+    ),
     "set right": (
         "{topic}, then. I had it otherwise.",
         "{topic}, then, {name}. So I will keep it.",
@@ -99,7 +162,12 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     ),
     "misheard": ("Then I misunderstood you, {name}. Ask me again in other words.",),
     "dropped": ("As you like, {name}.",),
-    "compliment": ("You are kind, {name}. Thank you.", "Thank you, {name}. That is good to hear."),
+    "compliment": (
+        "You are kind, {name}. Thank you.",
+        "Thank you, {name}. That is good to hear.",
+        "I do my best, {name}.",
+        "That does me good, {name}.",
+    ),
     "no more": ("That is all I have for you, {name}.",),
     "no news": ("I have heard nothing new, {name}.",),
     "known": ("Of course, {name}.", "How could I forget you, {name}?"),
@@ -114,24 +182,49 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "nothing given by": ("{whom} has given me nothing that I remember.",),
     "nothing given": ("You have given me nothing that I remember, {name}.",),
     "no word left": ("No word is waiting for you, {name}.",),
-    "service": ("I will see what can be done, {name}.", "Let me see what there is, {name}."),
-    "sorry": ("I am sorry to hear that, {name}. Sit down a while.", "That is hard, {name}."),
+    "service": (
+        "I will see what can be done, {name}.",
+        "Let me see what there is, {name}.",
+        "One moment, {name}. I will look.",
+    ),
+    "sorry": (
+        "I am sorry to hear that, {name}. Sit down a while.",
+        "That is hard, {name}.",
+        "That is a heavy thing to carry, {name}.",
+        "My heart goes out to you, {name}.",
+    ),
     "sorry for": (
         "{topic}? That is hard, {name}. Sit down a while.",
         "I am sorry, {name}. {topic}: tell me of it, if it helps.",
+        "{topic}? I feel for you, {name}.",
+        "{topic}. No wonder that you are low, {name}.",
     ),
     "glad": ("I am glad to hear it, {name}.", "That is good news, {name}. Well done."),
-    "glad of": ("{topic}! I am glad of it, {name}.", "{topic}! Well done, {name}."),
+    "glad of": (
+        "{topic}! I am glad of it, {name}.",
+        "{topic}! Well done, {name}.",
+        "{topic}? That is the best news today, {name}.",
+    ),
     "cannot think": (
         "My head is full of fog just now, {name}. Give me a moment.",
         "Give me a moment, {name}. I cannot gather my thoughts.",
     ),
     "asked asleep": ('{name}, you asked me something while I slept: "{question}"',),
-    "unsaid": ("I will not speak of it.", "Nobody will hear of it from me, {name}."),
-    "confided": ("It stays with me, {name}.", "Nobody will hear it from me, {name}."),
+    "unsaid": (
+        "I will not speak of it.",
+        "Nobody will hear of it from me, {name}.",
+        "My lips are sealed, {name}.",
+    ),
+    "confided": (
+        "It stays with me, {name}.",
+        "Nobody will hear it from me, {name}.",
+        "I heard nothing, {name}.",
+        "Your secret is safe here, {name}.",
+    ),
     "reminds": (
         "{topic}. I will remind you, {name}.",
         "{topic}: I will not let you forget.",
+        "You want to be reminded: {topic}. It is noted, {name}.",
     ),
     "asked for": (
         "I will see to it, {name}.",
@@ -146,9 +239,19 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "forbidden": ("As you wish, {name}.", "Very well, {name}."),
     "passes on": ("{topic}: I will tell {whom}.", "{topic}. {whom} will hear it from me."),
     "passes on word": ("I will tell {whom}, {name}.", "It will be passed on, {name}."),
-    "nothing": ("I know nothing about that, {name}.",),
-    "nothing open": ("Nothing is open that I know of, {name}.",),
-    "ask them": ("I know nothing about that, {name}. {topic} might.",),
+    "nothing": (
+        "I know nothing about that, {name}.",
+        "I have heard nothing about that, {name}.",
+        "That I do not know, {name}.",
+    ),
+    "nothing open": (
+        "Nothing is open that I know of, {name}.",
+        "I know of nothing open, {name}.",
+    ),
+    "ask them": (
+        "I know nothing about that, {name}. {topic} might.",
+        "You had better ask {topic}, {name}.",
+    ),
 }
 _SENTENCES = re.compile(r"(?<=[.!?]) ")
 _WORD = re.compile(r"[^\W_]+")
@@ -304,6 +407,19 @@ def phrase(kind: str, request: ReplyRequest, **more: str) -> str:
 
 def _words(text: str, without: Collection[str] = ()) -> tuple[str, ...]:
     return tuple(word for word in _WORD.findall(text.lower()) if word not in without)
+
+
+def addressed(text: str, name: str) -> str:
+    """Return words with the name of the one they are for, unless they hold it.
+
+    >>> addressed("Two pips.", "Nell"), addressed('Bram said: "Two pips."', "Nell")
+    ('Two pips, Nell.', 'Nell: Bram said: "Two pips."')
+    """
+    if name.lower() in text.lower():
+        return text
+    if text[-1:] in (".", "!", "?"):
+        return f"{text[:-1]}, {name}{text[-1]}"
+    return f"{name}: {text}"
 
 
 def first_phrase(kind: str, phrases: Mapping[str, tuple[str, ...]], **values: str) -> str:

@@ -22,7 +22,6 @@ from ..english.commitments import creditor, message, owed, recipient, reminds
 from ..english.contradiction import of_the_past
 from ..english.reported_speech import capital, second_person
 from ..english.tokens import content_words, is_past
-from ..ingest.agenda_items import messages_for
 from ..ingest.index import to_memory
 from ..llm.router import answers_offline
 from ..local_time import date_of, day_of, local
@@ -58,7 +57,7 @@ def open_items(memory: Any, entry: Entry) -> tuple[tuple[OpenItem, ...], tuple[M
     asker = entry.source_entity or ""
     # a model answers aloud what is said aloud
     may_whisper = entry.private or answers_offline(memory.settings)
-    messages = [each for each in _messages(memory, asker) if may_whisper or not each.private]
+    messages = _messages_for(memory, entry, may_whisper=may_whisper)
     if question is not None:
         items = _asked_for(memory, entry, question)[:TOLD]
     else:
@@ -104,22 +103,24 @@ def close_told(memory: Any, item_ids: Iterable[str], said: Entry) -> None:
             )
 
 
-def _messages(memory: Any, listener: str) -> list[AgendaItem]:
-    """Return what the NPC was asked to tell a listener, in confidence too."""
+def _messages_for(memory: Any, entry: Entry, *, may_whisper: bool) -> list[AgendaItem]:
+    """Return what the NPC was asked to tell or give the speaker of a line.
+
+    What was whispered too, but not what they are not to know.
+    """
+    listener = entry.source_entity
     if not listener:
         return []
-    name = forms([memory.people.name_of(listener)])
-    whispered = [
+    name = forms([memory.people.name_of(listener) or entry.seen_as])
+    return [
         item
-        for item in memory.agenda.items()
-        if item.private
-        and item.state == "open"
+        for item in memory.agenda
+        if item.state == "open"
         and item.kind == "request"
-        and listener not in (item.to, *item.witnesses)
-        and not addressing.confides(item.text)
+        and item.to != listener
         and addressing.named(recipient(item.text), name) is not addressing.Named.NOT
+        and (not item.private or (may_whisper and not addressing.confides(item.text)))
     ]
-    return [*messages_for(memory, listener), *whispered]
 
 
 def _told_before(memory: Any, entry: Entry) -> str:
