@@ -249,14 +249,18 @@ def test_who_turns_to_somebody_speaks_to_them(types, mara, alice, bram):
 
 @pytest.mark.skipif(bool(model.not_installed()), reason="the model reads what is done with words")
 def test_how_talkative_it_is_decides_about_lines_that_name_nobody(types, mara, alice, bram):
-    lines = ("What a storm tonight.", "My feet hurt.", "I could eat a horse.", "Anybody got a light?")
-    answered = dict.fromkeys(("quiet", "normal", "talkative"), 0)
-    for talkative in answered:
+    apart = ("What a storm tonight.", "I keep the ferry.", "My feet hurt.", "Any hot stew left?")
+    at_length = ("Good evening, all.", "I keep the ferry.", "It rained all day.", "My feet hurt.")
+    answered = {}
+    for talkative in ("quiet", "normal", "talkative"):
         mara.memory.own_settings.set("TALKATIVENESS", talkative)
-        for line in lines:
+        mara.assistant.nattributes.clear()
+        said = [types(alice, f"say {each}") for each in at_length]
+        for each in apart:
             mara.assistant.nattributes.clear()
             types(bram, "say Mara, good day.")
-            answered[talkative] += bool(types(alice, f"say {line}"))
+            said.append(types(alice, f"say {each}"))
+        answered[talkative] = sum(map(bool, said))
     assert answered["quiet"] < answered["normal"] < answered["talkative"], answered
     mara.memory.own_settings.set("TALKATIVENESS", "quiet")
     assert types(alice, "say Mara, good day."), "a name is answered anyway"
