@@ -52,14 +52,14 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "gift": (
         "Thank you, {name}.",
         "How kind, {name}. Thank you.",
-        "That is good of you, {name}.",
-        "I am obliged to you, {name}.",
+        "Many thanks, {name}.",
+        "That is kind, {name}; I thank you.",
     ),
     "gift of": (
         "{topic}! Thank you, {name}.",
         "{topic}. How kind of you, {name}. Thank you.",
-        "{topic}? You should not have, {name}.",
-        "{topic}. I am much obliged, {name}.",
+        "{topic}! Many thanks, {name}.",
+        "{topic}? That is kind, {name}; I thank you.",
     ),
     "wellbeing": (
         "Well enough, {name}. And you?",
@@ -90,12 +90,12 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "settled": (
         "Then that is settled, {name}.",
         "Settled, then. Thank you, {name}.",
-        "Good. We are even, {name}.",
+        "Paid, and we are square, {name}.",
     ),
     "settled of": (
         "{topic}: paid, then. Thank you, {name}.",
-        "{topic}, counted and taken, {name}. Thank you.",
-        "{topic}. Then we are even, {name}.",
+        "{topic}, counted and paid, {name}. I thank you.",
+        "{topic}: paid, and we are square, {name}. My thanks.",
     ),
     "owed": (
         "{topic}: so I will reckon it, {name}.",
@@ -126,12 +126,12 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "boasted": (
         "Well done, {name}.",
         "I should like to have seen that, {name}.",
-        "Did you now, {name}?",
+        "Bravo, {name}.",
     ),
     "boasted of": (
         "{topic}! Well done, {name}.",
         "{topic}? I should like to have seen that.",
-        "{topic}? Did you now, {name}?",
+        "{topic}? Bravo, {name}.",
     ),
     "joked": (
         "Ha! That is a good one, {name}.",
@@ -165,8 +165,8 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "compliment": (
         "You are kind, {name}. Thank you.",
         "Thank you, {name}. That is good to hear.",
-        "I do my best, {name}.",
-        "That does me good, {name}.",
+        "I thank you for that, {name}.",
+        "Kindly said, {name}; thank you.",
     ),
     "no more": ("That is all I have for you, {name}.",),
     "no news": ("I have heard nothing new, {name}.",),
@@ -190,20 +190,20 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "sorry": (
         "I am sorry to hear that, {name}. Sit down a while.",
         "That is hard, {name}.",
-        "That is a heavy thing to carry, {name}.",
-        "My heart goes out to you, {name}.",
+        "Come and sit a while, {name}. I am sorry.",
+        "Stay here as long as you like, {name}. That is no small thing.",
     ),
     "sorry for": (
         "{topic}? That is hard, {name}. Sit down a while.",
         "I am sorry, {name}. {topic}: tell me of it, if it helps.",
-        "{topic}? I feel for you, {name}.",
-        "{topic}. No wonder that you are low, {name}.",
+        "{topic}? Come and sit by me, {name}.",
+        "{topic}. Stay as long as you like, {name}.",
     ),
     "glad": ("I am glad to hear it, {name}.", "That is good news, {name}. Well done."),
     "glad of": (
         "{topic}! I am glad of it, {name}.",
         "{topic}! Well done, {name}.",
-        "{topic}? That is the best news today, {name}.",
+        "{topic}? Bravo, {name}.",
     ),
     "cannot think": (
         "My head is full of fog just now, {name}. Give me a moment.",
@@ -213,13 +213,13 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "unsaid": (
         "I will not speak of it.",
         "Nobody will hear of it from me, {name}.",
-        "My lips are sealed, {name}.",
+        "Not a word, {name}.",
     ),
     "confided": (
         "It stays with me, {name}.",
         "Nobody will hear it from me, {name}.",
-        "I heard nothing, {name}.",
-        "Your secret is safe here, {name}.",
+        "Not a word of it to anyone, {name}.",
+        "Safe with me, {name}; no one will know.",
     ),
     "reminds": (
         "{topic}. I will remind you, {name}.",

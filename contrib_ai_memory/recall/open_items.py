@@ -160,10 +160,10 @@ def _is_pressing(item: AgendaItem, identity: str, now: str) -> bool:
 
     What somebody wants to be reminded of, without a day, is due the next time they come.
     """
-    if item.state != "open" or not item.concerns(identity):
-        return False
+    if item.state != "open" or not item.concerns(identity) or day_of(item.created) >= now[:10]:
+        return False  # nobody needs to hear what they have said today
     if not item.due:
-        return _reminds(item) and day_of(item.created) < now[:10]
+        return _reminds(item)
     late = date.fromisoformat(now[:10]) - date.fromisoformat(item.due)
     if late > timedelta(0) and item.kind == "plan":
         return False
