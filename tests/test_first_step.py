@@ -100,6 +100,12 @@ def test_nothing_stands_behind_the_answer_to_an_alarm(types, mara, alice, bram):
     assert "boat" in types(bram, "say Mara, thank you.")[0].content
 
 
+def test_who_heard_the_message_themselves_is_not_told(types, mara, alice, bram):
+    types(alice, "say Mara, tell Bram that the boat is mended.")
+    comes(mara, bram)
+    assert "boat" not in types(bram, "say Mara, hello.")[0].content
+
+
 def test_a_reminder_is_told_on_its_day_and_then_done(types, mara, alice, bram):
     goes(bram)
     types(alice, "say Mara, remind me on Friday to buy twine.")

@@ -48,6 +48,9 @@ from .situation_answers import (
     who_was_there,
 )
 
+NO_TIME = frozenset(
+    "alarm feeling insult apology".split()
+)  # acts after which nothing is brought up
 DUE_AT_GREETING = 2  # items that are brought up unasked where nothing is answered, else one
 _GOAL = re.compile(r"(?:to )?(?P<what>[^.;]+?)(?=, and |[.;]|$)", re.IGNORECASE)
 _GREETING = re.compile(r"greet|return|long absent")  # rows
@@ -70,7 +73,7 @@ def reply(request: ReplyRequest) -> Reply:
     if request.kind == "silence":
         return _opening(request)
     made = _answer(request)
-    if any(act.kind == "alarm" for act in request.acts):
+    if any(act.kind in NO_TIME for act in request.acts):
         return made
     told = {*(made.told or ())}
     due = [
@@ -94,7 +97,8 @@ def _opening(request: ReplyRequest) -> Reply:
         heard = news(request, "")
         return replace(heard, text=f"{phrase('has news', request)} {heard.text}", row="has news")
     if goal := _GOAL.match(request.goals):
-        return says("own goal", request, topic=goal["what"].strip(" ."))
+        wish = goal["what"].strip()
+        return says("own goal", request, topic=wish[:1].lower() + wish[1:])
     return Reply("", told=())
 
 

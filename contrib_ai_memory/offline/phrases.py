@@ -53,13 +53,13 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "Thank you, {name}.",
         "How kind, {name}. Thank you.",
         "Many thanks, {name}.",
-        "That is kind, {name}; I thank you.",
+        "That is kind of you, {name}, thank you.",
     ),
     "gift of": (
         "{topic}! Thank you, {name}.",
         "{topic}. How kind of you, {name}. Thank you.",
         "{topic}! Many thanks, {name}.",
-        "{topic}? That is kind, {name}; I thank you.",
+        "{topic}? That is kind of you, {name}, thank you.",
     ),
     "wellbeing": (
         "Well enough, {name}. And you?",
@@ -75,7 +75,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "{topic}, you say, {name}.",
         "{topic}. I will keep it in mind.",
         "{topic}? I will remember that, {name}.",
-        "So, {topic}. Good to know, {name}.",
+        "{topic}? Good to know, {name}.",
     ),
     "alarm": (
         "I am coming, {name}! Stand back, all of you!",
@@ -166,7 +166,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "You are kind, {name}. Thank you.",
         "Thank you, {name}. That is good to hear.",
         "I thank you for that, {name}.",
-        "Kindly said, {name}; thank you.",
+        "That is kindly said, {name}, thank you.",
     ),
     "no more": ("That is all I have for you, {name}.",),
     "no news": ("I have heard nothing new, {name}.",),
@@ -224,7 +224,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "reminds": (
         "{topic}. I will remind you, {name}.",
         "{topic}: I will not let you forget.",
-        "You want to be reminded: {topic}. It is noted, {name}.",
+        "{topic}. It is noted, {name}.",
     ),
     "asked for": (
         "I will see to it, {name}.",

@@ -106,7 +106,7 @@ def close_told(memory: Any, item_ids: Iterable[str], said: Entry) -> None:
 def _messages_for(memory: Any, entry: Entry, *, may_whisper: bool) -> list[AgendaItem]:
     """Return what the NPC was asked to tell or give the speaker of a line.
 
-    What was whispered too, but not what they are not to know.
+    What was whispered too, but not what they have heard themselves or are not to know.
     """
     listener = entry.source_entity
     if not listener:
@@ -117,7 +117,7 @@ def _messages_for(memory: Any, entry: Entry, *, may_whisper: bool) -> list[Agend
         for item in memory.agenda
         if item.state == "open"
         and item.kind == "request"
-        and item.to != listener
+        and listener not in (item.to, *item.witnesses)
         and addressing.named(recipient(item.text), name) is not addressing.Named.NOT
         and (not item.private or (may_whisper and not addressing.confides(item.text)))
     ]
