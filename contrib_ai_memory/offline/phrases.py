@@ -8,7 +8,6 @@ who somebody is, seldom how they talk.
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Collection, Iterable, Mapping
 
 from ..records import Reply, ReplyRequest
@@ -383,9 +382,9 @@ def says(kind: str, request: ReplyRequest, **more: str) -> Reply:
 
 
 def phrase(kind: str, request: ReplyRequest, **more: str) -> str:
-    """Return a stock phrase of the NPC, the same for the same line.
+    """Return a stock phrase of the NPC: the first, or the next if it has said that lately.
 
-    A sentence that it has said lately, whoever heard it, is left out if another says as much.
+    A sentence that it has said lately, whoever heard it, is left out if the rest says as much.
     """
     choices = request.phrases.get(kind) or PHRASES[kind]
     names = _words(" ".join((request.speaker, *request.situation.known_names)))
@@ -395,12 +394,10 @@ def phrase(kind: str, request: ReplyRequest, **more: str) -> str:
         for sentence in _SENTENCES.split(text)
     }
     said.pop((), None)  # a name alone
-    first = zlib.crc32(request.utterance.encode()) % len(choices)
-    turned = [
-        _SENTENCES.split(_filled(each, {"name": request.speaker, **more}))
-        for each in (*choices[first:], *choices[:first])
+    filled = [
+        _SENTENCES.split(_filled(each, {"name": request.speaker, **more})) for each in choices
     ]
-    chosen = min(turned, key=lambda each: max(said.get(_words(one, names), 0) for one in each))
+    chosen = min(filled, key=lambda each: max(said.get(_words(one, names), 0) for one in each))
     new = [each for each in chosen if _words(each, names) not in said]
     return " ".join(new if any(_words(each, names) for each in new) else chosen)
 
