@@ -23,7 +23,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -198,7 +198,9 @@ class Ours:
     def answers(self, each: Labelled) -> bool:
         line = each.line
         if line.kind == "pose":
+            self.floor = self.floor.posed(line)
             return False
+        line = replace(line, turned_to=self.floor.turned_to(line))
         if READER and is_undecided(line):
             read = _reading(each.heard)
             answered = judged(
@@ -313,11 +315,14 @@ def fitted(evenings: Sequence[Evening]) -> AttentionWeights:
                 rule.spoke(each)
                 continue
             line = each.line
+            if line.kind == "pose":
+                rule.floor = rule.floor.posed(line)
+                continue
+            line = replace(line, turned_to=rule.floor.turned_to(line))
             if is_open(line):
                 found.append(features(line, rule.floor.at(line), EXCHANGE_SECONDS))
                 wanted.append(each.wanted)
-            if line.kind != "pose":
-                rule.floor = rule.floor.heard(line)
+            rule.floor = rule.floor.heard(line)
     table = np.array([list(each.values()) for each in found])
     mean, scale = table.mean(axis=0), table.std(axis=0)
     scale[scale < 1e-6] = 1.0

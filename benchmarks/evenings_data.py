@@ -17,6 +17,7 @@ DATA = Path(__file__).resolve().parent / "data"
 FOLDER = DATA / "evenings"
 STAYS = DATA / "stays"
 TWO_TURNS = STAYS / "two_turns.json"
+DUE = STAYS / "due.json"
 NOT_ANSWERABLE = ("unknown", "secret_of_another")
 
 Groups = tuple[tuple[str, ...], ...]
@@ -170,10 +171,22 @@ class StayFact(Fact):
     about: str
 
 
+class Due(BaseModel):
+    """A fact that a good NPC brings up when somebody comes back for the questions.
+
+    Attributes:
+        when: "message" was left for them; else it is due by the "due" day, or the day after.
+    """
+
+    fact: str
+    to: str
+    when: Literal["message", "due", "tomorrow"]
+
+
 class Stay(Evening):
     """One NPC with what its builder gave it, over two sessions.
 
-    `turns` are further questions, asked in two turns; they lie in a file of their own.
+    `turns` are further questions, asked in two turns; they and `due` lie in files of their own.
     """
 
     ASKED_AFTER: ClassVar[timedelta] = timedelta(days=2)
@@ -182,6 +195,7 @@ class Stay(Evening):
     lines: tuple[StayLine, ...]
     facts: tuple[StayFact, ...]
     turns: tuple[Question, ...] = ()
+    due: tuple[Due, ...] = ()
 
     @property
     def every_question(self) -> tuple[Question, ...]:
@@ -212,7 +226,10 @@ def load(file: Path) -> Evening:
         read = json.loads(file.read_text(encoding="utf-8"))
         if "builder" not in read:
             return Evening.model_validate(read)
-        turns = json.loads(TWO_TURNS.read_text(encoding="utf-8")).get(read["id"], ())
-        return Stay.model_validate({**read, "turns": turns})
+        beside = {
+            name: json.loads(more.read_text(encoding="utf-8")).get(read["id"], ())
+            for name, more in (("turns", TWO_TURNS), ("due", DUE))
+        }
+        return Stay.model_validate({**read, **beside})
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise SystemExit(f"{file} is neither an evening nor a stay: {error}") from error

@@ -40,6 +40,7 @@ JOBS = 2
 TOLD = 3  # content words of a sentence that tells of something
 OPEN_KINDS = ("promise", "debt", "request", "plan")
 TWO_TURNS = "in two turns (not in all)"
+DUE_COLUMNS = ("brought at the greeting", "n", "brought", "in mind", "wrong ear")
 STAY_COLUMNS = ("stay", *SERVED_COLUMNS[1:])
 LIVE_COLUMNS = (
     "stay",
@@ -76,6 +77,24 @@ class Greeting:
 
 
 @dataclass(frozen=True, slots=True)
+class DueFact:
+    """Whether the NPC brought up what is due when somebody came back.
+
+    Attributes:
+        when: As `evenings_data.Due` has it.
+        brought: At the greeting of whom it is for.
+        in_mind: Something on the agenda tells of it.
+        wrong_ears: Greetings of others in which it was told.
+    """
+
+    fact: str
+    when: str
+    brought: bool
+    in_mind: bool
+    wrong_ears: int
+
+
+@dataclass(frozen=True, slots=True)
 class JudgedStay:
     """What there is to say of one stay; `turns` are the questions in two turns."""
 
@@ -84,6 +103,7 @@ class JudgedStay:
     turns: tuple[QuestionVerdict, ...]
     greetings: tuple[Greeting, ...]
     seconds: dict[str, float]
+    due: tuple[DueFact, ...] = ()
 
 
 def judge_stay(stay: Stay, played: Played) -> JudgedStay:
@@ -96,7 +116,34 @@ def judge_stay(stay: Stay, played: Played) -> JudgedStay:
         tuple(asked(each, exchanges[each.id]) for each in stay.turns),
         tuple(_greeting(stay, who, reply) for who, reply in greeted.items()),
         played.seconds,
+        tuple(_due(stay, greeted, played.told)),
     )
+
+
+def _due(stay: Stay, greeted: dict[str, str], told: Sequence[str]) -> Iterator[DueFact]:
+    facts = {fact.id: fact for fact in stay.facts}
+    speaker = {line.id: line.speaker for line in stay.lines}
+    for due in stay.due:
+        fact = facts[due.fact]
+        knowing = {due.to, *(speaker[each] for each in fact.evidence)}
+        holding = [who for who, reply in greeted.items() if holds(reply, fact.keys)]
+        yield DueFact(
+            fact.id,
+            due.when,
+            due.to in holding,
+            any(holds(text, fact.keys) for text in told),
+            sum(who not in knowing for who in holding),
+        )
+
+
+def _due_row(name: str, due: Sequence[DueFact]) -> dict[str, Any]:
+    return {
+        "brought at the greeting": name,
+        "n": len(due),
+        "brought": percent(each.brought for each in due),
+        "in mind": percent(each.in_mind for each in due),
+        "wrong ear": sum(each.wrong_ears for each in due),
+    }
 
 
 def _greeting(stay: Stay, who: str, reply: str) -> Greeting:
@@ -250,6 +297,17 @@ def measure_questions(
     if turns := [each for one in judged for each in one.turns]:
         kinds.append(served_row(TWO_TURNS, turns))
     report.table(SERVED_COLUMNS, kinds)
+    brought = [each for one in judged for each in one.due]
+    at_once = [each for each in brought if each.when != "tomorrow"]
+    rows = [
+        _due_row(name, [each for each in brought if each.when == when])
+        for name, when in (
+            ("a message", "message"),
+            ("due by that day", "due"),
+            ("due the day after", "tomorrow"),
+        )
+    ]
+    report.table(DUE_COLUMNS, [*rows, _due_row("messages, and due by that day", at_once)])
     greetings = [each for one in judged for each in one.greetings]
     due = [each for each in greetings if each.due]
     report.note(
@@ -262,6 +320,15 @@ def measure_questions(
     report.bars += [
         Bar("secrets betrayed, in replies", sum(e.verdict.betrayed for e in every), 0),
         Bar("served of the answerable", whole["served"], 50, "%", at_least=True, goal=True),
+        Bar(
+            "messages and due items brought at the greeting",
+            percent(each.brought for each in at_once) or 0,
+            85,
+            "%",
+            at_least=True,
+            goal=True,
+        ),
+        Bar("told to the wrong ear", sum(each.wrong_ears for each in brought), 0),
         Bar("unknown admitted", unknown or 0, 75, "%", at_least=True, goal=True),
     ]
     report.details["stays"] = [asdict(one) for one in judged]

@@ -26,11 +26,13 @@ from .records import LineReading
 
 WEIGHTS = Path(__file__).with_name("attention_weights.json")
 MAX_UNASKED = 2  # answers in a row to lines that do not name the NPC (DESIGN §4)
-ANSWERED_FROM = 0.5  # score from which such a line is answered
+# by TALKATIVENESS: what a line that names nobody needs beyond its usual score
+LEAN: Mapping[str, float] = {"quiet": 1.5, "normal": 0.0, "talkative": -1.5}
 # from which a line that was read is answered, and from which even a third one, or one about the NPC
 READ_FROM, SURELY_FROM = 1.35, 4.0
 # acts that want somebody to answer, whoever it is
 CALLING = frozenset("question request order alarm greeting thanks apology secret settle".split())
+TURNED_SECONDS = 60.0  # after a pose, in which what its poser says is for whom it names
 TALK_OVER = 1800.0  # seconds of silence after which a talk begins anew
 SPEAKERS_KEPT = 50  # of whom the floor knows how they talked
 FEW_WORDS = 5
@@ -55,7 +57,7 @@ class HeardLine:
         speaker: Identity of the speaker.
         text: What is said; of an emote, all of it.
         at: Seconds since any moment.
-        kind: say, whisper or give; the last two are directed to the NPC.
+        kind: say, whisper or give, which are directed to the NPC, or pose.
         own_names: Forms of the NPC's names (`english.addressing.forms`).
         others: Forms of the names of each other person who hears it.
         people: Forms of the names of people whom the NPC knows and the line names.
@@ -63,6 +65,7 @@ class HeardLine:
             says what its memory made it say.
         of_npc: Whether an NPC says it that nobody plays.
         shared: Whether another NPC that might answer hears it.
+        turned_to: Whom the speaker turned to just before: the NPC (True), somebody else (False).
     """
 
     speaker: str
@@ -75,6 +78,7 @@ class HeardLine:
     barred: bool = False
     of_npc: bool = False
     shared: bool = False
+    turned_to: bool | None = None
 
     @property
     def names_npc(self) -> Named:
@@ -90,12 +94,13 @@ class HeardLine:
         how = self.names_npc
         if how is Named.NAMED and self.names_other is Named.CALLED:
             return any(beside(self.text, names, self.own_names) for names in self.others)
-        return how >= Named.NAMED
+        return how >= Named.NAMED or (self.turned_to is True and self.names_other is Named.NOT)
 
     @property
     def is_for_another(self) -> bool:
         """Whether its words address somebody else who is there."""
-        return not self.is_for_npc and self.names_other is not Named.NOT
+        turned_away = self.turned_to is False
+        return not self.is_for_npc and (turned_away or self.names_other is not Named.NOT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +112,14 @@ class Participation:
         answered: Time of the NPC's last answer to them, as `HeardLine.at`.
         answered_line: `Floor.lines` at that answer.
         to_another: Whether their last line was for somebody else.
+        turned: Their last pose that names somebody here, until they speak.
     """
 
     said: int = 0
     answered: float = -math.inf
     answered_line: int = -MANY_LINES
     to_another: bool = False
+    turned: HeardLine | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +149,21 @@ class Floor:
         """Return the floor on which a line is said: a new one after a long silence."""
         return self if self.last and line.at - self.last.at < TALK_OVER else Floor()
 
+    def posed(self, pose: HeardLine) -> Floor:
+        """Return the floor after a pose: "turns to the smith"."""
+        if pose.names_npc is Named.NOT and pose.names_other is Named.NOT:
+            return self
+        part = replace(self.part(pose.speaker), turned=pose)
+        return replace(self, parts=_with(self.parts, pose.speaker, part))
+
+    def turned_to(self, line: HeardLine) -> bool | None:
+        """Return whom the speaker of a line has just turned to, as `HeardLine` has it."""
+        pose = self.part(line.speaker).turned
+        if pose is None or line.at - pose.at > TURNED_SECONDS:
+            return None
+        to_npc, to_other = (each is not Named.NOT for each in (pose.names_npc, pose.names_other))
+        return None if to_npc and to_other else to_npc
+
     def heard(self, line: HeardLine) -> Floor:
         """Return the floor after `line`, before any answer to it; a whisper does not change it."""
         if line.kind == "whisper":
@@ -149,7 +171,7 @@ class Floor:
         floor = self.at(line)
         part = floor.part(line.speaker)
         if line.kind == "say":
-            part = replace(part, said=part.said + 1, to_another=line.is_for_another)
+            part = replace(part, said=part.said + 1, to_another=line.is_for_another, turned=None)
         return replace(
             floor,
             last=line,
@@ -180,6 +202,7 @@ def attend(
     exchange_seconds: float,
     max_unasked: int = MAX_UNASKED,
     weights: AttentionWeights | None = None,
+    lean: float = 0.0,
 ) -> Attention:
     """Decide about a line by the first rule of DESIGN §4 that fits.
 
@@ -188,8 +211,9 @@ def attend(
         exchange_seconds: How long an exchange goes on after an answer.
         max_unasked: Answers in a row to lines that do not name the NPC; 0: to none of them.
         weights: By default the shipped ones.
+        lean: Of `LEAN`.
     """
-    answered = _is_answered(line, floor.at(line), exchange_seconds, max_unasked, weights)
+    answered = _is_answered(line, floor.at(line), exchange_seconds, max_unasked, weights, lean)
     return Attention.TRIGGER if answered else Attention.CONTEXT
 
 
@@ -199,6 +223,7 @@ def _is_answered(
     exchange_seconds: float,
     max_unasked: int,
     weights: AttentionWeights | None,
+    lean: float,
 ) -> bool:
     if line.barred:
         return False
@@ -216,7 +241,7 @@ def _is_answered(
     if may_be_anothers(line, floor):
         return False  # no chorus
     found = features(line, floor, exchange_seconds)
-    return (weights or _weights())(found) >= ANSWERED_FROM
+    return (weights or _weights()).score(found) >= lean
 
 
 def is_undecided(line: HeardLine, max_unasked: int = MAX_UNASKED) -> bool:
@@ -237,11 +262,12 @@ def judged(
     *,
     spent: bool,
     weights: AttentionWeights | None = None,
+    lean: float = 0.0,
 ) -> bool:
     """Decide about an undecided line by what its words say and what the talk before it does.
 
     Args:
-        floor, exchange_seconds, weights: As of `attend`.
+        floor, exchange_seconds, weights, lean: As of `attend`.
         spent: As `is_spent` finds it now.
     """
     if any(act.kind == "alarm" for act in read.acts):
@@ -251,7 +277,7 @@ def judged(
     # said into a room in which it has not spoken: "I keep the ferry"
     to_nobody = floor.at(line).partner is None and not any(a.kind in CALLING for a in read.acts)
     least = SURELY_FROM if spent or told_of or to_nobody else READ_FROM
-    return read.answer + guess >= least
+    return read.answer + guess >= least + lean
 
 
 def is_spent(line: HeardLine, floor: Floor, max_unasked: int = MAX_UNASKED) -> bool:
@@ -266,16 +292,13 @@ def _wants_an_answer(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AttentionWeights:
-    """How probably a line that names nobody is for the NPC, by the weights of its features."""
+    """The weights of the features of a line that names nobody."""
 
     bias: float
     weights: Mapping[str, float]
 
-    def __call__(self, found: Mapping[str, float]) -> float:
-        return 1 / (1 + math.exp(-self.score(found)))
-
     def score(self, found: Mapping[str, float]) -> float:
-        """Return the same as a score; 0 is even."""
+        """Return how likely a line is for the NPC, in log odds."""
         return self.bias + sum(weight * found[name] for name, weight in self.weights.items())
 
 

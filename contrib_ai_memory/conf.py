@@ -299,6 +299,16 @@ class Settings(_Section):
     UNASKED_REPLIES: int = Field(
         2, ge=0, le=100, description="answers in a row to lines that do not name the NPC"
     )
+    TALKATIVENESS: Literal["quiet", "normal", "talkative"] = Field(
+        "normal", description="how readily it answers lines in company that do not name it"
+    )
+    INITIATIVE: int = Field(
+        0,
+        ge=0,
+        le=10_080,
+        description="least minutes between two subjects that it opens by itself, in a silence of "
+        "two or three; it then also speaks first to somebody for whom something waits; 0: never",
+    )
     TONE: Literal["plain", "warm", "gruff", "formal"] = Field(
         "plain", description="the sort of stock phrases of the offline provider"
     )

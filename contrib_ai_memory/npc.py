@@ -27,7 +27,7 @@ from evennia.utils.logger import log_err
 from evennia.utils.utils import make_iter
 
 from . import conf, deletion, hearing_queue
-from .attention import Attention, HeardLine, attend
+from .attention import LEAN, Attention, HeardLine, attend
 from .english import addressing
 from .handler import MemoryHandler, shed_copied
 from .log import logger
@@ -403,7 +403,7 @@ class MemoryMixin(_Base):
         elif kind == "pose" and emoted[0] is speaker:
             self._hear_emote(speaker, line, emoted[1], seen_as)
         elif kind == "pose":
-            self._notice(speaker, line, "pose", seen_as, source_type="observation")
+            self._see_pose(speaker, line, seen_as)
         elif kind in _MOVES and isinstance(speaker, DefaultCharacter):  # no thing is a visitor
             move = "leave" if _is_departure(line) else "arrive"
             self._notice(speaker, line, move, seen_as, source_type="environmental")
@@ -417,9 +417,22 @@ class MemoryMixin(_Base):
         # "A tall man says," alone is no action
         words = addressing.folded(action).replace(addressing.folded(seen_as), "")
         if not speech or len(words.split()) >= ACTION_WORDS:
-            self._notice(speaker, action, "pose", seen_as, source_type="observation")
+            self._see_pose(speaker, action, seen_as)
         if said := " ".join(_unquoted(each) for each in speech).strip():
             self._hear_talk(speaker, said, "say", seen_as, whole=line, line=line, tags=("emote",))
+
+    def _see_pose(self, speaker: Any, line: str, seen_as: str) -> None:
+        """Perceive a pose, which may tell whom its poser speaks to next."""
+        noticed = self._percept(speaker, line, "pose", seen_as, source_type="observation")
+        hearers, guise = self._hearers(speaker, "pose"), noticed.source or ""
+        pose = self._heard_line(speaker, guise, line, "pose", hearers, barred=False)
+
+        def react(_seen: Entry) -> None:
+            self.assistant.floor = self.assistant.floor.posed(pose)
+
+        hearing_queue.take_in(
+            self, lambda: self._remember(noticed, speaker), react, source=unmasked(guise)
+        )
 
     def _hear_talk(
         self,
@@ -458,7 +471,14 @@ class MemoryMixin(_Base):
         kind, hearers = noticed.kind, [obj for obj in hearers if obj.pk]
         line = self._heard_line(speaker, noticed.source or "", text, kind, hearers, barred=barred)
         settings, floor = self.memory.settings, self.assistant.floor
-        attention = attend(line, floor, settings.EXCHANGE_SECONDS, settings.UNASKED_REPLIES)
+        line = replace(line, turned_to=floor.turned_to(line))
+        attention = attend(
+            line,
+            floor,
+            settings.EXCHANGE_SECONDS,
+            settings.UNASKED_REPLIES,
+            lean=LEAN[settings.TALKATIVENESS],
+        )
         wants_reply = attention is Attention.TRIGGER
         if kind != "give":
             mentioned = self._is_named("@", text)

@@ -637,9 +637,11 @@ class OpenItem:
         noted: The same for a prompt, with the speaker by name; the NPC is "you".
         quoted: The words in it that state the item.
         evidence: Ids of the memories that it is told from; they are among those recalled.
-        pressing: Whether the speaker has it due by tomorrow or lately overdue, or it is a message
-            for them.
+        pressing: Whether it is to be brought up unasked: the speaker has it due by tomorrow or
+            lately overdue, or it is a message for them; and this talk has not told it yet.
         message: Whether somebody asked the NPC to tell or give it to the speaker.
+        private: Whether it is for the speaker's ear alone.
+        done_by_telling: The id of the item, where it is done once it is told.
     """
 
     text: str
@@ -648,6 +650,8 @@ class OpenItem:
     pressing: bool = False
     noted: str = ""
     message: bool = False
+    private: bool = False
+    done_by_telling: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -760,6 +764,7 @@ class ReplyRequest:
         set_right: What the line says in place of something that its speaker said before.
         acts: What is done with the line's words; empty where the local model is not installed.
         confided: Whether the line is kept to those who heard it.
+        said_lately: The NPC's own last lines, whoever heard them; only to say none of them again.
     """
 
     npc_name: str
@@ -786,6 +791,7 @@ class ReplyRequest:
     set_right: str = ""
     acts: tuple[SpeechAct, ...] = ()
     confided: bool = False
+    said_lately: tuple[str, ...] = ()
 
     @property
     def has_spoken(self) -> bool:
@@ -819,11 +825,13 @@ class Reply:
         told: Ids of the memories used in it (None: any that were offered).
         weighed: What might have been told from memory: what is, then the best of the others. Empty
             where no question chose among memories.
+        row: Where it was made from acts and stock phrases, which: "alarm: alarm of".
     """
 
     text: str
     told: tuple[str, ...] | None = None
     weighed: tuple[Weighed, ...] = ()
+    row: str = ""
 
 
 @dataclass(frozen=True, slots=True)

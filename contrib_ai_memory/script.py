@@ -23,17 +23,20 @@ from twisted.python.failure import Failure
 
 from . import conf, hearing_queue, offload, store_opening
 from .answer_queue import LINES_EACH, LINES_IN_ALL, AnswerQueue, PendingLine, Verdict
-from .attention import Floor, HeardLine, is_spent, is_undecided, judged, may_be_anothers
+from .attention import LEAN, Floor, HeardLine, is_spent, is_undecided, judged, may_be_anothers
 from .english.questions import asks
 from .handler import shed_copied
 from .ingest.heard_line import heard
+from .llm.router import answers_offline
 from .log import logger
 from .memory_process import client
 from .offline import acts
-from .offline.phrases import first_phrase
+from .offline.phrases import addressed, first_phrase
+from .recall import initiative
+from .recall.open_items import close_told
 from .recall.reply import Answer
 from .recall.tool_loop import ToolError
-from .records import OF_NPC, Entry, LineInTalk, Provenance, now_iso, seconds_between
+from .records import OF_NPC, TALK_KINDS, Entry, LineInTalk, Provenance, now_iso, seconds_between
 from .sleep.chat_compaction import EMERGENCY, compact
 from .sleep.night import PAUSE, NotNow, Sleep, SwitchedOff
 from .store import attributes, condition, game_database, memory_store, pause
@@ -41,6 +44,7 @@ from .store.chat_log import exchange
 from .store.condition import HELD, StoreError, StoreUnreachable
 from .store.evidence import EvidenceGone
 from .store.npc_settings import NPCSettings
+from .store.people import entity_type_of
 from .store.reply_reasons import ReplyReasons
 from .text.sanitising import oneline
 
@@ -258,8 +262,42 @@ class AssistantScript(DefaultScript):
         if not (self.obj and self.obj.pk):
             return  # it was deleted meanwhile
         self._answer_put_off()  # the store has done the work of this beat
+        if memory.settings.INITIATIVE:
+            yield self._take_initiative()
         self.ndb.last_beat = now_iso()
         self.sleep.begin_on_schedule()
+
+    @defer.inlineCallbacks
+    def _take_initiative(self) -> Generator[Any, Any, None]:
+        """Say something unasked, where there is an occasion (`recall.initiative`)."""
+        npc, memory = self.obj, self.obj.memory
+        if self.answer_queue or self.ndb.answering or self.ndb.reading or self.ndb.held:
+            return
+        here = {npc.get_memory_guise(each): each for each in npc.seen_here()}
+        people = [
+            who
+            for who, each in here.items()
+            if entity_type_of(each) == "player" and npc.answers_now(each)
+        ]
+        seconds = 60.0 * memory.settings.INITIATIVE
+        found = initiative.occasion(memory, people, self.ndb.opened_at or "", seconds)
+        if found is None:
+            return
+        entry, came_in = found
+        opened = self.ndb.opened or ()
+        answer = yield initiative.opening(memory, entry, [*here], came_in=came_in, told=opened)
+        person = self.obj.here_as(entry.source_entity) if self.obj and self.obj.pk else None
+        if person is None or self.answer_queue or self.ndb.answering:
+            return
+        if not came_in:
+            self.ndb.opened_at = memory.clock()
+        if answer is None:
+            return
+        self.ndb.opened = [*opened, *(each.memory.id for each in answer.recalled)][-ASKED_KEPT:]
+        own = self._say(answer, PendingLine(entry, person))
+        if own:
+            self._note_said(own, answer, entry)
+            self._note_exchange(PendingLine(entry, person))
 
     # --- holding still ------------------------------------------------------------------------
 
@@ -361,7 +399,14 @@ class AssistantScript(DefaultScript):
         settings = npc.memory.settings
         if read is not None:
             spent = is_spent(line, self.floor, settings.UNASKED_REPLIES)
-            answers = judged(read, line, before, settings.EXCHANGE_SECONDS, spent=spent)
+            answers = judged(
+                read,
+                line,
+                before,
+                settings.EXCHANGE_SECONDS,
+                spent=spent,
+                lean=LEAN[settings.TALKATIVENESS],
+            )
             answers = answers and not (may_be_anothers(line, before) and self._taken_up(entry))
         if answers and npc.answers_now(speaker):
             self._answer_line(entry, speaker, line)
@@ -579,8 +624,8 @@ class AssistantScript(DefaultScript):
             thinking.cancel()
         said = exchange(entry, answer.rounds, own, actions.spoken, answer.provenance)
         memory.chat_log.add([*answer.overheard, *said])
-        if own and answer.weighed:
-            memory.reasons.note(ReplyReasons.of(own, entry, answer.weighed))
+        if own:
+            self._note_said(own, answer, entry)
         yield offload.breathe(offload.REPLY)
         if not npc.pk:
             return  # it was deleted meanwhile
@@ -602,12 +647,21 @@ class AssistantScript(DefaultScript):
             asked = oneline(entry.content)
             before = first_phrase("asked asleep", phrases, name=entry.seen_as, question=asked)
             text = f"{before} {text}"
+        elif self._others_spoke_since(entry) and answers_offline(self.obj.memory.settings):
+            text = addressed(text, entry.seen_as)
         return self.obj.speak(
             text,
             line.speaker,
             private=entry.private or answer.private,
             session_id=entry.session_id,
             provenance=answer.provenance,
+        )
+
+    def _others_spoke_since(self, entry: Entry) -> bool:
+        return not entry.private and any(
+            each.kind in TALK_KINDS and each.source_entity != entry.source_entity
+            for each in self.obj.memory.journal.read(entry.id + 1)
+            if each.origin == "perceived" and not each.private
         )
 
     def _think_aloud(self, line: PendingLine, actions: ReplyActions) -> defer.Deferred:
@@ -658,6 +712,12 @@ class AssistantScript(DefaultScript):
             self.sleep.go_to_sleep(entry.source_entity)
         except (NotNow, SwitchedOff) as problem:
             logger().info("#%s stays awake: %s", self.obj.id, problem)
+
+    def _note_said(self, own: Entry, answer: Answer, entry: Entry) -> None:
+        memory = self.obj.memory
+        if answer.weighed or answer.row:
+            memory.reasons.note(ReplyReasons.of(own, entry, answer.weighed, answer.row))
+        close_told(memory, answer.done_by_telling, own)
 
     def _note_exchange(self, line: PendingLine) -> None:
         now, identity = self.obj.memory.clock(), line.entry.source_entity

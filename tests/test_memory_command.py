@@ -199,7 +199,7 @@ def test_a_previewed_whisper_brings_what_only_those_two_know(day, builder, setti
 def test_why_tells_what_the_last_answers_were_chosen_from_and_nothing_forgotten(
     day, alice, builder
 ):
-    assert "answered nothing from memory" in builder("@memory/why mara")
+    assert "answered nothing yet" in builder("@memory/why mara")
     alice.execute_cmd("say Mara, what do I keep at Millbrook?")
     wait(day.assistant.at_tick())
     shown = one_line(builder("@memory/why mara"))
@@ -209,6 +209,8 @@ def test_why_tells_what_the_last_answers_were_chosen_from_and_nothing_forgotten(
     shown = one_line(builder("@memory/why mara"))
     assert "I keep the ferry" not in shown
     builder("@memory/undo mara")
+    alice.execute_cmd("say Mara, thank you.")
+    assert "said first for thanks: thanks" in one_line(builder("@memory/why mara"))
 
 
 def test_history_tells_what_was_said_and_what_builders_did(day, builder):

@@ -97,10 +97,10 @@ def test_what_was_whispered_is_told_in_a_whisper_to_its_witness_alone(says, mara
     says(alice, "I promise to bring you the silver key by Thursday.", whisper=True)
     mara.memory.clock = lambda: THURSDAY
     come_in(mara, alice)
-    assert "key" not in says(alice, "hello!"), "not unasked where others may come to hear"
-    said = says(alice, "what did I promise you?")
-    [own] = [each for each in mara.memory.journal.read() if each.content == said]
-    assert "silver key" in said and own.private
+    for line in ("hello!", "what did I promise you?"):
+        said = says(alice, line)
+        [own] = [each for each in mara.memory.journal.read() if each.content == said]
+        assert "silver key" in said and own.private
     come_in(mara, bram, others=[alice])
     for line in ("what did Alice promise you?", "what is due today?", "hello!"):
         assert "key" not in says(bram, line)

@@ -807,7 +807,7 @@ def of_links(memory: Any, linked: Iterable[str]) -> Generator[Any, Any, dict[str
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """A reply of an NPC, and the memories that were weighed for it, by their link ids.
+    """A reply of an NPC, the memories that were weighed for it, by their link ids, and its `row`.
 
     The text of one that a night has pruned since is empty.
     """
@@ -818,6 +818,7 @@ class Why:
     when: str
     private: bool
     weighed: tuple[Weighed, ...]
+    row: str = ""
 
 
 @defer.inlineCallbacks
@@ -825,18 +826,20 @@ def why(npc: Any, limit: int = ANSWERS_SHOWN) -> Generator[Any, Any, list[Why]]:
     """Show what its last answers were chosen from. The newest first."""
     memory = npc.memory
     talked = (
-        (memory.journal.get(each.asked), memory.journal.get(each.said), each.weighed)
+        (memory.journal.get(each.asked), memory.journal.get(each.said), each)
         for each in memory.reasons
     )
-    found = [*itertools.islice(((a, s, rows) for a, s, rows in talked if a and s), limit)]
-    linked = {each for _asked, _said, rows in found for each, *_ in rows if each}
+    found = [*itertools.islice(((a, s, why) for a, s, why in talked if a and s), limit)]
+    linked = {each for *_, why in found for each, *_ in why.weighed if each}
     known = yield of_links(memory, linked)
     told = []
-    for asked, said, rows in found:
-        weighed = tuple(_weighed(known.get(each), each, *rest) for each, *rest in rows)
+    for asked, said, why in found:
+        weighed = tuple(_weighed(known.get(each), each, *rest) for each, *rest in why.weighed)
         secret = asked.private or said.private
         told.append(
-            Why(asked.content, asked.seen_as, said.content, said.timestamp, secret, weighed)
+            Why(
+                asked.content, asked.seen_as, said.content, said.timestamp, secret, weighed, why.row
+            )
         )
     return told
 

@@ -785,13 +785,14 @@ def _preview(command: OperationCommand, npc: Any, text: str) -> Steps:
 @own_way(VIEWS)
 def _why(command: OperationCommand, npc: Any, found: list[inspect.Why]) -> None:
     if not found:
-        command.tell(f"{safe(npc.key)} has answered nothing from memory yet.")
+        command.tell(f"{safe(npc.key)} has answered nothing yet.")
         return
     lines = [heading(f"Why {npc.key} said that", "newest first")]
     for each in found:
         when = f"|w{minute(each.when)}|n{private_mark(each.private)}"
         lines.append(hanging(f"{when} {safe(each.asker)}: ", each.asked))
         lines.append(hanging(f"  |w{safe(npc.key)}:|n ", each.said))
+        lines += [dim(f"said first for {each.row}")] if each.row else []
         lines += [_weighed_line(row) for row in each.weighed]
     command.page(
         *lines,

@@ -192,6 +192,8 @@ def without_address(text: str, names: tuple[str, ...]) -> str:
     'Who owes me coin?'
     >>> without_address("tell me about the captain", ("captain",))
     'tell me about the captain'
+    >>> without_address("Hello, Ingram Pask.", forms(["Ingram Pask"]))
+    'Hello.'
     >>> without_address("nah mara its eleven", ("mara",))
     'nah its eleven'
     >>> without_address("where am i mara? had one too many", ("mara",))
@@ -204,7 +206,7 @@ def without_address(text: str, names: tuple[str, ...]) -> str:
         return text
     begins = re.compile(
         rf"^\W*(?:(?P<denial>(?:{_DENIAL}[\s,]+)+)|{_OPENER}[\s,]+)?@?{_HONORIFIC}?"
-        rf"(?:{name})(?!['’]s)\b[\s,:;!.–—-]*(?=\w)",
+        rf"(?:{name})(?!['’]s|\s+(?:{name})\b)\b[\s,:;!.–—-]*(?=\w)",
         re.I,
     )
     ends = re.compile(rf"[\s,]+@?{_HONORIFIC}?(?:{name})\b(?=\s*[?!]|(?: x+)?\W*$)", re.I)

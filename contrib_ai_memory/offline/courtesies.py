@@ -18,13 +18,15 @@ from ..english.intents import Intent, courtesy_of, is_chatter
 from ..english.sentence_classifier import NOISE, Sentence
 from ..english.time_words import tells_time
 from ..records import Reply, ReplyRequest
-from .phrases import phrase
+from .matter import thing_of
+from .phrases import says
 from .told_days import age, day_told
 
 LONGEST = 10  # words of small talk
 LONG_ABSENT = timedelta(days=7)
 RARE = 5.0  # Zipf frequency below which a word is worth taking up
 COURTESY_WORDS = 4  # "hello there, old friend": nothing to tell of it
+_GREETS = re.compile(r"greet|return|long absent|spoke of")  # rows
 _NAMED = re.compile(r"(?<=[a-z,] )(?P<name>[A-Z][a-z]{2,}(?: [A-Z][a-z]+)?)")
 # somebody whom the line leaves unexplained: "with Oswin", "Bram and Oswin"
 _WITH = re.compile(
@@ -53,10 +55,10 @@ _EXPLAINED_AFTER = re.compile(
 def greeted(answer: Reply, said: str, request: ReplyRequest) -> Reply:
     """Put a greeting before an answer to a first line that greets: "Hello Mara, how is trade?"."""
     greets = Intent.GREETING in (courtesy_of(said), courtesy_of(request.utterance))
-    if not greets or request.has_spoken or answer.text.startswith(_greet(request).rstrip(".!")):
+    if not greets or request.has_spoken or _GREETS.match(answer.row):
         return answer
     rest = answer.text.replace(f", {request.speaker}", "", 1)  # who is greeted is named there
-    return replace(answer, text=f"{_greet(request)} {rest}")
+    return replace(answer, text=f"{_greet(request).text} {rest}")
 
 
 def is_mere_courtesy(said: str) -> bool:
@@ -66,24 +68,33 @@ def is_mere_courtesy(said: str) -> bool:
 
 
 def greeting(request: ReplyRequest) -> Reply:
-    """Greet the speaker, and bring up once in a conversation what is due."""
-    own = [turn.content for turn in request.conversation if turn.role == "assistant"]
-    for item in request.situation.agenda:
-        if item.pressing and not any(item.quoted in said for said in own):
-            return Reply(f"{_greet(request)} {item.text}", told=item.evidence)
-    return Reply(_greet(request), told=())
+    """Greet the speaker: one whom the NPC knows by what they last spoke of."""
+    made = _greet(request)
+    if made.row not in ("returning", "long absent") or any(
+        item.pressing for item in request.situation.agenda
+    ):
+        return made
+    lately = set(request.situation.lines_asked_for)
+    told = [each.memory for each in request.recalled if each.memory.id in lately]
+    known = {*forms((request.npc_name, *request.npc_names)), *names(request.speaker)}
+    for memory in sorted(told, key=lambda each: (-each.importance, each.id)):
+        if topic := thing_of(memory.said, known):
+            spoke_of = says("spoke of", request, topic=topic)
+            text = spoke_of.text if made.row == "returning" else f"{made.text} {spoke_of.text}"
+            return Reply(text, told=(memory.id,), row=spoke_of.row)
+    return made
 
 
-def _greet(request: ReplyRequest) -> str:
+def _greet(request: ReplyRequest) -> Reply:
     speaker = next((p for p in request.situation.people if p.identity == request.speaker_id), None)
     if request.has_spoken:
-        return phrase("greeted again", request)
+        return says("greeted again", request)
     if not request.met_before:
-        return phrase("greeting", request)
+        return says("greeting", request)
     before = speaker.seen_before if speaker else ""
     if before and request.now and age(before, request.now) >= LONG_ABSENT:
-        return phrase("long absent", request, when=day_told(before, request.now, by_date=True)[3:])
-    return phrase("returning", request)
+        return says("long absent", request, when=day_told(before, request.now, by_date=True)[3:])
+    return says("returning", request)
 
 
 def stranger_in(said: str, request: ReplyRequest) -> str:

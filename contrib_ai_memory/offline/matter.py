@@ -85,6 +85,7 @@ _END = (
 ).split()
 _THING = re.compile(
     r"\b(?P<of>my|the|an?|our|her|his|their|your|ur|that|this|some|dem|yer) "
+    r"(?!(?:my|the|an?|our|her|his|their|your)\b)"
     rf"(?P<thing>(?:(?!(?:{'|'.join(_END)})\b)[a-z][a-z'’-]+ ?){{1,3}})",
     re.IGNORECASE,
 )
@@ -140,6 +141,17 @@ def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
     if not parts and kind != "settle":
         parts = [each for each in [_rarest(told, names)] if each]
     return capital(", ".join(parts[:MOST]))
+
+
+def thing_of(said: str, names: Collection[str] = ()) -> str:
+    """Return the first thing or person that words name, in the second person, or "".
+
+    >>> thing_of("the vet says my mule has a bad tooth")
+    'your mule'
+    """
+    things = _things(said, names)
+    known = [each for of in ("your ", "the ") for each in things if each.startswith(of)]
+    return next(iter((*known, *_people(said, names))), "")
 
 
 def days_in(said: str) -> Iterator[str]:

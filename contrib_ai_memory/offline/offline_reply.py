@@ -8,6 +8,7 @@ memory (`memory_answers`); to what else is done with its words the NPC reacts (`
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
 from ..english import agenda_questions
@@ -25,7 +26,7 @@ from ..english.tokens import words_of
 from ..records import Reply, ReplyRequest
 from .courtesies import greeted, greeting
 from .memory_answers import from_memory, known_words
-from .phrases import phrase
+from .phrases import phrase, says
 from .reactions import (
     ASKED,
     BEFORE_AN_ANSWER,
@@ -42,10 +43,17 @@ from .situation_answers import (
     agenda_asked,
     agenda_told,
     last_seen,
+    news,
     nothing_open,
     who_was_there,
 )
 
+NO_TIME = frozenset(
+    "alarm feeling insult apology".split()
+)  # acts after which nothing is brought up
+DUE_AT_GREETING = 2  # items that are brought up unasked where nothing is answered, else one
+_GOAL = re.compile(r"(?:to )?(?P<what>[^.;]+?)(?=, and |[.;]|$)", re.IGNORECASE)
+_GREETING = re.compile(r"greet|return|long absent")  # rows
 LIKELY = 1.2  # score of an answer to a line that may ask nothing
 LEAST_ASKED = 3  # words that ask by themselves
 AGENDA_AT_ONCE = 3  # items that are told before memory is asked
@@ -61,14 +69,51 @@ _OF_MY_PLACE = re.compile(  # "where am i staying?"
 
 
 def reply(request: ReplyRequest) -> Reply:
-    """Answer a line as the NPC; never empty."""
+    """Answer a line as the NPC, then bring up what is due; never empty."""
+    if request.kind == "silence":
+        return _opening(request)
+    made = _answer(request)
+    if any(act.kind in NO_TIME for act in request.acts):
+        return made
+    told = {*(made.told or ())}
+    due = [
+        item
+        for item in request.situation.agenda
+        if item.pressing and told.isdisjoint(item.evidence) and item.quoted not in made.text
+    ]
+    most = DUE_AT_GREETING if _GREETING.match(made.row) else 1
+    brought = agenda_told(due[: most if told.isdisjoint(_evidence(request)) else 0])
+    text = f"{made.text} {brought.text}".strip()
+    return replace(made, text=text, told=(*(made.told or ()), *(brought.told or ())))
+
+
+def _opening(request: ReplyRequest) -> Reply:
+    """Say something unasked: what waits for the one it speaks to, news, or its own goals."""
+    due = [item for item in request.situation.agenda if item.pressing][:1]
+    if due:
+        told = agenda_told(due)
+        return replace(told, text=f"{phrase('has word', request)} {told.text}", row="has word")
+    if request.situation.lines_asked_for:
+        heard = news(request, "")
+        return replace(heard, text=f"{phrase('has news', request)} {heard.text}", row="has news")
+    if goal := _GOAL.match(request.goals):
+        wish = goal["what"].strip()
+        return says("own goal", request, topic=wish[:1].lower() + wish[1:])
+    return Reply("", told=())
+
+
+def _evidence(request: ReplyRequest) -> Iterator[str]:
+    return (each for item in request.situation.agenda for each in item.evidence)
+
+
+def _answer(request: ReplyRequest) -> Reply:
     if request.kind == "give":
         return thank_for_gift(request)
     if request.question:
         request = replace(request, utterance=request.question)
     said = words_to_it(request)
     if _is_call(said, request):
-        return Reply(phrase("greeted again", request), told=())
+        return says("greeted again", request)
     meant = intent_of(said)
     if meant and (answer := ANSWERS[meant[0]](request, meant[1])):
         return greeted(answer, said, request)
@@ -138,7 +183,7 @@ def _as_learned(intent: Intent, said: str, request: ReplyRequest) -> Reply | Non
     if intent is Intent.PLACE and _OF_MY_PLACE.search(said):
         return None
     if intent in (Intent.PARTING, Intent.THANKS):
-        return Reply(phrase(intent.name.lower(), request), told=())
+        return says(intent.name.lower(), request)
     others = [p for p in request.situation.people if p.identity != request.speaker_id]
     whom = others[0].name if others else "me" if asks_of_oneself(said) else ""
     if intent is Intent.ABOUT:
@@ -165,5 +210,5 @@ def _unknown(request: ReplyRequest) -> Reply:
         if person.identity != request.speaker_id and names(person.name) & said:
             if _WHERE.match(words_to_it(request)) and (seen := last_seen(request, person.name)):
                 return Reply(seen.text, told=())
-            return Reply(phrase("ask them", request, topic=person.name), told=())
-    return Reply(phrase("nothing", request), told=())
+            return says("ask them", request, topic=person.name)
+    return says("nothing", request)

@@ -2,30 +2,69 @@
 
 A builder chooses a tone for an NPC by the setting TONE; a tone replaces phrases of `PHRASES`, and
 the setting PHRASES overrides both. A tone is chosen, not read from the persona: a description tells
-who somebody is, seldom how they talk. No phrase is said twice in ten turns if there is another.
+who somebody is, seldom how they talk.
 """
 
 from __future__ import annotations
 
 import re
-import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 
-from ..records import ReplyRequest
+from ..records import Reply, ReplyRequest
 
 Phrases = Mapping[str, tuple[str, ...]]
 
 PHRASES: Mapping[str, tuple[str, ...]] = {
     "greeting": ("Well met, {name}.", "Good to meet you, {name}."),
     "returning": ("Well met, {name}. Good to see you again.", "Ah, {name}. Welcome back."),
-    "greeted again": ("Yes, {name}?", "I am listening, {name}."),
+    "has word": ("A word with you, {name}.", "{name}, before I forget."),
+    "has news": ("Have you heard, {name}?", "There is news, {name}.", "Did you know, {name}?"),
+    "own goal": (
+        "All I want is to {topic}. Have you heard anything that helps, {name}?",
+        "I have been thinking, {name}, how to {topic}. What would you do?",
+    ),
+    "spoke of": (
+        "Ah, {name}. I have thought of {topic} since you were here.",
+        "Well met, {name}. Last time we spoke of {topic}.",
+        "{name}! You told me of {topic} when you were last here.",
+    ),
+    "greeted again": (
+        "Yes, {name}?",
+        "I am listening, {name}.",
+        "What can I do for you, {name}?",
+        "Go on, {name}.",
+    ),
     "long absent": ("{name}! I have not seen you since {when}.",),
-    "parting": ("Farewell, {name}.", "Safe travels, {name}."),
+    "parting": (
+        "Farewell, {name}.",
+        "Safe travels, {name}.",
+        "Go well, {name}.",
+        "Until next time, {name}.",
+    ),
     "parting at night": ("Good night, {name}.", "Sleep well, {name}.", "Good night to you."),
-    "thanks": ("You are welcome, {name}.", "Gladly, {name}."),
-    "gift": ("Thank you, {name}.", "How kind, {name}. Thank you."),
-    "gift of": ("{topic}! Thank you, {name}.", "{topic}. How kind of you, {name}. Thank you."),
-    "wellbeing": ("Well enough, {name}. And you?", "I cannot complain, {name}."),
+    "thanks": (
+        "You are welcome, {name}.",
+        "Gladly, {name}.",
+        "It was nothing, {name}.",
+        "Any time, {name}.",
+    ),
+    "gift": (
+        "Thank you, {name}.",
+        "How kind, {name}. Thank you.",
+        "Many thanks, {name}.",
+        "That is kind of you, {name}, thank you.",
+    ),
+    "gift of": (
+        "{topic}! Thank you, {name}.",
+        "{topic}. How kind of you, {name}. Thank you.",
+        "{topic}! Many thanks, {name}.",
+        "{topic}? That is kind of you, {name}, thank you.",
+    ),
+    "wellbeing": (
+        "Well enough, {name}. And you?",
+        "I cannot complain, {name}.",
+        "As ever, {name}. How are you?",
+    ),
     "heard": (
         "I will remember that, {name}.",
         "I will keep that in mind, {name}.",
@@ -35,21 +74,33 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "{topic}, you say, {name}.",
         "{topic}. I will keep it in mind.",
         "{topic}? I will remember that, {name}.",
+        "{topic}? Good to know, {name}.",
     ),
     "alarm": (
         "I am coming, {name}! Stand back, all of you!",
         "Quick, everybody, lend a hand! Hold on, {name}!",
+        "Out of the way! Show me, {name}!",
     ),
     "alarm of": (
         "{topic}! Quick, everybody, lend a hand!",
         "{topic}! Get back, all of you. I am coming, {name}!",
+        "{topic}? Out of the way! Show me, {name}!",
     ),
-    "settled": ("Then that is settled, {name}.", "Settled, then. Thank you, {name}."),
+    "settled": (
+        "Then that is settled, {name}.",
+        "Settled, then. Thank you, {name}.",
+        "Paid, and we are square, {name}.",
+    ),
     "settled of": (
         "{topic}: paid, then. Thank you, {name}.",
-        "{topic}, counted and taken, {name}. Thank you.",
+        "{topic}, counted and paid, {name}. I thank you.",
+        "{topic}: paid, and we are square, {name}. My thanks.",
     ),
-    "owed": ("{topic}: so I will reckon it, {name}.", "{topic}. I will not forget it, {name}."),
+    "owed": (
+        "{topic}: so I will reckon it, {name}.",
+        "{topic}. I will not forget it, {name}.",
+        "{topic}. It goes in the book, {name}.",
+    ),
     "promised": (
         "I will hold you to that, {name}.",
         "Good. I will look out for it, {name}.",
@@ -58,6 +109,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "promised of": (
         "{topic}: I will hold you to it, {name}.",
         "{topic}. I will look out for it, {name}.",
+        "{topic}. Good, {name}. I count on it.",
     ),
     "planned": ("{topic}, then, {name}.", "{topic}: good luck with it, {name}."),
     "insulted": (
@@ -68,11 +120,28 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "insulted by": (
         "{topic}? I have been called worse, {name}.",
         "{topic}, is it, {name}? You are no beauty yourself.",
+        "{topic}? I will pretend that I did not hear that, {name}.",
     ),
-    "boasted": ("Well done, {name}.", "I should like to have seen that, {name}."),
-    "boasted of": ("{topic}! Well done, {name}.", "{topic}? I should like to have seen that."),
-    "joked": ("Ha! That is a good one, {name}.", "Ha! You will be the death of me, {name}."),
-    "joked of": ("Ha! {topic}.", "{topic}! You will be the death of me, {name}."),
+    "boasted": (
+        "Well done, {name}.",
+        "I should like to have seen that, {name}.",
+        "Bravo, {name}.",
+    ),
+    "boasted of": (
+        "{topic}! Well done, {name}.",
+        "{topic}? I should like to have seen that.",
+        "{topic}? Bravo, {name}.",
+    ),
+    "joked": (
+        "Ha! That is a good one, {name}.",
+        "Ha! You will be the death of me, {name}.",
+        "You and your jokes, {name}.",
+    ),
+    "joked of": (
+        "Ha! {topic}.",
+        "{topic}! You will be the death of me, {name}.",
+        "{topic}? You and your jokes, {name}.",
+    ),
     "asks who": ("I will remember that. Who is {topic}?", "{topic}? Who is that, {name}?"),
     "chatter": ("Mm.", "Well, well.", "Indeed.", "So it goes.", "Aye."),
     "apology": (
@@ -80,7 +149,11 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "Think nothing of it, {name}.",
         "It is forgotten, {name}.",
     ),
-    "corrected": ("Then I had it wrong, {name}.", "I stand corrected, {name}."),
+    "corrected": (
+        "Then I had it wrong, {name}.",
+        "I stand corrected, {name}.",
+        "My mistake, {name}.",
+    ),
     "set right": (
         "{topic}, then. I had it otherwise.",
         "{topic}, then, {name}. So I will keep it.",
@@ -88,7 +161,12 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     ),
     "misheard": ("Then I misunderstood you, {name}. Ask me again in other words.",),
     "dropped": ("As you like, {name}.",),
-    "compliment": ("You are kind, {name}. Thank you.", "Thank you, {name}. That is good to hear."),
+    "compliment": (
+        "You are kind, {name}. Thank you.",
+        "Thank you, {name}. That is good to hear.",
+        "I thank you for that, {name}.",
+        "That is kindly said, {name}, thank you.",
+    ),
     "no more": ("That is all I have for you, {name}.",),
     "no news": ("I have heard nothing new, {name}.",),
     "known": ("Of course, {name}.", "How could I forget you, {name}?"),
@@ -103,24 +181,49 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "nothing given by": ("{whom} has given me nothing that I remember.",),
     "nothing given": ("You have given me nothing that I remember, {name}.",),
     "no word left": ("No word is waiting for you, {name}.",),
-    "service": ("I will see what can be done, {name}.", "Let me see what there is, {name}."),
-    "sorry": ("I am sorry to hear that, {name}. Sit down a while.", "That is hard, {name}."),
+    "service": (
+        "I will see what can be done, {name}.",
+        "Let me see what there is, {name}.",
+        "One moment, {name}. I will look.",
+    ),
+    "sorry": (
+        "I am sorry to hear that, {name}. Sit down a while.",
+        "That is hard, {name}.",
+        "Come and sit a while, {name}. I am sorry.",
+        "Stay here as long as you like, {name}. That is no small thing.",
+    ),
     "sorry for": (
         "{topic}? That is hard, {name}. Sit down a while.",
         "I am sorry, {name}. {topic}: tell me of it, if it helps.",
+        "{topic}? Come and sit by me, {name}.",
+        "{topic}. Stay as long as you like, {name}.",
     ),
     "glad": ("I am glad to hear it, {name}.", "That is good news, {name}. Well done."),
-    "glad of": ("{topic}! I am glad of it, {name}.", "{topic}! Well done, {name}."),
+    "glad of": (
+        "{topic}! I am glad of it, {name}.",
+        "{topic}! Well done, {name}.",
+        "{topic}? Bravo, {name}.",
+    ),
     "cannot think": (
         "My head is full of fog just now, {name}. Give me a moment.",
         "Give me a moment, {name}. I cannot gather my thoughts.",
     ),
     "asked asleep": ('{name}, you asked me something while I slept: "{question}"',),
-    "unsaid": ("I will not speak of it.", "Nobody will hear of it from me, {name}."),
-    "confided": ("It stays with me, {name}.", "Nobody will hear it from me, {name}."),
+    "unsaid": (
+        "I will not speak of it.",
+        "Nobody will hear of it from me, {name}.",
+        "Not a word, {name}.",
+    ),
+    "confided": (
+        "It stays with me, {name}.",
+        "Nobody will hear it from me, {name}.",
+        "Not a word of it to anyone, {name}.",
+        "Safe with me, {name}; no one will know.",
+    ),
     "reminds": (
         "{topic}. I will remind you, {name}.",
         "{topic}: I will not let you forget.",
+        "{topic}. It is noted, {name}.",
     ),
     "asked for": (
         "I will see to it, {name}.",
@@ -135,12 +238,22 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "forbidden": ("As you wish, {name}.", "Very well, {name}."),
     "passes on": ("{topic}: I will tell {whom}.", "{topic}. {whom} will hear it from me."),
     "passes on word": ("I will tell {whom}, {name}.", "It will be passed on, {name}."),
-    "nothing": ("I know nothing about that, {name}.",),
-    "nothing open": ("Nothing is open that I know of, {name}.",),
-    "ask them": ("I know nothing about that, {name}. {topic} might.",),
+    "nothing": (
+        "I know nothing about that, {name}.",
+        "I have heard nothing about that, {name}.",
+        "That I do not know, {name}.",
+    ),
+    "nothing open": (
+        "Nothing is open that I know of, {name}.",
+        "I know of nothing open, {name}.",
+    ),
+    "ask them": (
+        "I know nothing about that, {name}. {topic} might.",
+        "You had better ask {topic}, {name}.",
+    ),
 }
-LATELY = 10  # own turns in which no phrase is said twice, if there is another
-_FIELD = re.compile(r"\{\w+\}")
+_SENTENCES = re.compile(r"(?<=[.!?]) ")
+_WORD = re.compile(r"[^\W_]+")
 KINDS = tuple(PHRASES)  # as settings name them
 # said no more; settings may still name them
 _RETIRED: tuple[str, ...] = (
@@ -263,20 +376,47 @@ def phrases_of(tone: str, own: Mapping[str, tuple[str, ...]]) -> dict[str, tuple
     return {**TONES[tone], **own}
 
 
+def says(kind: str, request: ReplyRequest, **more: str) -> Reply:
+    """Return a reply that is a stock phrase alone."""
+    return Reply(phrase(kind, request, **more), told=(), row=kind)
+
+
 def phrase(kind: str, request: ReplyRequest, **more: str) -> str:
-    """Return a stock phrase of the NPC, the same for the same line, none that it said lately."""
+    """Return a stock phrase of the NPC: the first, or the next if it has said that lately.
+
+    A sentence that it has said lately, whoever heard it, is left out if the rest says as much.
+    """
     choices = request.phrases.get(kind) or PHRASES[kind]
-    first = zlib.crc32(request.utterance.encode()) % len(choices)
-    turned = (*choices[first:], *choices[:first])
-    said = [turn.content for turn in request.conversation if turn.role == "assistant"][-LATELY:]
-    lately = {each: _last_said(each, said) for each in turned}
-    chosen = min(turned, key=lambda each: lately[each])
-    return _filled(chosen, {"name": request.speaker, **more})
+    names = _words(" ".join((request.speaker, *request.situation.known_names)))
+    said = {
+        _words(sentence, names): place
+        for place, text in enumerate(request.said_lately, start=1)
+        for sentence in _SENTENCES.split(text)
+    }
+    said.pop((), None)  # a name alone
+    filled = [
+        _SENTENCES.split(_filled(each, {"name": request.speaker, **more})) for each in choices
+    ]
+    chosen = min(filled, key=lambda each: max(said.get(_words(one, names), 0) for one in each))
+    new = [each for each in chosen if _words(each, names) not in said]
+    return " ".join(new if any(_words(each, names) for each in new) else chosen)
 
 
-def _last_said(template: str, said: Sequence[str]) -> int:
-    """Return the place of the last of these that holds a phrase, from 1 on; 0 for none."""
-    return next((n for n in range(len(said), 0, -1) if said_in(template, said[n - 1])), 0)
+def _words(text: str, without: Collection[str] = ()) -> tuple[str, ...]:
+    return tuple(word for word in _WORD.findall(text.lower()) if word not in without)
+
+
+def addressed(text: str, name: str) -> str:
+    """Return words with the name of the one they are for, unless they hold it.
+
+    >>> addressed("Two pips.", "Nell"), addressed('Bram said: "Two pips."', "Nell")
+    ('Two pips, Nell.', 'Nell: Bram said: "Two pips."')
+    """
+    if name.lower() in text.lower():
+        return text
+    if text[-1:] in (".", "!", "?"):
+        return f"{text[:-1]}, {name}{text[-1]}"
+    return f"{name}: {text}"
 
 
 def first_phrase(kind: str, phrases: Mapping[str, tuple[str, ...]], **values: str) -> str:
@@ -288,12 +428,6 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
     for key, value in values.items():
         text = text.replace(f"{{{key}}}", value)
     return text
-
-
-def said_in(template: str, text: str) -> bool:
-    """Whether a text holds a phrase, whatever it was filled with."""
-    pattern = ".+?".join(map(re.escape, _FIELD.split(template)))
-    return bool(re.search(rf"(?:^|[.!?\"] ){pattern}", text))
 
 
 def last_words(request: ReplyRequest) -> str:

@@ -22,7 +22,7 @@ from ..english.reported_speech import capital, second_person
 from ..records import Reply, ReplyRequest, SpeechAct
 from .courtesies import greeting, stranger_in
 from .matter import days_in, matter_of
-from .phrases import last_words, phrase
+from .phrases import last_words, says
 
 # the most pressing first; each with its kinds of phrases, with a matter and without
 REACTIONS: dict[str, tuple[str, str]] = {
@@ -93,18 +93,18 @@ def react(said: str, request: ReplyRequest) -> Reply:
         said: Its words without the NPC's name.
     """
     if request.set_right:
-        return _says("set right", request, topic=capital(request.set_right))
+        return says("set right", request, topic=capital(request.set_right))
     if kind := small_talk_in(said):  # about what the NPC has just said
-        return _says(kind, request)
+        return says(kind, request)
     if not request.acts:
-        return _says("chatter" if is_chatter(said) else "heard", request)
+        return says("chatter" if is_chatter(said) else "heard", request)
     first = most_pressing(_acts(said, request))
     if first.kind == "greeting":
         return greeting(request)
-    text = _reaction(first, said, request)
+    made = _reaction(first, said, request)
     if first.kind != "parting" and any(act.kind == "parting" for act in request.acts):
-        text = f"{text} {_parting(said, request)}"
-    return Reply(text, told=())
+        made = replace(made, text=f"{made.text} {_parting(said, request).text}")
+    return made
 
 
 def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
@@ -141,7 +141,7 @@ def with_answer(answer: Reply, said: str, request: ReplyRequest) -> Reply:
     if not others:
         return answer
     first = _reaction(most_pressing(others), said, request)
-    return replace(answer, text=f"{first} {answer.text}")
+    return replace(answer, text=f"{first.text} {answer.text}", row=first.row)
 
 
 def is_errand(request: ReplyRequest) -> bool:
@@ -160,8 +160,8 @@ def thank_for_gift(request: ReplyRequest) -> Reply:
     """Thank for what `utterance` says is given to the NPC: "Alice gives Mara a mug."."""
     what = request.utterance.partition(f" gives {request.npc_name} ")[2].rstrip(". ")
     if what and len(what.split()) <= LONGEST_GIFT:
-        return _says("gift of", request, topic=capital(what))
-    return _says("gift", request)
+        return says("gift of", request, topic=capital(what))
+    return says("gift", request)
 
 
 def _acts(said: str, request: ReplyRequest) -> tuple[SpeechAct, ...]:
@@ -179,48 +179,53 @@ def most_pressing(acts: Collection[SpeechAct]) -> SpeechAct:
     return min(acts, key=lambda act: order.index(act.kind))
 
 
-def _reaction(act: SpeechAct, said: str, request: ReplyRequest) -> str:
+def _reaction(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
+    made = _wording(act, said, request)
+    return replace(made, row=f"{act.kind}: {made.row}")
+
+
+def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
     with_matter, without = REACTIONS.get(act.kind, ("taken up", "heard"))
     called = _called(request)
     if act.kind == "parting":
         return _parting(said, request)
     if act.kind == "secret" and hushes(said):
-        return phrase("unsaid", request)
+        return says("unsaid", request)
     if act.kind == "correction" and _ONLY_DENIES.search(said):
-        return phrase("corrected", request)
+        return says("corrected", request)
     if act.kind == "settle" and not _PAYS_IT.search(act.text):
         with_matter, without = "taken up", "heard"
     if act.kind in ASKED and (errand := _errand(act, said, request)):
         return errand
     may_ask = act.kind.startswith("claim") and not last_words(request).endswith("?")
     if may_ask and (stranger := stranger_in(said, request)):
-        return phrase("asks who", request, topic=stranger)
+        return says("asks who", request, topic=stranger)
     if act.kind == "feeling" and is_glad(act.text):
         with_matter, without = "glad of", "glad"
     whole = act.kind in CLAIMS and len(said.split()) <= SHORT
     topic = matter_of(said if whole else act.text, act.kind, called) if with_matter else ""
     if with_matter and not topic and len(said.split()) <= SHORT:
         topic = matter_of(said, act.kind, called)
-    return phrase(with_matter, request, topic=topic) if topic else phrase(without, request)
+    return says(with_matter, request, topic=topic) if topic else says(without, request)
 
 
-def _errand(act: SpeechAct, said: str, request: ReplyRequest) -> str:
-    """Return what is said to a prohibition, a reminder or a message, "" to any other request."""
+def _errand(act: SpeechAct, said: str, request: ReplyRequest) -> Reply | None:
+    """Return what is said to a prohibition, a reminder or a message, None to any other request."""
     words = said if len(said.split()) <= SHORT else act.text
     if _FORBIDS.search(words):
-        return phrase("forbidden", request)
+        return says("forbidden", request)
     if _REMIND.search(words):
         named = due(words, request.now) if request.now else None
         what = second_person(reminder(words.replace(named.said, " ") if named else words))
         days = [each for each in days_in(words) if each.lower() not in what.lower()]
         what = ", ".join([what, *days[:1]]) if what else ""
         what = what or matter_of(words, act.kind, _called(request))
-        return phrase("reminds" if what else "asked for", request, topic=capital(what))
+        return says("reminds" if what else "asked for", request, topic=capital(what))
     whom = _known(recipient(words), request) if _TELLS.search(words) else ""
     if not whom:
-        return ""
+        return None
     told = matter_of(words, act.kind, {*_called(request), *names(whom)})
-    return phrase("passes on" if told else "passes on word", request, topic=told, whom=whom)
+    return says("passes on" if told else "passes on word", request, topic=told, whom=whom)
 
 
 def _known(whom: str, request: ReplyRequest) -> str:
@@ -238,15 +243,11 @@ def is_glad(said: str) -> bool:
         return False
 
 
-def _parting(said: str, request: ReplyRequest) -> str:
-    return phrase("parting at night" if _AT_NIGHT.search(said) else "parting", request)
+def _parting(said: str, request: ReplyRequest) -> Reply:
+    return says("parting at night" if _AT_NIGHT.search(said) else "parting", request)
 
 
 def _called(request: ReplyRequest) -> set[str]:
     """Return the words by which the NPC and the speaker are called."""
     own = forms((request.npc_name, *request.npc_names))
     return {word for name in own for word in name.split()} | names(request.speaker)
-
-
-def _says(kind: str, request: ReplyRequest, **more: str) -> Reply:
-    return Reply(phrase(kind, request, **more), told=())

@@ -21,7 +21,7 @@ from ..english.tokens import content_words, without_quotations, words_of
 from ..local_time import date_of
 from ..records import KnownPerson, MemoryRecord, OpenItem, Reply, ReplyRequest
 from .memory_answers import from_memory, portrait, worth_telling
-from .phrases import last_words, phrase
+from .phrases import last_words, phrase, says
 from .realisation import listed, tell_all
 from .self_description import introduction
 from .sentence_answers import ranked, words_to_it
@@ -55,7 +55,7 @@ _GONE = re.compile(
 
 def _knows_speaker(request: ReplyRequest, _whom: str) -> Reply | None:
     known = request.met_before or request.has_spoken
-    return Reply(phrase("known" if known else "not known", request), told=())
+    return says("known" if known else "not known", request)
 
 
 def _oneself(request: ReplyRequest, _whom: str) -> Reply:
@@ -70,11 +70,11 @@ def _oneself(request: ReplyRequest, _whom: str) -> Reply:
 def _sureness(request: ReplyRequest, _whom: str) -> Reply:
     """Say how sure the NPC is of what it has said last."""
     told = _TOLD_BY.search(without_quotations(last_words(request)))
-    return Reply(phrase("as it was told" if told else "quite sure", request), told=())
+    return says("as it was told" if told else "quite sure", request)
 
 
 def _says(kind: str) -> Callable[[ReplyRequest, str], Reply | None]:
-    return lambda request, _whom: Reply(phrase(kind, request), told=())
+    return lambda request, _whom: says(kind, request)
 
 
 def _name(request: ReplyRequest, _whom: str) -> Reply | None:
@@ -271,13 +271,13 @@ def _talk(request: ReplyRequest, _whom: str) -> Reply | None:
     return Reply(f"We talked {when}. {text}", told=tuple(each.id for each in lines))
 
 
-def _news(request: ReplyRequest, _whom: str) -> Reply:
+def news(request: ReplyRequest, _whom: str) -> Reply:
     """Tell what others have told lately."""
     heard = set(request.situation.lines_asked_for)
     lines = [each for each in worth_telling(request) if each.id in heard]
     lines = sorted(lines, key=lambda each: (-each.importance, each.id))[:NEWS_TOLD]
     if not lines:
-        return Reply(phrase("no news", request), told=())
+        return says("no news", request)
     return Reply(tell_all(lines, request), told=tuple(each.id for each in lines))
 
 
@@ -290,7 +290,7 @@ def _word_left(request: ReplyRequest, _whom: str) -> Reply | None:
     said = [each.content for each in worth_telling(request)]
     if any(_LETTER.search(each) and names(request.speaker) & {*words_of(each)} for each in said):
         return None  # there may be a letter that somebody spoke of
-    return Reply(phrase("no word left", request), told=())
+    return says("no word left", request)
 
 
 def _teller(request: ReplyRequest, _whom: str) -> Reply | None:
@@ -312,7 +312,7 @@ def _whispered(request: ReplyRequest, whom: str) -> Reply | None:
     person = _known(request, whom)
     if person is None or person.identity == request.speaker_id:
         return None
-    return Reply(phrase("stays with me", request), told=())
+    return says("stays with me", request)
 
 
 def _given(request: ReplyRequest, whom: str) -> Reply | None:
@@ -332,8 +332,8 @@ def _given(request: ReplyRequest, whom: str) -> Reply | None:
     if any(_OF_GIVING & content_words(memory.content) for memory in theirs):
         return None
     if person and giver != request.speaker_id:
-        return Reply(phrase("nothing given by", request, whom=person.name), told=())
-    return Reply(phrase("nothing given", request), told=())
+        return says("nothing given by", request, whom=person.name)
+    return says("nothing given", request)
 
 
 def agenda_told(items: Sequence[OpenItem]) -> Reply:
@@ -379,7 +379,7 @@ ANSWERS: Mapping[Intent, Callable[[ReplyRequest, str], Reply | None]] = {
     Intent.GIVEN: _given,
     Intent.ONESELF: _oneself,
     Intent.SURE: _sureness,
-    Intent.NEWS: _news,
+    Intent.NEWS: news,
 }
 
 

@@ -2,17 +2,19 @@
 
 A question about what is due, owed or promised (`english.agenda_questions`) gets the items that it
 asks for; any other line gets those that concern the speaker. Told is only what the listeners may
-hear, and what is private is not brought up unasked in a line that is said aloud. Each sentence
-quotes the line that states the item. Reactor thread: it reads the journal.
+hear; what is private is brought up unasked in a whisper alone, a message that was whispered too.
+Each sentence quotes the line that states the item. Reactor thread: it reads the journal.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
+from ..attention import TALK_OVER
 from ..english import addressing, agenda_questions, due_dates
 from ..english.addressing import forms, without_address
 from ..english.agenda_questions import AgendaQuestion
@@ -21,16 +23,18 @@ from ..english.contradiction import of_the_past
 from ..english.reported_speech import capital, second_person
 from ..english.tokens import content_words, is_past
 from ..ingest.index import to_memory
+from ..llm.router import answers_offline
 from ..local_time import date_of, day_of, local
 from ..offline.realisation import ended
 from ..offline.told_days import dated, day_told
-from ..records import AgendaItem, Entry, MemoryRecord, OpenItem
+from ..records import AgendaItem, Entry, MemoryRecord, OpenItem, seconds_between
 from ..store.agenda import RECENTLY_DUE
 from ..text.sanitising import oneline
 from .budget import IN_CONFIDENCE
 
 TOLD = 3  # items of one answer
 _PRONOUN = re.compile(r"\b(?:he|she|him|her|his|hers)\b", re.IGNORECASE)
+READ_BACK = 60  # last entries, for what was told in this talk
 BROUGHT_UP = 4  # items that a reply is given unasked
 SOON = timedelta(days=1)
 EVIDENCE_TOLD = 3  # lines behind one sentence: the first, and the newest
@@ -51,52 +55,91 @@ def open_items(memory: Any, entry: Entry) -> tuple[tuple[OpenItem, ...], tuple[M
     said = without_address(entry.content, forms(memory.names))
     question = agenda_questions.read(said, now)
     asker = entry.source_entity or ""
-    messages = _messages_for(memory, asker) if asker else []
+    # a model answers aloud what is said aloud
+    may_whisper = entry.private or answers_offline(memory.settings)
+    messages = _messages_for(memory, entry, may_whisper=may_whisper)
     if question is not None:
         items = _asked_for(memory, entry, question)[:TOLD]
     else:
-        others = [each for each in _concerning(memory, entry, now) if each not in messages]
+        others = [
+            each
+            for each in _concerning(memory, entry, now, may_whisper=may_whisper)
+            if each not in messages
+        ]
         items = [*messages, *others][:BROUGHT_UP]
     tell, note = _Telling(memory, entry, messages, now), _Noting(memory, entry, messages, now)
+    told_before = _told_before(memory, entry)
     told, evidence = [], dict[str, MemoryRecord]()
     for item in items:
         lines = _evidence(memory, item, entry)
         if lines:
             records = [to_memory(memory.id, each) for each in lines]
             evidence |= {each.id: each for each in records}
+            is_message, quoted = item in messages, tell.words(item)
+            once = is_message or (_reminds(item) and item.is_due(now))
             told.append(
                 OpenItem(
                     text=tell.sentence(item, lines[0]),
-                    quoted=_quoted(memory, item),
+                    quoted=quoted,
                     evidence=tuple(each.id for each in records),
-                    pressing=item in messages or _is_pressing(item, asker, now),
-                    message=item in messages,
+                    pressing=(is_message or _is_pressing(item, asker, now))
+                    and quoted not in told_before,
+                    message=is_message,
+                    private=item.private,
+                    done_by_telling=item.id if once else "",
                     noted=IN_CONFIDENCE * item.private + note.sentence(item, lines[0]),
                 )
             )
     return tuple(told), tuple(evidence.values())
 
 
-def _concerning(memory: Any, entry: Entry, now: str) -> list[AgendaItem]:
-    """Return the items to bring up for the speaker unasked."""
-    if not entry.source_entity:
+def close_told(memory: Any, item_ids: Iterable[str], said: Entry) -> None:
+    """Close the messages and reminders that the NPC's words have told (reactor thread)."""
+    for item in filter(None, map(memory.agenda.get, item_ids)):
+        if item.state == "open":
+            closed_by = (*item.closed_by, said.id)
+            memory.agenda.put(
+                replace(item, state="done", closed_by=closed_by, updated=said.timestamp)
+            )
+
+
+def _messages_for(memory: Any, entry: Entry, *, may_whisper: bool) -> list[AgendaItem]:
+    """Return what the NPC was asked to tell or give the speaker of a line.
+
+    What was whispered too, but not what they have heard themselves or are not to know.
+    """
+    listener = entry.source_entity
+    if not listener:
         return []
-    found = memory.agenda.due_for(entry.source_entity, now)
-    return [item for item in found if entry.private or not item.private]
-
-
-def _messages_for(memory: Any, listener: str) -> list[AgendaItem]:
-    """Return what the NPC was asked, not in confidence, to tell or give this listener."""
-    name = memory.people.name_of(listener)
+    name = forms([memory.people.name_of(listener) or entry.seen_as])
     return [
         item
         for item in memory.agenda
         if item.state == "open"
         and item.kind == "request"
-        and not item.private
-        and item.to != listener
-        and addressing.named(recipient(item.text), forms([name])) is not addressing.Named.NOT
+        and listener not in (item.to, *item.witnesses)
+        and addressing.named(recipient(item.text), name) is not addressing.Named.NOT
+        and (not item.private or (may_whisper and not addressing.confides(item.text)))
     ]
+
+
+def _told_before(memory: Any, entry: Entry) -> str:
+    """Return what the NPC has said to the speaker of a line in this talk."""
+    return "\n".join(
+        each.content
+        for each in memory.journal.tail(READ_BACK)
+        if each.origin == "self"
+        and entry.source_entity in each.witnesses
+        and abs(seconds_between(each.timestamp, entry.timestamp)) < TALK_OVER
+    )
+
+
+def _concerning(memory: Any, entry: Entry, now: str, *, may_whisper: bool) -> list[AgendaItem]:
+    """Return the items to bring up for the speaker unasked."""
+    if not entry.source_entity:
+        return []
+    found = memory.agenda.due_for(entry.source_entity, now)
+    return [item for item in found if may_whisper or not item.private]
 
 
 def _evidence(memory: Any, item: AgendaItem, entry: Entry) -> list[Entry]:
@@ -117,14 +160,18 @@ def _is_pressing(item: AgendaItem, identity: str, now: str) -> bool:
 
     What somebody wants to be reminded of, without a day, is due the next time they come.
     """
-    if item.state != "open" or not item.concerns(identity):
-        return False
+    if item.state != "open" or not item.concerns(identity) or day_of(item.created) >= now[:10]:
+        return False  # nobody needs to hear what they have said today
     if not item.due:
-        return item.kind == "request" and reminds(item.text) and day_of(item.created) < now[:10]
+        return _reminds(item)
     late = date.fromisoformat(now[:10]) - date.fromisoformat(item.due)
     if late > timedelta(0) and item.kind == "plan":
         return False
     return -SOON <= late <= timedelta(days=RECENTLY_DUE)
+
+
+def _reminds(item: AgendaItem) -> bool:
+    return item.kind == "request" and reminds(item.text)
 
 
 # --- what is asked for ----------------------------------------------------------------------------
@@ -250,11 +297,6 @@ def _names(text: str, name: str) -> bool:
 # --- sentences ------------------------------------------------------------------------------------
 
 
-def _quoted(memory: Any, item: AgendaItem) -> str:
-    said = without_address(item.text, forms(memory.names))
-    return capital(ended(oneline(said)))
-
-
 class _Telling:
     """Sentences for the speaker of a line, who is "you"; the NPC is "I"."""
 
@@ -281,12 +323,11 @@ class _Telling:
             return f"{said}{ended(oneline(item.told))}{self._due(item)}"
         who, to = self._subject(item.who), self._object(item.to)
         teller = self._subject(stating.source_entity or "")
-        quote, due = f'"{_quoted(self._memory, item)}"', self._due(item)
+        quote, due = f'"{self.words(item)}"', self._due(item)
         if item.kind == "promise" and item.who == stating.source_entity:
             head = " ".join(filter(None, [who, "promised", to, when]))
         elif item in self._messages:
             head = f"{teller} left word for {self._object(self._asker or '')} {when}"
-            quote = f'"{capital(ended(message(_quoted(self._memory, item))))}"'
         elif item.kind == "request":
             head = " ".join(filter(None, [teller, "asked", self._object(item.who), when]))
         elif (
@@ -303,6 +344,11 @@ class _Telling:
         else:
             head = f"{teller} said {when}"
         return f"{head}: {quote}{due}"
+
+    def words(self, item: AgendaItem) -> str:
+        """Return the words that state an item; of a message, what it says."""
+        said = oneline(without_address(item.text, forms(self._memory.names)))
+        return capital(ended(message(said) if item in self._messages else said))
 
     def _subject(self, identity: str) -> str:
         if identity == self._own:

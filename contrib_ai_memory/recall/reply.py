@@ -26,13 +26,16 @@ from ..offline.corrected_lines import corrected_before, set_right
 from ..offline.learned_intents import understood
 from ..records import (
     NO_PROVENANCE,
+    TALK_KINDS,
     Entry,
     MemoryRecord,
     Message,
+    OpenItem,
     Provenance,
     Recalled,
     RecallRequest,
     RecallResult,
+    Reply,
     ReplyRequest,
     ScoreParts,
     Situation,
@@ -73,6 +76,8 @@ IN_PRIVATE = "(What was said between the two of you alone:)"
 # of the window, kept for all else: the conversation begins with the same line, whatever comes to
 # mind for the newest one
 REST_SHARE = 5 / 16
+OWN_LATELY = 10  # lines of its own that it does not say again, ...
+OWN_AMONG = 60  # ... as far as they are among so many last entries
 LESSONS = 2  # in one answer
 WEIGHED = 8  # memories kept beside the answer of a model
 # a lesson bears on a line if its experience is among so many best memories, and as similar
@@ -92,6 +97,8 @@ class Answer:
         overheard: Messages before the answered line that the model was shown and the chat log does
             not have: kept there, the next request begins with the same messages.
         lessons: Ids of the experiences whose lessons the model was told.
+        row: As `Reply` has it.
+        done_by_telling: Ids of the agenda items that it told and that are done by that.
         weighed: As `Reply` has it, with the link ids of memories. Of a model's answer, which is in
             words of its own, the memories that the recall found best, without text.
     """
@@ -104,6 +111,8 @@ class Answer:
     provenance: Provenance = NO_PROVENANCE
     lessons: tuple[str, ...] = ()
     weighed: tuple[Weighed, ...] = ()
+    row: str = ""
+    done_by_telling: tuple[str, ...] = ()
 
 
 @defer.inlineCallbacks
@@ -144,7 +153,8 @@ def answer(memory: Any, entry: Entry, actions: Actions | None) -> Generator[Any,
     said = marked(provenance, retold)
     private = any(each.memory.private for each in used)
     rounds, weighed = tuple(loop.rounds), by_link(reply.weighed, request.recalled)
-    return Answer(reply.text, private, used, rounds, provenance=said, weighed=weighed)
+    done = done_by_telling(request.situation.agenda, reply)
+    return Answer(reply.text, private, used, rounds, (), said, (), weighed, reply.row, done)
 
 
 def by_link(weighed: Iterable[Weighed], recalled: Iterable[Recalled]) -> tuple[Weighed, ...]:
@@ -228,6 +238,7 @@ def prepare(
         set_right=right,
         acts=done,
         confided=entry.private and entry.kind != "whisper",
+        said_lately=said_lately(memory),
     )
     yield offload.breathe(offload.REPLY)
     transcript = _transcript(memory, entry, listener, request)
@@ -239,6 +250,23 @@ def prepare(
     loop.told = told
     loop.evidence = tuple(_evidence(entry, request, felt.experiences))
     return loop, request
+
+
+def done_by_telling(items: Iterable[OpenItem], reply: Reply) -> tuple[str, ...]:
+    """Return the ids of the agenda items that are done now that a reply tells them."""
+    told = {*(reply.told or ())}
+    return tuple(
+        each.done_by_telling
+        for each in items
+        if told.issuperset(each.evidence) and each.done_by_telling
+    )
+
+
+def said_lately(memory: Any) -> tuple[str, ...]:
+    """Return the NPC's own last lines, oldest first, whoever heard them."""
+    entries = memory.journal.tail(OWN_AMONG)
+    own = [each.content for each in entries if each.origin == "self" and each.kind in TALK_KINDS]
+    return tuple(own[-OWN_LATELY:])
 
 
 def _lessons(memory: Any, entry: Entry, recalled: Iterable[Recalled]) -> list[MemoryRecord]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..english import presence_questions
 from ..english.addressing import forms, without_address
-from ..english.intents import Intent, intent_of
+from ..english.intents import Intent, courtesy_of, intent_of
 from ..english.presence_questions import PresenceQuestion
 from ..english.questions import asks_of_a_whole
 from ..ingest.index import to_memory
@@ -65,7 +65,7 @@ def situation_of(
     listeners = (entry.source_entity,) if entry.source_entity and entry.private else ()
     said = without_address(entry.content, forms(memory.names))
     found = intent_of(said)
-    meant = found[0] if found else Intent[learned] if learned else None
+    meant = found[0] if found else Intent[learned] if learned else courtesy_of(said)
     who_was_there = presence_questions.read(said)
     look_up = _LOOKED_UP.get(meant) if meant else None
     talk = look_up(memory, entry) if look_up else ()
@@ -208,7 +208,7 @@ def _last_talk(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
     return tuple(to_memory(memory.id, each) for each in sorted(best, key=lambda each: each.id))
 
 
-def _news(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
+def news(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
     """Return the weightiest lines that others have said aloud in the last days."""
     since = (datetime.fromisoformat(memory.clock()) - NEWS_WITHIN).isoformat()
     told = [
@@ -251,7 +251,12 @@ def _may_be_told(known: Entry, entry: Entry) -> bool:
     return heard and (entry.private or not known.private)
 
 
-_LOOKED_UP = {Intent.TALK: _last_talk, Intent.NEWS: _news, Intent.GIVEN: _gifts}
+_LOOKED_UP = {
+    Intent.TALK: _last_talk,
+    Intent.NEWS: news,
+    Intent.GIVEN: _gifts,
+    Intent.GREETING: _last_talk,
+}
 
 
 def _lately(memory: Any) -> Iterator[Entry]:

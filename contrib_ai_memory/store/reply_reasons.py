@@ -28,18 +28,22 @@ class ReplyReasons:
         weighed: (link id of a memory, its best score, whether it was told), what was told first; ""
             is the persona. Without a model a score of 0 is as sure as that nothing answers; a
             model's are those of the recall, and none is marked as told.
+        row: What it made from acts and stock phrases: "alarm: alarm of"; "" of other words.
     """
 
     said: int
     asked: int
     weighed: tuple[tuple[str, float, bool], ...] = ()
+    row: str = ""
 
     @classmethod
-    def of(cls, said: Entry, asked: Entry, weighed: Iterable[Weighed]) -> ReplyReasons:
+    def of(
+        cls, said: Entry, asked: Entry, weighed: Iterable[Weighed], row: str = ""
+    ) -> ReplyReasons:
         rows: dict[str, tuple[str, float, bool]] = {}
         for each in weighed:
             rows.setdefault(each.memory, (each.memory, round(each.score, 3), each.told))
-        return cls(said.id, asked.id, tuple(rows.values()))
+        return cls(said.id, asked.id, tuple(rows.values()), row)
 
     def without(self, removal: Removal) -> ReplyReasons | None:
         """Return it without what goes; None if the line or the words go."""
