@@ -744,7 +744,9 @@ class ReplyRequest:
     have, `language` the one it is to be in ("": the speaker's).
 
     Attributes:
+        description: What players see of the NPC.
         goals: The NPC's own, by its builder.
+        given: What builders gave it that is nearest to the line (`recall.sheet`).
         lessons: Of recalled experiences, the most relevant first.
         mood: Labels of the strongest present emotions.
         set_right: What the line says in place of something that its speaker said before.
@@ -776,6 +778,8 @@ class ReplyRequest:
     set_right: str = ""
     acts: tuple[SpeechAct, ...] = ()
     confided: bool = False
+    description: str = ""
+    given: tuple[MemoryRecord, ...] = ()
 
     @property
     def has_spoken(self) -> bool:

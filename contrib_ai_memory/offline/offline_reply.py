@@ -49,13 +49,12 @@ from .situation_answers import (
 LIKELY = 1.2  # score of an answer to a line that may ask nothing
 LEAST_ASKED = 3  # words that ask by themselves
 AGENDA_AT_ONCE = 3  # items that are told before memory is asked
+STOCK = frozenset({Intent.SERVICE, Intent.TALE, Intent.SECRECY, Intent.WELLBEING, Intent.PLACE})
+OF_THE_SHEET = frozenset({Intent.NAME, Intent.ROLE, Intent.PLACE, Intent.TIME})
+MAY_ASK = frozenset("request order joke question insult chatter".split())
 _WHERE = re.compile(r"\W*(?:and )?where(?:['’]?s| is)\b", re.IGNORECASE)
 _OF_WHAT = re.compile(
     r"\W*(?:and |so )?(?:wh|wo?t\b|how|hw\b|remind|(?:do|can|you|u) (?:still |you |u )?)",
-    re.IGNORECASE,
-)
-_OF_MY_PLACE = re.compile(  # "where am i staying?"
-    r"\b(?:am i (?!again\b)\w+in[g'’]?|do i (?:live|stay|work|sleep|lodge|come))(?!\w)",
     re.IGNORECASE,
 )
 
@@ -70,12 +69,17 @@ def reply(request: ReplyRequest) -> Reply:
     if _is_call(said, request):
         return Reply(phrase("greeted again", request), told=())
     meant = intent_of(said)
+    if meant and meant[0] in STOCK and (known := _of_the_sheet(request)):
+        return greeted(known, said, request)
     if meant and (answer := ANSWERS[meant[0]](request, meant[1])):
         return greeted(answer, said, request)
     request = with_rules(said, request)
     done = {act.kind for act in request.acts}
-    if not _asks(said, request) or is_errand(request):
+    if is_errand(request):
         return greeted(react(said, request), said, request)
+    if not _asks(said, request):
+        known = _of_the_sheet(request, LIKELY) if done and done <= MAY_ASK else None
+        return greeted(known or react(said, request), said, request)
     asked_for = _as_asked(request)
     meant = intent_of(asked_for.utterance) if asked_for is not request else None
     if meant and (answer := ANSWERS[meant[0]](request, meant[1])):
@@ -98,6 +102,8 @@ def reply(request: ReplyRequest) -> Reply:
     if done and "question" not in done and not (found.reply and found.score >= LIKELY):
         return greeted(react(said, request), said, request)
     learned = "" if small_talk_in(said) else request.intent
+    if learned and Intent[learned] in STOCK and found.reply and found.own:
+        return greeted(with_answer(found.reply, said, request), said, request)
     if learned and (as_learned := _as_learned(Intent[learned], said, request)):
         return greeted(as_learned, said, request)
     if found.reply:
@@ -105,6 +111,12 @@ def reply(request: ReplyRequest) -> Reply:
     if done & (BEFORE_AN_ANSWER | ASKED):  # "help, what is that?" is not answered "I know nothing"
         return greeted(react(said, request), said, request)
     return greeted(replace(_unknown(request), weighed=found.weighed), said, request)
+
+
+def _of_the_sheet(request: ReplyRequest, least: float = 0.0) -> Reply | None:
+    """Return what the persona sheet answers, before any stock phrase."""
+    found = from_memory(request)
+    return found.reply if found.own and found.score >= least else None
 
 
 def _as_asked(request: ReplyRequest) -> ReplyRequest:
@@ -133,9 +145,7 @@ def _as_learned(intent: Intent, said: str, request: ReplyRequest) -> Reply | Non
     """Answer a line by the intent that the classifier found; None if it cannot be so."""
     if intent is Intent.GREETING:
         return greeting(request)
-    if intent in (Intent.NAME, Intent.ROLE) and asks_of_oneself(said):
-        return None  # "what is it i do for a living?"
-    if intent is Intent.PLACE and _OF_MY_PLACE.search(said):
+    if intent in OF_THE_SHEET:
         return None
     if intent in (Intent.PARTING, Intent.THANKS):
         return Reply(phrase(intent.name.lower(), request), told=())
