@@ -47,6 +47,7 @@ from .situation_answers import (
 )
 
 LIKELY = 1.2  # score of an answer to a line that may ask nothing
+OF_THE_SHEET_LIKELY = 0.5  # the same, of what builders gave
 LEAST_ASKED = 3  # words that ask by themselves
 AGENDA_AT_ONCE = 3  # items that are told before memory is asked
 STOCK = frozenset({Intent.SERVICE, Intent.TALE, Intent.SECRECY, Intent.WELLBEING, Intent.PLACE})
@@ -78,7 +79,7 @@ def reply(request: ReplyRequest) -> Reply:
     if is_errand(request):
         return greeted(react(said, request), said, request)
     if not _asks(said, request):
-        known = _of_the_sheet(request, LIKELY) if done and done <= MAY_ASK else None
+        known = _known_anyway(request) if done and done <= MAY_ASK else None
         return greeted(known or react(said, request), said, request)
     asked_for = _as_asked(request)
     meant = intent_of(asked_for.utterance) if asked_for is not request else None
@@ -113,10 +114,16 @@ def reply(request: ReplyRequest) -> Reply:
     return greeted(replace(_unknown(request), weighed=found.weighed), said, request)
 
 
-def _of_the_sheet(request: ReplyRequest, least: float = 0.0) -> Reply | None:
+def _of_the_sheet(request: ReplyRequest) -> Reply | None:
     """Return what the persona sheet answers, before any stock phrase."""
     found = from_memory(request)
-    return found.reply if found.own and found.score >= least else None
+    return found.reply if found.own else None
+
+
+def _known_anyway(request: ReplyRequest) -> Reply | None:
+    """Return what answers a line that asks in no usual form: "hw much 4 a new hem"."""
+    found = from_memory(request)
+    return found.reply if found.score >= (OF_THE_SHEET_LIKELY if found.own else LIKELY) else None
 
 
 def _as_asked(request: ReplyRequest) -> ReplyRequest:

@@ -22,6 +22,7 @@ from ..english.questions import (
     asks,
     asks_for_several,
     asks_of_a_life,
+    asks_of_you,
     asks_when,
     sentences_of,
     statements,
@@ -275,7 +276,8 @@ def _sheet(request: ReplyRequest) -> Iterator[SentenceCandidate]:
         yield _own(f"I want to {wants[:1].lower()}{wants[1:]}", None, request)
     for memory in request.given:
         yield from _of_builder(memory, request)
-    yield _own(f"I am called {request.npc_name}.", None, request)
+    if asks_of_you(words_to_it(request)):
+        yield _own(f"I am called {request.npc_name}.", None, request)
     if request.situation.place:
         yield _own(f"This place here is {request.situation.place}.", None, request)
     if request.situation.moment:
