@@ -746,6 +746,8 @@ class ReplyRequest:
     Attributes:
         description: What players see of the NPC.
         goals: The NPC's own, by its builder.
+        voice: How it speaks: the manner, then example lines.
+        direction: What whoever plays it is told alone.
         given: What builders gave it that is nearest to the line (`recall.sheet`).
         lessons: Of recalled experiences, the most relevant first.
         mood: Labels of the strongest present emotions.
@@ -779,6 +781,8 @@ class ReplyRequest:
     acts: tuple[SpeechAct, ...] = ()
     confided: bool = False
     description: str = ""
+    voice: str = ""
+    direction: str = ""
     given: tuple[MemoryRecord, ...] = ()
 
     @property

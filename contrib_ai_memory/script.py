@@ -581,7 +581,8 @@ class AssistantScript(DefaultScript):
         said = exchange(entry, answer.rounds, own, actions.spoken, answer.provenance)
         memory.chat_log.add([*answer.overheard, *said])
         if own and answer.weighed:
-            memory.reasons.note(ReplyReasons.of(own, entry, answer.weighed))
+            days = memory.settings.WHY_DAYS
+            memory.reasons.note(ReplyReasons.of(own, entry, answer.weighed), days)
         for words in (own, *map(memory.journal.get, actions.spoken)):
             if words and entry.source_entity:
                 agenda_items.close_messages(memory, entry.source_entity, words)

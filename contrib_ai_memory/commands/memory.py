@@ -25,6 +25,7 @@ from ..admin import (
     game_npcs,
     ids,
     inspect,
+    persona,
     prompt_preview,
     requests,
     undo_log,
@@ -878,6 +879,7 @@ def _add(command: MemoryCommand, npc: Any, text: str) -> Steps:
     """Add a memory that is never pruned."""
     entry = yield edit.add(npc, command.caller, text)
     command.tell(f"{safe(npc.key)} will remember that (entry {entry.id}).")
+    command.tell(safe(persona.asked_so(npc, text)))
 
 
 @SWITCHES.add("<text>", access_type="edit")
@@ -889,6 +891,24 @@ def _teach(command: MemoryCommand, npc: Any, text: str) -> Steps:
         command.tell("There is nothing to learn: the text is empty.")
     else:
         command.tell(f"{safe(npc.key)} was taught {learned.told()}.")
+        command.tell(safe(persona.asked_so(npc, text.replace("|/", "\n"))))
+
+
+@SWITCHES.add("[<field>: <text>]", access_type="edit")
+def _persona(command: MemoryCommand, npc: Any, text: str) -> None:
+    """Show the persona sheet, or write one of its fields; `|/` begins a new line."""
+    name, colon, words = text.partition(":")
+    if text and not colon:
+        command.tell(f"Usage: @memory/persona {safe(npc.key)} = <field>: <text>")
+        return
+    if colon:
+        field = name.strip().lower()
+        persona.write(npc, command.caller, field, words.strip().replace("|/", "\n"))
+    lines = [heading(f"The persona sheet of {npc.key}", "what it answers about itself from")]
+    for each in persona.fields(npc):
+        lines.append(f"|w{each.name}|n {dim(each.about, indent=0)}")
+        lines.append(prose(each.text or "-", indent=2, limit=PROMPT_LIMIT))
+    command.page(*lines)
 
 
 LINES_OFFERED = 3  # behind an edited fact, the newest
@@ -1308,6 +1328,9 @@ class CmdMemory(MemoryCommand):
     Change:
       add <npc> = <text>                  - add a memory that is never pruned
       teach <npc> = <text>                - teach it a longer text
+      persona <npc>                       - its persona sheet
+      persona <npc> = <field>: <text>     - write a field: description, persona,
+                                            voice, goals or direction
       edit <npc> = <id> <new text>        - change the text of a memory
       edit <npc> = <id> importance 8      - so too: emotions joy, fear or
                                             lesson <text>

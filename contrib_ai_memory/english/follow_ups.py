@@ -37,8 +37,8 @@ _OF_IT = re.compile(
 # "what is it that Bram eats", "which show is it makes the money", "what do they call this": nobody
 # and nothing is meant
 _OF_NOTHING = re.compile(
-    r"\b(?:is|was|were|are|['’]?s) (?:it|there)\b(?= (?!(?:for|about|from|with|of|like|to|in|at|on|now|then"
-    r"|today|yet|still|all|again|over|done|true|worth|here|ready)\b)\w)"
+    r"\b(?:is|was|were|are|['’]?s) (?:it|there)\b(?= (?!(?:for|about|from|with|of|like|to|in|at|on"
+    r"|now|then|today|yet|still|all|again|over|done|true|worth|here|ready)\b)\w)"
     r"|\b(?:what|how) (?:do|did|would) they (?:call|say)\b|\bthey (?:call|say)\b",
     re.IGNORECASE,
 )
@@ -54,7 +54,9 @@ _KIN = (
 _NOUN = re.compile(
     r"\b(?P<phrase>(?:my|your|the|an?|his|her|their|our) (?:(?!of\b)[a-z]+ )?(?P<noun>[a-z]{3,}))\b"
 )
-_OWN_THING = re.compile(r"\b(?:my|your|the|an?|his|her|their|our|that|this)(?: [a-z]+)? [a-z]{3,}\b")
+_OWN_THING = re.compile(
+    r"\b(?:my|your|the|an?|his|her|their|our|that|this)(?: [a-z]+)? [a-z]{3,}\b"
+)
 _QUESTION_WORD = re.compile(
     rf"^\W*(?:{'|'.join(sorted(QUESTION_WORDS, key=len, reverse=True))})\b\s*", re.IGNORECASE
 )

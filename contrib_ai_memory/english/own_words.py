@@ -159,7 +159,9 @@ def _with_marks(text: str, names: tuple[str, ...]) -> str:
 
 @lru_cache(maxsize=256)
 def _named(names: tuple[str, ...]) -> re.Pattern[str]:
-    some = "|".join(re.escape(each) for each in sorted(names, key=len, reverse=True) if len(each) > 2)
+    some = "|".join(
+        re.escape(each) for each in sorted(names, key=len, reverse=True) if len(each) > 2
+    )
     no_name = "|".join(sorted(each for each in FUNCTION_WORDS if each.isalpha()))
     before = rf"(?:(?!(?i:{no_name})\b)(?-i:[A-Z])[\w'’-]*\.? ){{0,2}}?"
     return re.compile(

@@ -15,7 +15,6 @@ from .questions import sentences_of
 from .tokens import (
     AFTER_A_VERB,
     BASES,
-    FUNCTION_WORDS,
     IRREGULAR,
     SAME_IN_THE_PAST,
     THIRD,

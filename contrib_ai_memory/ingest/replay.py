@@ -213,7 +213,7 @@ class Replay:
         return True
 
     def _shown(self, line: LogLine) -> str:
-        """Return the words of a line; an act is shown with the name of who does it, as in a game."""
+        """Return the words of a line; an act with the name of who does it, as a game shows it."""
         acts = line.kind not in TALK_KINDS and line.text[:1].islower()
         return f"{self._called(line.speaker)} {line.text}" if acts else line.text
 

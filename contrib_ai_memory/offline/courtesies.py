@@ -6,6 +6,7 @@ Small talk is judged by the sentence classifier that the night uses, too.
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -71,7 +72,15 @@ def greeting(request: ReplyRequest) -> Reply:
     for item in request.situation.agenda:
         if item.pressing and not any(item.quoted in said for said in own):
             return Reply(f"{_greet(request)} {item.text}", told=item.evidence)
-    return Reply(_greet(request), told=())
+    return Reply(" ".join(filter(None, [_greet(request), _own_line(request)])), told=())
+
+
+def _own_line(request: ReplyRequest) -> str:
+    """Return one of the NPC's example lines, which it says once as somebody comes, or ""."""
+    lines = [*filter(None, map(str.strip, request.voice.splitlines()[1:]))]
+    if request.has_spoken or not lines:
+        return ""
+    return lines[zlib.crc32(f"{request.speaker}{request.now[:10]}".encode()) % len(lines)]
 
 
 def _greet(request: ReplyRequest) -> str:

@@ -22,6 +22,7 @@ from ..english.questions import (
     asks,
     asks_for_several,
     asks_of_a_life,
+    asks_of_oneself,
     asks_of_you,
     asks_when,
     sentences_of,
@@ -49,8 +50,10 @@ SEVERAL = 2  # sentences told where the question asks for several, or for a whol
 NEARLY_AS_GOOD = 0.5  # less than the best score, for the second and third
 NEARLY_AS_GOOD_ABOUT = 3.0  # the same, of a person or a thing as a whole
 OF_COMING = 4.0  # more for a coming or going, where such is asked for
+BY_THE_ASKER = 1.0  # surer of the asker's own words, where what is theirs is asked about
 OF_WHOM = 1.0  # more for what somebody said of whom "what did Bram say about me" asks
 OVER = 3.0  # more for what is over, where what was before is asked for
+OF_OTHERS = 2.0  # less for the words of others, where a question is about the NPC alone
 LACKS_NUMBER = 3.0  # less for what holds none of the numbers that the question holds
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
 MOST_WORDS = 40  # of all that is told
@@ -72,6 +75,15 @@ _FOR_THE_ACTOR = re.compile(
 )
 _TOLD_AS_ASKED = re.compile(  # "did you know that …"
     r"^\W*(?:did|have|had) (?:you|u|ye|ya) (?:know|hear|heard)(?: that)?[,?]? (?=\S+ \S)", re.I
+)
+_OF_THE_ASKERS = re.compile(r"\b(?:my|mine|our|ours)\b", re.IGNORECASE)
+_ME = re.compile(r"\b(?:me|us)\b", re.IGNORECASE)
+_WHETHER_IT_KNOWS = re.compile(
+    r"\b(?:do|did|can|could|would|will|have) (?:you|u|ye|ya) (?:still |ever |please )?"
+    r"(?:know|tell|remember|recall|hear|heard|say|think|told|seen?)\b"
+    r"|\b(?:tell|told|gave|give|promised?|lent|owed?|sold?|brought|left|said to|asked?)"
+    r" (?:to )?(?:you|u|ye|ya)\b",
+    re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d+")
 _MARKED = re.compile(r"(?<!\w)([*_]{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)")  # *emphasis*
@@ -130,6 +142,10 @@ def ranked(request: ReplyRequest) -> list[SentenceCandidate]:
             of_whom = [each for each in judged if whom & {*words_of(each.text)}]
             judged = [replace(each, score=each.score + OF_WHOM) for each in of_whom] or judged
     best = sorted(judged, key=lambda each: -each.rank)
+    if _OF_THE_ASKERS.search(request.utterance):
+        best = [
+            replace(e, score=e.score + BY_THE_ASKER * _is_by_the_asker(e, request)) for e in best
+        ]
     if best and best[0].score >= SURELY and _tells_a_move(best[0]):
         best[0] = replace(best[0], score=SURELY - 0.1)  # the reader did not say so
     return best if _OF_BEFORE.search(request.utterance) else _latest_first(best)
@@ -157,7 +173,26 @@ def _more(candidate: SentenceCandidate, request: ReplyRequest) -> float:
     lacks = bool(numbers) and numbers.isdisjoint(_NUMBER.findall(candidate.text))
     over = bool(candidate.memory and candidate.memory.held_until)
     was = over and bool(_OF_BEFORE.search(request.utterance))
-    return OVER * was + OF_COMING * _tells_a_move(candidate) - LACKS_NUMBER * lacks
+    others = _is_of_the_npc(request) and not _is_own(candidate, request)
+    more = OVER * was + OF_COMING * _tells_a_move(candidate)
+    return more - LACKS_NUMBER * lacks - OF_OTHERS * others
+
+
+def _is_of_the_npc(request: ReplyRequest) -> bool:
+    """Whether a question is about the NPC alone: "what scares you?"."""
+    question = _WHETHER_IT_KNOWS.sub("", words_to_it(request))
+    others = {word for name in request.situation.known_names for word in names(name)}
+    return (
+        asks_of_you(question)
+        and not asks_of_oneself(question)
+        and not _ME.search(question)
+        and others.isdisjoint(words_of(question))
+    )
+
+
+def _is_by_the_asker(candidate: SentenceCandidate, request: ReplyRequest) -> bool:
+    memory = candidate.memory
+    return bool(memory and request.speaker_id and memory.about == request.speaker_id)
 
 
 def _tells_a_move(candidate: SentenceCandidate) -> bool:
@@ -325,9 +360,7 @@ def _pronoun(request: ReplyRequest) -> str:
     return pronoun_of((request.persona, request.description))
 
 
-def _nearest(
-    request: ReplyRequest, found: list[SentenceCandidate]
-) -> Iterable[SentenceCandidate]:
+def _nearest(request: ReplyRequest, found: list[SentenceCandidate]) -> Iterable[SentenceCandidate]:
     """Return the `SHEET_READ` sentences of the sheet that are nearest to the question."""
     if len(found) <= SHEET_READ:
         return found
@@ -354,8 +387,14 @@ def _recalled(request: ReplyRequest) -> Iterator[SentenceCandidate]:
             said = without_address(said, called)
         if memory.question:
             said = statements(said)
-        for one in _of_builder(memory, request) if of_builder(memory) else _of_talk(memory, said, request):
-            if one.text.lower() not in seen and not asks(one.text) and not is_mere_courtesy(one.text):
+        for one in (
+            _of_builder(memory, request) if of_builder(memory) else _of_talk(memory, said, request)
+        ):
+            if (
+                one.text.lower() not in seen
+                and not asks(one.text)
+                and not is_mere_courtesy(one.text)
+            ):
                 seen.add(one.text.lower())
                 best = each.score.total if best is None else best
                 yield replace(one, recalled=each.score.total - best)

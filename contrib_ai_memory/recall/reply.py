@@ -241,7 +241,9 @@ def prepare(
         set_right=right,
         acts=done,
         confided=entry.private and entry.kind != "whisper",
-        description=str(memory.owner.attributes.get("desc") or ""),
+        description=sheet.field_of(memory.owner, "description"),
+        voice=sheet.field_of(memory.owner, "voice"),
+        direction=sheet.field_of(memory.owner, "direction"),
         given=given,
     )
     yield offload.breathe(offload.REPLY)

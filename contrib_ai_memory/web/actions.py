@@ -18,13 +18,13 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from twisted.internet import defer
 
 from .. import offload
-from ..admin import access, audit, edit, forget, ids, inspect, undo_log
+from ..admin import access, audit, edit, forget, ids, inspect, persona, undo_log
 from ..records import MemoryRecord
 from ..script import AssistantScript
 from ..sleep.night import SwitchedOff
 from ..store.pause import paused
 from . import gate
-from .forms import AddForm, EditForm, ScheduleForm, TeachForm
+from .forms import AddForm, EditForm, PersonaForm, ScheduleForm, TeachForm
 from .views import NOT_FOUND, NPCHeader, NPCView
 
 MOST_SELECTED = 100  # memories forgotten at once
@@ -468,7 +468,10 @@ class AddView(FormView):
     def act(self, npc: Any, who: Any, form: Any, *where: str) -> Any:
         added = edit.add(npc, who, **form.cleaned_data)
         return added.addCallback(
-            lambda entry: f"{npc.key} will remember that (entry {entry.id}). You can undo this."
+            lambda entry: (
+                f"{npc.key} will remember that (entry {entry.id}). You can undo this. "
+                + persona.asked_so(npc, form.cleaned_data["text"])
+            )
         )
 
 
@@ -488,10 +491,32 @@ class TeachView(FormView):
 
     def act(self, npc: Any, who: Any, form: Any, *where: str) -> Any:
         taught = edit.teach(npc, who, form.cleaned_data["text"])
-        return taught.addCallback(lambda learned: f"{npc.key} was taught {learned.told()}.")
+        text = form.cleaned_data["text"]
+        return taught.addCallback(
+            lambda learned: f"{npc.key} was taught {learned.told()}. {persona.asked_so(npc, text)}"
+        )
 
     def back(self, npc_id: int, *where: str) -> str:
         return reverse("ai_memory:memories", args=[npc_id, "taught"])
+
+
+class PersonaView(FormView):
+    """Form for the persona sheet."""
+
+    tab = "persona"
+    heading = "Persona sheet"
+    about = "What the NPC answers about itself from, beside what it was given and taught."
+
+    def read(self, npc: Any, *where: str) -> Any:
+        return persona.fields(npc)
+
+    def form(self, found: Any, data: Any = None, files: Any = None) -> PersonaForm:
+        return PersonaForm(found, data)
+
+    def act(self, npc: Any, who: Any, form: Any, *where: str) -> str:
+        for name in form.changed_data:
+            persona.write(npc, who, name, form.cleaned_data[name])
+        return "Persona sheet saved." if form.changed_data else "No changes made."
 
 
 class ScheduleView(FormView):

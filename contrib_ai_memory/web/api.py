@@ -13,7 +13,7 @@ from rest_framework.utils.urls import replace_query_param
 from rest_framework.viewsets import ViewSetMixin
 from twisted.internet import defer
 
-from ..admin import audit, edit, erase, forget, ids, inspect, prompt_preview, undo_log
+from ..admin import audit, edit, erase, forget, ids, inspect, persona, prompt_preview, undo_log
 from ..script import AssistantScript
 from ..sleep.night import NotNow
 from . import actions, erasure, game_pages, gate, views
@@ -40,6 +40,7 @@ from .serializers import (
     MemorySerializer,
     NewMemory,
     NewSchedule,
+    NewSheetField,
     NewText,
     NightsSerializer,
     NightStart,
@@ -53,6 +54,7 @@ from .serializers import (
     RecallSerializer,
     ScheduleSerializer,
     SearchQuery,
+    SheetFieldSerializer,
     StatsSerializer,
     StatusSerializer,
     TraceSerializer,
@@ -107,6 +109,16 @@ class MemoryAPI(ViewSetMixin, Resource):
     def show_settings(self, npc_id: int) -> Any:
         """Show what can be set for one NPC: the value in use, and where it comes from."""
         return self.ask(npc_id, lambda npc, who: inspect.settings(npc))
+
+    @operation(SheetFieldSerializer, many=True)
+    def show_persona(self, npc_id: int) -> Any:
+        """Show the NPC's persona sheet: what it answers about itself from."""
+        return self.ask(npc_id, lambda npc, who: persona.fields(npc))
+
+    @operation(SheetFieldSerializer, input=NewSheetField)
+    def write_persona(self, new: dict[str, Any], npc_id: int) -> Any:
+        """Write one field of the persona sheet; an empty text removes it."""
+        return self.ask(npc_id, lambda npc, who: persona.write(npc, who, new["name"], new["text"]))
 
     @operation(StatusSerializer)
     def show_status(self, npc_id: int) -> Any:

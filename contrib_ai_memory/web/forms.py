@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -10,6 +11,7 @@ from django.http import QueryDict
 
 from .. import conf
 from ..admin import edit, inspect
+from ..admin.persona import SheetField
 from ..conf import EMOTIONS_PER_EXPERIENCE
 from ..embedding.emotions import LABELS
 from ..handler import CONSCIOUS_IMPORTANCE
@@ -157,6 +159,21 @@ class TeachForm(forms.Form):
         max_length=LONGEST_TEXT,
         widget=forms.Textarea(attrs={"rows": 16, "dir": "auto"}),
     )
+
+
+class PersonaForm(forms.Form):
+    """The persona sheet."""
+
+    def __init__(self, sheet: Sequence[SheetField], data: Any = None):
+        super().__init__(data)
+        for each in sheet:
+            self.fields[each.name] = forms.CharField(
+                label=f"{each.name.capitalize()}: {each.about}",
+                initial=each.text,
+                required=False,
+                max_length=conf.get().MAX_LINE,
+                widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
+            )
 
 
 class ScheduleForm(forms.Form):

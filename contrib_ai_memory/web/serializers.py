@@ -13,7 +13,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from rest_framework import serializers
 
-from ..admin import audit, edit, erase, inspect, prompt_preview
+from ..admin import audit, edit, erase, inspect, persona, prompt_preview
 from ..conf import EMOTIONS_PER_EXPERIENCE
 from ..embedding.emotions import LABELS
 from ..ingest.pipeline import Learned
@@ -104,6 +104,7 @@ PersonDetailSerializer = derived(inspect.PersonPage, "PersonDetail")
 NightSerializer = derived(inspect.NightDone, "Night")
 CostSerializer = derived(inspect.Cost)
 StatsSerializer = derived(inspect.Stats)
+SheetFieldSerializer = derived(persona.SheetField, "SheetField")
 NPCSettingsSerializer = derived(inspect.NPCSettingsShown, "NPCSettings")
 PreviewSerializer = derived(prompt_preview.Preview)
 ErasedSerializer = derived(erase.Erased)
@@ -329,6 +330,13 @@ class NewText(serializers.Serializer):
     """A text to teach the NPC."""
 
     text = serializers.CharField(max_length=LONGEST_TEXT, trim_whitespace=False)
+
+
+class NewSheetField(serializers.Serializer):
+    """A field of the persona sheet."""
+
+    name = serializers.ChoiceField(tuple(persona.ABOUT))
+    text = serializers.CharField(max_length=LONGEST_TEXT, allow_blank=True)
 
 
 class NewSchedule(serializers.Serializer):
