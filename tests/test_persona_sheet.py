@@ -19,7 +19,7 @@ from contrib_ai_memory.store.reply_reasons import ReplyReasons
             ["I was born in Corrow.", "I have a dog, and it follows me everywhere."],
         ),
         (["Mara's younger brother Tam owns the mill."], ["My younger brother Tam owns the mill."]),
-        (["A bed at Mara's is two coppers."], ["A bed at my is two coppers."]),
+        (["A bed at Mara's is two coppers."], ["A bed at mine is two coppers."]),
         (
             ["The tree killed Sorrin, the cook before Mara."],
             ["The tree killed Sorrin, the cook before me."],

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .tokens import BASES, FUNCTION_WORDS, quotes, third_singular
+from .tokens import AFTER_A_VERB, BASES, FUNCTION_WORDS, quotes, third_singular
 
 SHE, HE, THEY, YOU = "she", "he", "they", "you"
 _FORMS = {  # subject, object, before a noun, alone, reflexive
@@ -60,7 +60,13 @@ _LEANS = re.compile(
     r"|^\W*(?:later|then|afterwards)\b|^[^,.]{0,20}\bof them\b|\bthere (?:now|too|still)\b",
     re.IGNORECASE,
 )
-_NO_NOUN = FUNCTION_WORDS | _OPENS_A_CLAUSE | frozenset("all everything anything nothing".split())
+_NO_NOUN = (
+    FUNCTION_WORDS
+    | AFTER_A_VERB
+    | _ADVERBS
+    | _OPENS_A_CLAUSE
+    | frozenset("all everything anything nothing everywhere anywhere".split())
+)
 _PROPER = re.compile(r"[A-Z][\w'’-]+")
 _FIRST_PERSON = re.compile(r"\b(?:I|I'\w+|[Mm]y|[Mm]ine|[Mm]yself)\b")
 
@@ -80,8 +86,11 @@ class OwnSentence:
     own: bool = False
 
 
-def pronoun_of(texts: Iterable[str]) -> str:
+def pronoun_of(texts: Iterable[str], given: str = "") -> str:
     """Return the pronoun that stands for an NPC in texts about it: the most frequent one.
+
+    Args:
+        given: A text in which it may be read if it stands in none of these.
 
     >>> pronoun_of(["Mara keeps the inn. She is old.", "His ladle was Sorrin's."])
     'she'
@@ -92,7 +101,9 @@ def pronoun_of(texts: Iterable[str]) -> str:
     counts = {
         who: len(re.findall(rf"\b(?:{'|'.join({*_FORMS[who]})})\b", whole)) for who in (SHE, HE)
     }
-    return max(counts, key=lambda who: counts[who]) if any(counts.values()) else THEY
+    if any(counts.values()):
+        return max(counts, key=lambda who: counts[who])
+    return pronoun_of([given]) if given else THEY
 
 
 def own_sentences(
@@ -184,7 +195,9 @@ def _retold(marked: str, pronoun: str, *, refers: bool, rivals: bool) -> str:
         word, _, short = token.lower().partition("'")
         ahead = tokens[place + 1 : place + 3]
         begins = _begins_clause(tokens, place) and bool(ahead[1:])
-        if token == _MY or (word == its_own and refers and not rivals and _is_owned(ahead)):
+        if token == _MY and not _is_owned(ahead):
+            out.append("mine")
+        elif token == _MY or (word == its_own and refers and not rivals and _is_owned(ahead)):
             out.append("my")
         elif token == _I and not begins:
             out.append("me")

@@ -306,7 +306,7 @@ def _sheet(request: ReplyRequest) -> Iterator[SentenceCandidate]:
     """Yield what the NPC can say of itself, and what builders gave it."""
     for text in (request.persona, request.description):
         said = [each for each in sentences_of(oneline(text)) if not _FOR_THE_ACTOR.search(each)]
-        yield from _in_own_words(said, None, request, persona=True)
+        yield from _in_own_words(said, None, request, _pronoun(request), persona=True)
     if wants := _GOAL.sub("", oneline(request.goals)):
         yield _own(f"I want to {wants[:1].lower()}{wants[1:]}", None, request)
     for memory in request.given:
@@ -321,12 +321,13 @@ def _sheet(request: ReplyRequest) -> Iterator[SentenceCandidate]:
 
 def _of_builder(memory: MemoryRecord, request: ReplyRequest) -> Iterator[SentenceCandidate]:
     """Yield the sentences of what a builder gave, a note as one."""
+    pronoun = _pronoun(request, memory.said)
     for line in lines_of(memory.said):
         said = sentences_of(line)
         if memory.record == "taught" or len(line) > LONG:
-            yield from _in_own_words(said, memory, request)
+            yield from _in_own_words(said, memory, request, pronoun)
         else:
-            whole = own_sentences(said, _written(request), _pronoun(request))
+            whole = own_sentences(said, _written(request), pronoun)
             yield _own(" ".join(each.text for each in whole), memory, request)
 
 
@@ -334,12 +335,12 @@ def _in_own_words(
     said: Iterable[str],
     memory: MemoryRecord | None,
     request: ReplyRequest,
+    pronoun: str,
     *,
     persona: bool = False,
 ) -> Iterator[SentenceCandidate]:
     before = ""
-    names, pronoun = _written(request), _pronoun(request)
-    for each in own_sentences(said, names, pronoun, persona=persona):
+    for each in own_sentences(said, _written(request), pronoun, persona=persona):
         yield _own(each.text, memory, request, before if each.leans else "")
         before = f"{before} {each.text}" if each.leans and before else each.text
 
@@ -356,8 +357,8 @@ def _written(request: ReplyRequest) -> tuple[str, ...]:
     return forms((request.npc_name, *request.npc_names))
 
 
-def _pronoun(request: ReplyRequest) -> str:
-    return pronoun_of((request.persona, request.description))
+def _pronoun(request: ReplyRequest, given: str = "") -> str:
+    return pronoun_of((request.persona, request.description), given)
 
 
 def _nearest(request: ReplyRequest, found: list[SentenceCandidate]) -> Iterable[SentenceCandidate]:

@@ -62,7 +62,7 @@ def field_of(npc: Any, name: str) -> str:
 
 def as_told(npc: Any, text: str) -> list[str]:
     """Return the sentences of a text that a builder gives an NPC as it tells them."""
-    pronoun = pronoun_of(field_of(npc, name) for name in ("persona", "description"))
+    pronoun = pronoun_of((field_of(npc, name) for name in ("persona", "description")), text)
     return [
         each.text
         for line in text.splitlines()
