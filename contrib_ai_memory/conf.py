@@ -321,6 +321,9 @@ class Settings(_Section):
         CONVERSATION_IDLE_SECONDS,
         description="[A] seconds of silence after which a conversation is over",
     )
+    WHY_DAYS: int = Field(
+        30, ge=0, le=3650, description="days for which it is kept why an NPC said what it said"
+    )
     QUIET_SECONDS: float = Field(
         120, ge=0, le=3600, description="[B] seconds of silence that end a snippet"
     )

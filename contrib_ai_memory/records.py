@@ -758,7 +758,11 @@ class ReplyRequest:
     have, `language` the one it is to be in ("": the speaker's).
 
     Attributes:
+        description: What players see of the NPC.
         goals: The NPC's own, by its builder.
+        voice: How it speaks: the manner, then example lines.
+        direction: What whoever plays it is told alone.
+        given: What builders gave it that is nearest to the line (`recall.sheet`).
         lessons: Of recalled experiences, the most relevant first.
         mood: Labels of the strongest present emotions.
         set_right: What the line says in place of something that its speaker said before.
@@ -792,6 +796,10 @@ class ReplyRequest:
     acts: tuple[SpeechAct, ...] = ()
     confided: bool = False
     said_lately: tuple[str, ...] = ()
+    description: str = ""
+    voice: str = ""
+    direction: str = ""
+    given: tuple[MemoryRecord, ...] = ()
 
     @property
     def has_spoken(self) -> bool:

@@ -716,7 +716,8 @@ class AssistantScript(DefaultScript):
     def _note_said(self, own: Entry, answer: Answer, entry: Entry) -> None:
         memory = self.obj.memory
         if answer.weighed or answer.row:
-            memory.reasons.note(ReplyReasons.of(own, entry, answer.weighed, answer.row))
+            reasons = ReplyReasons.of(own, entry, answer.weighed, answer.row)
+            memory.reasons.note(reasons, memory.settings.WHY_DAYS)
         close_told(memory, answer.done_by_telling, own)
 
     def _note_exchange(self, line: PendingLine) -> None:

@@ -19,7 +19,19 @@ from twisted.internet import defer
 from ..records import MemoryRecord
 from ..store.links import link_id
 from ..store.pause import paused
-from . import archive, audit, edit, erase, forget, ids, inspect, prompt_preview, requests, undo_log
+from . import (
+    archive,
+    audit,
+    edit,
+    erase,
+    forget,
+    ids,
+    inspect,
+    persona,
+    prompt_preview,
+    requests,
+    undo_log,
+)
 from .access import Action
 from .arguments import Argument, File, Person
 
@@ -260,6 +272,17 @@ def _edited(npc: Any, memory: MemoryRecord) -> str:
     return f"{_told('is changed')(npc, memory)}{lines}"
 
 
+def _added(npc: Any, entry: Any) -> str:
+    said = persona.asked_so(npc, entry.content)
+    return f"{npc.key} will remember that (entry {entry.id}). {said}"
+
+
+def _taught(npc: Any, learned: Any) -> str:
+    text = "\n".join(each.content for each in learned.memories)
+    said = f" {persona.asked_so(npc, text)}" if text else ""
+    return f"{npc.key} was taught {learned.told()}.{said}"
+
+
 @defer.inlineCallbacks
 def _going(npc: Any, memory_id: str, cascade: bool = False) -> Generator[Any, Any, str]:
     going = yield forget.select(npc, memory_id, cascade=cascade)
@@ -368,7 +391,7 @@ _ROWS = (
         "@memory/add <text>",
         "POST memories/ 201",
         "Add a memory",
-        told="{npc} will remember that (entry {result.id}).",
+        told=_added,
         inverse=UNDO,
     ),
     Operation(
@@ -380,9 +403,20 @@ _ROWS = (
         "Teach a text",
         heavy=True,
         slow=True,
-        told=lambda npc, learned: f"{npc.key} was taught {learned.told()}.",
+        told=_taught,
         inverse=UNDO,
         reversible=lambda learned: learned.new > 0,
+    ),
+    Operation("sheet", persona.sheet_of, "look", api="GET persona/"),
+    Operation(
+        "persona",
+        persona.write,
+        "edit",
+        "@memory/persona [<field>: <text>]",
+        "PUT persona/",
+        "Persona sheet",
+        more_help=(("<field>:", "remove it; " + ", ".join(persona.ABOUT)),),
+        told="The {result.field} of {npc} is written.",
     ),
     Operation(
         "edit",

@@ -25,6 +25,7 @@ from ..admin import (
     ids,
     inspect,
     operations,
+    persona,
     prompt_preview,
     requests,
     undo_log,
@@ -826,6 +827,23 @@ _HOW_CHOSEN = (
 
 
 # --- adding and editing ---------------------------------------------------------------------------
+
+
+@own_way(OWN)
+@defer.inlineCallbacks
+def _persona(command: OperationCommand, npc: Any, text: str) -> Steps:
+    """Show the persona sheet, or write one of its fields; `|/` begins a new line."""
+    field, colon, words = text.partition(":")
+    if text and not colon:
+        raise Mistyped(f"Usage: @memory/persona {npc.key} = <field>: <text>")
+    if colon:
+        written = {"field": field.strip().lower(), "text": words.strip().replace("|/", "\n")}
+        yield command.carry_out(TABLE["persona"], npc, written)
+    lines = [heading(f"The persona sheet of {npc.key}", "what it answers about itself from")]
+    for each in persona.sheet_of(npc):
+        lines.append(f"|w{each.field}|n {dim(each.about, indent=0)}")
+        lines.append(prose(each.text or "-", indent=2, limit=PROMPT_LIMIT))
+    command.page(*lines)
 
 
 @own_way(OWN)

@@ -34,6 +34,14 @@ _OF_IT = re.compile(
     r"(?:what|who|why|when|where|how)\b.*\bit(?: (?:for|about|from|with|of|like))?$",
     re.IGNORECASE,
 )
+# "what is it that Bram eats", "which show is it makes the money", "what do they call this": nobody
+# and nothing is meant
+_OF_NOTHING = re.compile(
+    r"\b(?:is|was|were|are|['’]?s) (?:it|there)\b(?= (?!(?:for|about|from|with|of|like|to|in|at|on"
+    r"|now|then|today|yet|still|all|again|over|done|true|worth|here|ready)\b)\w)"
+    r"|\b(?:what|how) (?:do|did|would) they (?:call|say)\b|\bthey (?:call|say)\b",
+    re.IGNORECASE,
+)
 _THERE = re.compile(r"\bthere\b$", re.IGNORECASE)
 _NOBODY = frozenset("you me us i we yourself this that it".split())
 _OWNING = frozenset("his their hers".split())
@@ -45,6 +53,9 @@ _KIN = (
 )
 _NOUN = re.compile(
     r"\b(?P<phrase>(?:my|your|the|an?|his|her|their|our) (?:(?!of\b)[a-z]+ )?(?P<noun>[a-z]{3,}))\b"
+)
+_OWN_THING = re.compile(
+    r"\b(?:my|your|the|an?|his|her|their|our|that|this)(?: [a-z]+)? [a-z]{3,}\b"
 )
 _QUESTION_WORD = re.compile(
     rf"^\W*(?:{'|'.join(sorted(QUESTION_WORDS, key=len, reverse=True))})\b\s*", re.IGNORECASE
@@ -121,12 +132,15 @@ def _is_elliptic(line: str, bare: str) -> bool:
 
 def _filled(text: str, turns: Sequence[SaidBefore], names: list[str]) -> str:
     """Put the people and things for which the pronouns of a text stand in their place."""
+    if _OF_NOTHING.search(text):
+        return text
     found = _PERSON.search(text)
     person = _newest(turns, lambda said: _people_in(said, names)) if found else ""
     if found and person and not _person_in(text, names):
         text = _PERSON.sub(lambda one: _in_place(one, text, person), text, count=1)
     thing = _THING.search(text) or _THERE.search(text)
-    if thing and (what := _newest(turns, _things_in)):
+    own = thing and _OWN_THING.search(text[: thing.start()])  # "the coat that nobody wears it"
+    if thing and not own and (what := _newest(turns, _things_in)):
         at = "at " if thing.group().lower() == "there" else ""
         text = text[: thing.start()] + at + what + text[thing.end() :]
     return text

@@ -15,7 +15,6 @@ from .questions import sentences_of
 from .tokens import (
     AFTER_A_VERB,
     BASES,
-    FUNCTION_WORDS,
     IRREGULAR,
     SAME_IN_THE_PAST,
     THIRD,
@@ -48,26 +47,6 @@ _FORMS = {
     "mine": ("{name}'s", "theirs"),
     "me": ("{name}", "them"),
     "myself": ("{name}", "themselves"),
-}
-_OWN = {
-    "her": "my",
-    "his": "my",
-    "your": "my",
-    "hers": "mine",
-    "yours": "mine",
-    "him": "me",
-    "herself": "myself",
-    "himself": "myself",
-    "yourself": "myself",
-}
-_WHOSE = frozenset("she he you they we i".split())  # subjects; of two, one is somebody else
-_BASE_OF = {third_singular(base): base for base in BASES} | {
-    "is": "am",
-    "are": "am",
-    "has": "have",
-    "does": "do",
-    "was": "was",
-    "were": "was",
 }
 _OF_US = {
     "we": "they",
@@ -262,65 +241,9 @@ def _i_as_subject(found: re.Match[str]) -> str:
     return (found["opens"] or "") + _OWN_I + _BE_I.get(more, more)
 
 
-def first_person(text: str, name: str) -> str:
-    """Tell a sentence about `name` as they would say it of themselves.
-
-    Returns:
-        "" for a sentence that begins with another subject, or speaks of somebody else.
-
-    >>> first_person("Mara has kept her inn for years. ", "Mara")
-    'I have kept my inn for years.'
-    >>> first_person("She wipes the mug, slowly, and listens.", "Mara")
-    'I wipe the mug, slowly, and listen.'
-    """
-    text = text.replace("’", "'").strip()
-    if re.match(r"(?:I|My)\b", text):
-        return text
-    found = re.match(rf"(?:{re.escape(name)}|{name.split()[0]}|She|He|You)(?!'|\w)", text, re.I)
-    if found is None or len(_WHOSE & {word.lower() for word in _TOKEN.findall(text)}) > 1:
-        return ""
-    tokens = _TOKEN.findall(text[found.end() :])
-    out, verb = ["I"], True
-    for place, token in enumerate(tokens):
-        lower = token.lower()
-        if lower in _OWN:
-            owns = lower not in ("her", "you") or _is_owned(tokens[place + 1 : place + 3])
-            out.append(_OWN[lower] if owns else "I" if lower == "you" else "me")
-        elif lower in ("she", "he", "you") or token == name:
-            out.append("I")
-            verb = True
-            continue
-        elif token[0].isalpha() and (verb or _goes_on_third(tokens, place)):
-            verb = verb and (lower in _ADVERBS or lower.endswith("ly"))
-            out.append(token if verb else _base(token))
-        else:
-            out.append(token)
-    return "".join(out)
-
-
 def speaks_of_self(text: str) -> bool:
     """Whether the speaker is the subject: the text begins with I, my, or we and the like."""
     return bool(re.match(r"(?:I\b|my\b|mine\b|me\b|myself\b)", text, re.IGNORECASE))
-
-
-def _is_owned(behind: list[str]) -> bool:
-    """Whether "her" stands before a noun: "her inn", not "behind her."."""
-    return len(behind) == 2 and behind[0].isspace() and behind[1].lower() not in FUNCTION_WORDS
-
-
-def _goes_on_third(tokens: list[str], place: int) -> bool:
-    before = [token.lower() for token in tokens[:place] if token[0].isalpha()][-1:]
-    return before in (["and"], ["or"], ["but"]) and tokens[place].lower() in _BASE_OF
-
-
-def _base(verb: str) -> str:
-    """Return a third person singular as it stands after "I"."""
-    lower = verb.lower()
-    if lower in _BASE_OF:
-        return _BASE_OF[lower]
-    if len(lower) < 4 or not lower.endswith("s") or lower.endswith("ss"):
-        return verb
-    return verb[:-2] if lower.endswith(("shes", "ches", "sses", "xes", "oes")) else verb[:-1]
 
 
 def capital(text: str) -> str:

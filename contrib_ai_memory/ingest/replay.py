@@ -196,7 +196,7 @@ class Replay:
         present = list(people)
         if line.kind == "leave" and speaker in people:
             people.remove(speaker)
-        text = sanitise(line.text, conf.get().MAX_LINE)
+        text = sanitise(self._shown(line), conf.get().MAX_LINE)
         heard = line.kind != "whisper" or self._is_me(line.to) or self._is_me(line.speaker)
         if self.knows(line) or not heard or not text:
             return False
@@ -211,6 +211,11 @@ class Replay:
         if self._since_tick >= LINES_A_TICK:
             self.tick()
         return True
+
+    def _shown(self, line: LogLine) -> str:
+        """Return the words of a line; an act with the name of who does it, as a game shows it."""
+        acts = line.kind not in TALK_KINDS and line.text[:1].islower()
+        return f"{self._called(line.speaker)} {line.text}" if acts else line.text
 
     def tick(self) -> None:
         """Run one awake tick of the heartbeat, in the log's time.

@@ -157,7 +157,9 @@ asked for."""
 OPEN_TOLD = 3  # agenda items, the most pressing first
 
 _FALLBACK_PERSONA = "You are friendly and know your place in the world."
-_GOALS = "\nWhat you want: {goals}"
+_VOICE = "\nHow you speak, with example lines: {}"
+_GOALS = "\nWhat you want: {}"
+_DIRECTION = "\nFor you alone, never to be said: {}"
 _SPEAKERS_LANGUAGE = "the language of the line that you answer"
 _SPEAK_FIRST = "(Nobody has said anything yet.)"
 _TOLD = re.compile(r" (?:says|whispers)(?: to you)?: ")
@@ -181,7 +183,15 @@ def talk(request: ReplyRequest, past: Messages) -> Messages:
     system = REPLY.format(
         name=request.npc_name,
         persona=request.persona or _FALLBACK_PERSONA,
-        goals=_GOALS.format(goals=request.goals) if request.goals else "",
+        goals="".join(
+            said.format(text)
+            for said, text in (
+                (_VOICE, request.voice),
+                (_GOALS, request.goals),
+                (_DIRECTION, request.direction),
+            )
+            if text
+        ),
         length="one short sentence"
         if request.sentences == 1
         else f"at most {request.sentences} short sentences",

@@ -6,6 +6,7 @@ Small talk is judged by the sentence classifier that the night uses, too.
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -70,6 +71,8 @@ def is_mere_courtesy(said: str) -> bool:
 def greeting(request: ReplyRequest) -> Reply:
     """Greet the speaker: one whom the NPC knows by what they last spoke of."""
     made = _greet(request)
+    if line := _own_line(request):
+        return replace(made, text=f"{made.text} {line}")
     if made.row not in ("returning", "long absent") or any(
         item.pressing for item in request.situation.agenda
     ):
@@ -83,6 +86,14 @@ def greeting(request: ReplyRequest) -> Reply:
             text = spoke_of.text if made.row == "returning" else f"{made.text} {spoke_of.text}"
             return Reply(text, told=(memory.id,), row=spoke_of.row)
     return made
+
+
+def _own_line(request: ReplyRequest) -> str:
+    """Return one of the NPC's example lines, which it says once as somebody comes, or ""."""
+    lines = [*filter(None, map(str.strip, request.voice.splitlines()[1:]))]
+    if request.has_spoken or not lines:
+        return ""
+    return lines[zlib.crc32(f"{request.speaker}{request.now[:10]}".encode()) % len(lines)]
 
 
 def _greet(request: ReplyRequest) -> Reply:

@@ -33,6 +33,7 @@ from .sentence_answers import (
     SURELY,
     SentenceCandidate,
     choose,
+    of_builder,
     ranked,
     repeats,
     told,
@@ -62,12 +63,14 @@ class MemoryAnswer:
         surely: Whether hardly anything else can be meant.
         weighed: As `Reply` has it.
         score: Of the best sentence told, as `sentence_answers` has it.
+        own: Whether that is of the persona sheet.
     """
 
     reply: Reply | None
     surely: bool = False
     weighed: tuple[Weighed, ...] = ()
     score: float = 0.0
+    own: bool = False
 
 
 def from_memory(request: ReplyRequest) -> MemoryAnswer:
@@ -88,7 +91,8 @@ def from_memory(request: ReplyRequest) -> MemoryAnswer:
     if reply is None and asks_of_a_life(question) and len(request.situation.people) < 2:
         reply = Reply(phrase("own life", request), (), weighed)
     score = chosen[0].score if chosen else 0.0
-    return MemoryAnswer(reply, score >= SURELY, weighed, score)
+    own = bool(chosen) and (chosen[0].memory is None or of_builder(chosen[0].memory))
+    return MemoryAnswer(reply, score >= SURELY, weighed, score, own)
 
 
 def _reply(

@@ -55,15 +55,15 @@ DUE_AT_GREETING = 2  # items that are brought up unasked where nothing is answer
 _GOAL = re.compile(r"(?:to )?(?P<what>[^.;]+?)(?=, and |[.;]|$)", re.IGNORECASE)
 _GREETING = re.compile(r"greet|return|long absent")  # rows
 LIKELY = 1.2  # score of an answer to a line that may ask nothing
+OF_THE_SHEET_LIKELY = 0.5  # the same, of what builders gave
 LEAST_ASKED = 3  # words that ask by themselves
 AGENDA_AT_ONCE = 3  # items that are told before memory is asked
+STOCK = frozenset({Intent.SERVICE, Intent.TALE, Intent.SECRECY, Intent.WELLBEING, Intent.PLACE})
+OF_THE_SHEET = frozenset({Intent.NAME, Intent.ROLE, Intent.PLACE, Intent.TIME})
+MAY_ASK = frozenset("request order joke question insult chatter".split())
 _WHERE = re.compile(r"\W*(?:and )?where(?:['’]?s| is)\b", re.IGNORECASE)
 _OF_WHAT = re.compile(
     r"\W*(?:and |so )?(?:wh|wo?t\b|how|hw\b|remind|(?:do|can|you|u) (?:still |you |u )?)",
-    re.IGNORECASE,
-)
-_OF_MY_PLACE = re.compile(  # "where am i staying?"
-    r"\b(?:am i (?!again\b)\w+in[g'’]?|do i (?:live|stay|work|sleep|lodge|come))(?!\w)",
     re.IGNORECASE,
 )
 
@@ -115,12 +115,17 @@ def _answer(request: ReplyRequest) -> Reply:
     if _is_call(said, request):
         return says("greeted again", request)
     meant = intent_of(said)
+    if meant and meant[0] in STOCK and (known := _of_the_sheet(request)):
+        return greeted(known, said, request)
     if meant and (answer := ANSWERS[meant[0]](request, meant[1])):
         return greeted(answer, said, request)
     request = with_rules(said, request)
     done = {act.kind for act in request.acts}
-    if not _asks(said, request) or is_errand(request):
+    if is_errand(request):
         return greeted(react(said, request), said, request)
+    if not _asks(said, request):
+        known = _known_anyway(request) if done and done <= MAY_ASK else None
+        return greeted(known or react(said, request), said, request)
     asked_for = _as_asked(request)
     meant = intent_of(asked_for.utterance) if asked_for is not request else None
     if meant and (answer := ANSWERS[meant[0]](request, meant[1])):
@@ -143,6 +148,8 @@ def _answer(request: ReplyRequest) -> Reply:
     if done and "question" not in done and not (found.reply and found.score >= LIKELY):
         return greeted(react(said, request), said, request)
     learned = "" if small_talk_in(said) else request.intent
+    if learned and Intent[learned] in STOCK and found.reply and found.own:
+        return greeted(with_answer(found.reply, said, request), said, request)
     if learned and (as_learned := _as_learned(Intent[learned], said, request)):
         return greeted(as_learned, said, request)
     if found.reply:
@@ -150,6 +157,18 @@ def _answer(request: ReplyRequest) -> Reply:
     if done & (BEFORE_AN_ANSWER | ASKED):  # "help, what is that?" is not answered "I know nothing"
         return greeted(react(said, request), said, request)
     return greeted(replace(_unknown(request), weighed=found.weighed), said, request)
+
+
+def _of_the_sheet(request: ReplyRequest) -> Reply | None:
+    """Return what the persona sheet answers, before any stock phrase."""
+    found = from_memory(request)
+    return found.reply if found.own else None
+
+
+def _known_anyway(request: ReplyRequest) -> Reply | None:
+    """Return what answers a line that asks in no usual form: "hw much 4 a new hem"."""
+    found = from_memory(request)
+    return found.reply if found.score >= (OF_THE_SHEET_LIKELY if found.own else LIKELY) else None
 
 
 def _as_asked(request: ReplyRequest) -> ReplyRequest:
@@ -178,9 +197,7 @@ def _as_learned(intent: Intent, said: str, request: ReplyRequest) -> Reply | Non
     """Answer a line by the intent that the classifier found; None if it cannot be so."""
     if intent is Intent.GREETING:
         return greeting(request)
-    if intent in (Intent.NAME, Intent.ROLE) and asks_of_oneself(said):
-        return None  # "what is it i do for a living?"
-    if intent is Intent.PLACE and _OF_MY_PLACE.search(said):
+    if intent in OF_THE_SHEET:
         return None
     if intent in (Intent.PARTING, Intent.THANKS):
         return says(intent.name.lower(), request)

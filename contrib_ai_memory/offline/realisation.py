@@ -1,7 +1,8 @@
 """Surface realisation: memories as sentences that an NPC can say.
 
 What others said is told as theirs: reported where the rules of `english.reported_speech` reach,
-quoted where they do not, with who said it and when, as far as that is known.
+quoted where they do not, with who said it, and when where that matters: where a time is asked for,
+the words name a day, or they hold no longer.
 """
 
 from __future__ import annotations
@@ -74,7 +75,8 @@ def _told(memory: MemoryRecord, request: ReplyRequest, *, by_date: bool) -> tupl
 def _head_and_words(
     memory: MemoryRecord, request: ReplyRequest, *, by_date: bool
 ) -> tuple[str, str]:
-    when = day_told(memory.created_at, request.now, by_date=by_date)
+    matters = by_date or memory.held_until or day_named(memory)  # "I'll pay on Friday", said when?
+    when = day_told(memory.created_at, request.now, by_date=by_date) if matters else ""
     if memory.record not in ("entry", "taught") and not memory.quote:
         return "", ended(oneline(memory.content))
     said = without_address(memory.said, forms((request.npc_name, *request.npc_names)))

@@ -13,8 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from ..embedding import embedder
+from ..embedding.model import ModelAway
 from ..english.addressing import forms, names, without_address
 from ..english.contradiction import tells_change
+from ..english.own_words import own_sentences, pronoun_of
 from ..english.questions import (
     asks,
     asks_for_several,
@@ -23,8 +26,8 @@ from ..english.questions import (
     asks_of_you,
     asks_when,
     sentences_of,
+    statements,
 )
-from ..english.reported_speech import first_person
 from ..english.tokens import content_words, words_of
 from ..local_time import date_of
 from ..records import BUILDER, MOVE_KINDS, MemoryRecord, ReplyRequest
@@ -42,14 +45,15 @@ ON_ONE_MATTER = 2  # content words that both have
 LATER_WITHIN = 0.6  # less than the best score, from which what was said later is told in its place
 LONG = 160  # characters from which a memory is cut into sentences
 READ = 32  # recalled sentences at most, the best ones
-OWN_READ = 12  # sentences of the persona
-SEVERAL = 3  # sentences told where the question asks for several, or for a whole person
+SHEET_READ = 16  # sentences of the persona sheet, beside those recalled
+SEVERAL = 2  # sentences told where the question asks for several, or for a whole person
 NEARLY_AS_GOOD = 0.5  # less than the best score, for the second and third
 NEARLY_AS_GOOD_ABOUT = 3.0  # the same, of a person or a thing as a whole
 OF_COMING = 4.0  # more for a coming or going, where such is asked for
-BY_THE_ASKER = 1.0  # more for the asker's own words, where a question is about the one who asks
+BY_THE_ASKER = 1.0  # surer of the asker's own words, where what is theirs is asked about
 OF_WHOM = 1.0  # more for what somebody said of whom "what did Bram say about me" asks
 OVER = 3.0  # more for what is over, where what was before is asked for
+OF_OTHERS = 2.0  # less for the words of others, where a question is about the NPC alone
 LACKS_NUMBER = 3.0  # less for what holds none of the numbers that the question holds
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
 MOST_WORDS = 40  # of all that is told
@@ -72,7 +76,18 @@ _FOR_THE_ACTOR = re.compile(
 _TOLD_AS_ASKED = re.compile(  # "did you know that …"
     r"^\W*(?:did|have|had) (?:you|u|ye|ya) (?:know|hear|heard)(?: that)?[,?]? (?=\S+ \S)", re.I
 )
+_OF_THE_ASKERS = re.compile(r"\b(?:my|mine|our|ours)\b", re.IGNORECASE)
+_ME = re.compile(r"\b(?:me|us)\b", re.IGNORECASE)
+_WHETHER_IT_KNOWS = re.compile(
+    r"\b(?:do|did|can|could|would|will|have) (?:you|u|ye|ya) (?:still |ever |please )?"
+    r"(?:know|tell|remember|recall|hear|heard|say|think|told|seen?)\b"
+    r"|\b(?:tell|told|gave|give|promised?|lent|owed?|sold?|brought|left|said to|asked?)"
+    r" (?:to )?(?:you|u|ye|ya)\b",
+    re.IGNORECASE,
+)
 _NUMBER = re.compile(r"\d+")
+_MARKED = re.compile(r"(?<!\w)([*_]{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)")  # *emphasis*
+_GOAL = re.compile(r"^\W*to (?=\w)", re.IGNORECASE)
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d+\.)\s+")
 _TOLD_BY = re.compile(  # "what did alice say about me"
     r"\b(?:did|does|has|have) (?P<who>(?!i\b|you\b|u\b|ye\b)[\w'’-]+)"
@@ -95,6 +110,7 @@ class SentenceCandidate:
         read: The sentence as the reader reads it.
         recalled: How much less than the best the recall scored its memory, 0 or below.
         score: How surely it answers; 0 is as sure as that nothing does.
+        before: The sentence without which it is not understood, told before it.
     """
 
     text: str
@@ -102,6 +118,7 @@ class SentenceCandidate:
     read: str
     recalled: float = 0.0
     score: float = 0.0
+    before: str = ""
 
     @property
     def rank(self) -> float:
@@ -125,6 +142,10 @@ def ranked(request: ReplyRequest) -> list[SentenceCandidate]:
             of_whom = [each for each in judged if whom & {*words_of(each.text)}]
             judged = [replace(each, score=each.score + OF_WHOM) for each in of_whom] or judged
     best = sorted(judged, key=lambda each: -each.rank)
+    if _OF_THE_ASKERS.search(request.utterance):
+        best = [
+            replace(e, score=e.score + BY_THE_ASKER * _is_by_the_asker(e, request)) for e in best
+        ]
     if best and best[0].score >= SURELY and _tells_a_move(best[0]):
         best[0] = replace(best[0], score=SURELY - 0.1)  # the reader did not say so
     return best if _OF_BEFORE.search(request.utterance) else _latest_first(best)
@@ -152,9 +173,21 @@ def _more(candidate: SentenceCandidate, request: ReplyRequest) -> float:
     lacks = bool(numbers) and numbers.isdisjoint(_NUMBER.findall(candidate.text))
     over = bool(candidate.memory and candidate.memory.held_until)
     was = over and bool(_OF_BEFORE.search(request.utterance))
-    own = asks_of_oneself(words_to_it(request)) and _is_by_the_asker(candidate, request)
-    more = OVER * was + BY_THE_ASKER * own
-    return more + OF_COMING * _tells_a_move(candidate) - LACKS_NUMBER * lacks
+    others = _is_of_the_npc(request) and not _is_own(candidate, request)
+    more = OVER * was + OF_COMING * _tells_a_move(candidate)
+    return more - LACKS_NUMBER * lacks - OF_OTHERS * others
+
+
+def _is_of_the_npc(request: ReplyRequest) -> bool:
+    """Whether a question is about the NPC alone: "what scares you?"."""
+    question = _WHETHER_IT_KNOWS.sub("", words_to_it(request))
+    others = {word for name in request.situation.known_names for word in names(name)}
+    return (
+        asks_of_you(question)
+        and not asks_of_oneself(question)
+        and not _ME.search(question)
+        and others.isdisjoint(words_of(question))
+    )
 
 
 def _is_by_the_asker(candidate: SentenceCandidate, request: ReplyRequest) -> bool:
@@ -236,7 +269,7 @@ def told(chosen: Iterable[SentenceCandidate], request: ReplyRequest) -> str:
     own, memories = [], []
     for each in chosen:
         if each.memory is None or of_builder(each.memory):
-            own.append(ended(first_person(each.text, request.npc_name) or each.text))
+            own += [ended(text) for text in (each.before, each.text) if text]
         elif each.memory.quote:
             memories.append(replace(each.memory, quote=each.text))
         elif each.text == each.memory.content:
@@ -244,7 +277,8 @@ def told(chosen: Iterable[SentenceCandidate], request: ReplyRequest) -> str:
         else:
             memories.append(replace(each.memory, content=each.text))
     by_date = asks_when(request.utterance)
-    return " ".join(filter(None, [*own, tell_all(memories, request, by_date=by_date)]))
+    said = " ".join(dict.fromkeys(own))
+    return " ".join(filter(None, [said, tell_all(memories, request, by_date=by_date)]))
 
 
 def of_builder(memory: MemoryRecord) -> bool:
@@ -256,40 +290,120 @@ def of_builder(memory: MemoryRecord) -> bool:
 
 
 def sentences(request: ReplyRequest) -> list[SentenceCandidate]:
-    """Return the best recalled sentences, then those of the persona.
+    """Return the best recalled sentences, then those of the persona sheet nearest to the question.
 
-    What only asks is none, nor is what an experience is about: its lines are there. The persona
-    answers where the NPC itself is asked about, without what tells an actor how to play it.
+    What only asks is none, nor is what an experience is about: its lines are there. What tells an
+    actor how to play the NPC is left out.
     """
-    said = sentences_of(oneline(request.persona)) if asks_of_you(words_to_it(request)) else []
-    own = [first_person(each, request.npc_name) for each in said if not _FOR_THE_ACTOR.search(each)]
-    return [
-        *islice(_recalled(request), READ),
-        *(
-            SentenceCandidate(each, None, reader.sentence_read(request.npc_name, None, each))
-            for each in islice(filter(None, own), OWN_READ)
-        ),
-    ]
+    recalled = [*islice(_recalled(request), READ)]
+    known = {each.text.lower() for each in recalled}
+    sheet = [each for each in _sheet(request) if each.text.lower() not in known]
+    least = min((each.recalled for each in recalled), default=0.0)
+    return [*recalled, *(replace(each, recalled=least) for each in _nearest(request, sheet))]
+
+
+def _sheet(request: ReplyRequest) -> Iterator[SentenceCandidate]:
+    """Yield what the NPC can say of itself, and what builders gave it."""
+    for text in (request.persona, request.description):
+        said = [each for each in sentences_of(oneline(text)) if not _FOR_THE_ACTOR.search(each)]
+        yield from _in_own_words(said, None, request, _pronoun(request), persona=True)
+    if wants := _GOAL.sub("", oneline(request.goals)):
+        yield _own(f"I want to {wants[:1].lower()}{wants[1:]}", None, request)
+    for memory in request.given:
+        yield from _of_builder(memory, request)
+    if asks_of_you(words_to_it(request)):
+        yield _own(f"I am called {request.npc_name}.", None, request)
+    if request.situation.place:
+        yield _own(f"This place here is {request.situation.place}.", None, request)
+    if request.situation.moment:
+        yield _own(f"It is {request.situation.moment} now.", None, request)
+
+
+def _of_builder(memory: MemoryRecord, request: ReplyRequest) -> Iterator[SentenceCandidate]:
+    """Yield the sentences of what a builder gave, a note as one."""
+    pronoun = _pronoun(request, memory.said)
+    for line in lines_of(memory.said):
+        said = sentences_of(line)
+        if memory.record == "taught" or len(line) > LONG:
+            yield from _in_own_words(said, memory, request, pronoun)
+        else:
+            whole = own_sentences(said, _written(request), pronoun)
+            yield _own(" ".join(each.text for each in whole), memory, request)
+
+
+def _in_own_words(
+    said: Iterable[str],
+    memory: MemoryRecord | None,
+    request: ReplyRequest,
+    pronoun: str,
+    *,
+    persona: bool = False,
+) -> Iterator[SentenceCandidate]:
+    before = ""
+    for each in own_sentences(said, _written(request), pronoun, persona=persona):
+        yield _own(each.text, memory, request, before if each.leans else "")
+        before = f"{before} {each.text}" if each.leans and before else each.text
+
+
+def _own(
+    text: str, memory: MemoryRecord | None, request: ReplyRequest, before: str = ""
+) -> SentenceCandidate:
+    whole = f"{before} {text}".strip()
+    read = reader.sentence_read(request.npc_name, None, whole)
+    return SentenceCandidate(text, memory, read, before=before if len(whole) <= LONG else "")
+
+
+def _written(request: ReplyRequest) -> tuple[str, ...]:
+    return forms((request.npc_name, *request.npc_names))
+
+
+def _pronoun(request: ReplyRequest, given: str = "") -> str:
+    return pronoun_of((request.persona, request.description), given)
+
+
+def _nearest(request: ReplyRequest, found: list[SentenceCandidate]) -> Iterable[SentenceCandidate]:
+    """Return the `SHEET_READ` sentences of the sheet that are nearest to the question."""
+    if len(found) <= SHEET_READ:
+        return found
+    try:
+        model = embedder.shared()
+        asked = model.encode([words_to_it(request)])[0]
+        near = model.encode([f"{each.before} {each.text}".strip() for each in found]) @ asked
+    except ModelAway:
+        return found[:SHEET_READ]
+    return [found[place] for place in (-near).argsort()[:SHEET_READ]]
 
 
 def _recalled(request: ReplyRequest) -> Iterator[SentenceCandidate]:
     seen: set[str] = set()
-    called = forms((request.npc_name, *request.npc_names))
+    called = _written(request)
     may = [each for each in request.recalled if _may_answer(each.memory, request)]
     corrected = {number for each in may for number in _corrected_by(each.memory)}
     best: float | None = None
     for each in sorted(may, key=lambda each: -each.score.total):
-        if each.memory.record == "entry" and corrected.intersection(each.memory.journal_ids[:1]):
+        memory, said = each.memory, each.memory.said
+        if memory.record == "entry" and corrected.intersection(memory.journal_ids[:1]):
             continue
-        said = each.memory.said
-        if each.memory.is_talk:
+        if memory.is_talk:
             said = without_address(said, called)
-        for text in cut(said, whole=each.memory.record != "taught"):
-            if text.lower() not in seen and not asks(text) and not is_mere_courtesy(text):
-                seen.add(text.lower())
+        if memory.question:
+            said = statements(said)
+        for one in (
+            _of_builder(memory, request) if of_builder(memory) else _of_talk(memory, said, request)
+        ):
+            if (
+                one.text.lower() not in seen
+                and not asks(one.text)
+                and not is_mere_courtesy(one.text)
+            ):
+                seen.add(one.text.lower())
                 best = each.score.total if best is None else best
-                read = _read(each.memory, text, request)
-                yield SentenceCandidate(text, each.memory, read, each.score.total - best)
+                yield replace(one, recalled=each.score.total - best)
+
+
+def _of_talk(memory: MemoryRecord, said: str, request: ReplyRequest) -> Iterator[SentenceCandidate]:
+    for text in cut(said):
+        yield SentenceCandidate(text, memory, _read(memory, text, request))
 
 
 def _corrected_by(memory: MemoryRecord) -> tuple[int, ...]:
@@ -299,7 +413,7 @@ def _corrected_by(memory: MemoryRecord) -> tuple[int, ...]:
 
 def _may_answer(memory: MemoryRecord, request: ReplyRequest) -> bool:
     """Whether a memory has words of its own, of a coming or going only where that is asked for."""
-    if memory.record == "experience" or memory.question:
+    if memory.record == "experience":
         return False
     if not MOVE_KINDS.intersection(memory.tags):
         return True
@@ -309,25 +423,27 @@ def _may_answer(memory: MemoryRecord, request: ReplyRequest) -> bool:
     )
 
 
-def cut(text: str, *, whole: bool = True) -> list[str]:
-    """Cut a memory into sentences; a heading is none.
+def cut(text: str) -> list[str]:
+    """Cut a memory into sentences; a short line stays whole."""
+    return [
+        each
+        for line in lines_of(text)
+        for each in ([line] if len(line) <= LONG else sentences_of(line))
+        if any(map(str.isalnum, each))
+    ]
 
-    Args:
-        whole: A short one stays whole.
-    """
-    found = []
-    for line in _HEADING.sub("", text).splitlines():
-        line = _BULLET.sub("", oneline(line)).strip()
-        found += [line] if whole and len(line) <= LONG else sentences_of(line)
-    return [each for each in found if any(map(str.isalnum, each))]
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a Markdown text without its marks; a heading is none."""
+    lines = (_BULLET.sub("", oneline(line)).strip() for line in _HEADING.sub("", text).splitlines())
+    return [_MARKED.sub(r"\2", line) for line in lines if line]
 
 
 def _read(memory: MemoryRecord, text: str, request: ReplyRequest) -> str:
-    speaker = request.npc_name if of_builder(memory) else memory.speaker
     days = None
-    if memory.record == "entry" and not of_builder(memory) and memory.created_at and request.now:
+    if memory.record == "entry" and memory.created_at and request.now:
         days = (date_of(request.now) - date_of(memory.created_at)).days
-    return reader.sentence_read(speaker, days, _TOLD_AS_ASKED.sub("", text))
+    return reader.sentence_read(memory.speaker, days, _TOLD_AS_ASKED.sub("", text))
 
 
 def repeats(text: str, said: str) -> bool:

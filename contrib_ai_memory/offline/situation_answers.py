@@ -78,7 +78,7 @@ def _says(kind: str) -> Callable[[ReplyRequest, str], Reply | None]:
 
 
 def _name(request: ReplyRequest, _whom: str) -> Reply | None:
-    return Reply(introduction(request.npc_name, request.persona), told=())
+    return Reply(introduction(request), told=())
 
 
 def _place(request: ReplyRequest, _whom: str) -> Reply | None:

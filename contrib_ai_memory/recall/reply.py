@@ -45,6 +45,7 @@ from ..store import chat_log
 from ..store.chat_log import bare, provenance_of_messages
 from ..store.journal import join_ranges
 from ..store.links import link_id
+from . import sheet
 from .budget import IN_CONFIDENCE, BudgetExceeded, prompt_block
 from .mood import felt_at, mood_towards
 from .search import recall
@@ -205,6 +206,18 @@ def prepare(
     )
     settings = memory.settings
     yield offload.breathe(offload.REPLY)
+    given: tuple[MemoryRecord, ...] = ()
+    if router.answers_offline(settings):
+        given = yield offload.run(
+            offload.MEMORY,
+            sheet.given,
+            memory.id,
+            meant,
+            (listener,),
+            memory.clock(),
+            priority=offload.REPLY,
+            reads=True,
+        )
     brought_up = [*recalled.memories, *_beside(beside, recalled.memories)]
     if router.rules_judge(settings):
         brought_up = [_with_correction(memory, each) for each in brought_up]
@@ -239,6 +252,10 @@ def prepare(
         acts=done,
         confided=entry.private and entry.kind != "whisper",
         said_lately=said_lately(memory),
+        description=sheet.field_of(memory.owner, "description"),
+        voice=sheet.field_of(memory.owner, "voice"),
+        direction=sheet.field_of(memory.owner, "direction"),
+        given=given,
     )
     yield offload.breathe(offload.REPLY)
     transcript = _transcript(memory, entry, listener, request)

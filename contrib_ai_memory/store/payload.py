@@ -26,7 +26,8 @@ FOREIGN = "taught"  # what other programs wrote counts as this: nobody in the ga
 DRAWN_RECORDS = ("experience", *OF_NIGHTS)  # drawn from what others said
 KEYWORD, TIME = "keyword", "datetime"
 INDEXED_FIELDS = dict.fromkeys(  # of payloads; servers also index the game's id and superseded_by
-    "agent_id user_id run_id record memory_type audience dominant_emotions tells".split(), KEYWORD
+    "agent_id user_id run_id record memory_type audience dominant_emotions tells tags".split(),
+    KEYWORD,
 ) | {"created_at": TIME}
 # Qdrant Edge returns UUIDs; converting hundreds of them to text takes longer than the search.
 PointId = uuid.UUID | str | int

@@ -1,4 +1,4 @@
-"""Why an NPC said what it said: the memories that were weighed for each of its last replies.
+"""Why an NPC said what it said: the memories that were weighed for each of its replies.
 
 One JSON Attribute a reply, category `reply_reasons`; the key is the journal id of the words. Ids
 and scores are all that is kept, so that nothing of what is forgotten is left here.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from ..records import Entry, Weighed
@@ -15,7 +16,8 @@ from . import attributes
 from .removal import Removal
 
 CATEGORY = "reply_reasons"
-KEPT = 60  # replies of one NPC
+MOST_KEPT = 1000  # replies of one NPC, half a kilobyte each
+DROPPED_AT_ONCE = 20  # old ones looked at for a new one
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,7 @@ class ReplyReasons:
 
     Attributes:
         said: Journal id of the NPC's words.
+        when: ISO 8601 time of them; "" for those of older versions.
         asked: Journal id of the line that they answer.
         weighed: (link id of a memory, its best score, whether it was told), what was told first; ""
             is the persona. Without a model a score of 0 is as sure as that nothing answers; a
@@ -35,6 +38,7 @@ class ReplyReasons:
     asked: int
     weighed: tuple[tuple[str, float, bool], ...] = ()
     row: str = ""
+    when: str = ""
 
     @classmethod
     def of(
@@ -43,7 +47,7 @@ class ReplyReasons:
         rows: dict[str, tuple[str, float, bool]] = {}
         for each in weighed:
             rows.setdefault(each.memory, (each.memory, round(each.score, 3), each.told))
-        return cls(said.id, asked.id, tuple(rows.values()), row)
+        return cls(said.id, asked.id, tuple(rows.values()), row, said.timestamp)
 
     def without(self, removal: Removal) -> ReplyReasons | None:
         """Return it without what goes; None if the line or the words go."""
@@ -67,12 +71,17 @@ class Reasons:
         known = (attributes.from_plain(ReplyReasons, each) for each in found)
         yield from sorted(known, key=lambda each: -each.said)
 
-    def note(self, reasons: ReplyReasons) -> None:
-        """Keep what was weighed for a reply, and drop the oldest beyond `KEPT`."""
-        self._put(reasons)
+    def note(self, reasons: ReplyReasons, days: float) -> None:
+        """Keep what was weighed for a reply, and drop some of those that are older than `days`."""
+        if days:
+            self._put(reasons)
         keys = sorted(attributes.keys_of(self._npc, "", CATEGORY), key=int)
-        for key in keys[:-KEPT]:
-            attributes.remove_json(self._npc, key, CATEGORY)
+        since = datetime.fromisoformat(reasons.when) - timedelta(days=days)
+        oldest = attributes.read_some_json(self._npc, keys[:DROPPED_AT_ONCE], CATEGORY)
+        for key, each in oldest.items():
+            when = attributes.from_plain(ReplyReasons, each).when
+            if key not in keys[-MOST_KEPT:] or not when or datetime.fromisoformat(when) < since:
+                attributes.remove_json(self._npc, key, CATEGORY)
 
     def _put(self, reasons: ReplyReasons) -> None:
         attributes.write_json(self._npc, str(reasons.said), attributes.to_plain(reasons), CATEGORY)

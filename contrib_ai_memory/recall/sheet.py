@@ -1,0 +1,71 @@
+"""The persona sheet: what builders gave an NPC, from which it answers for itself and its place.
+
+Description, persona, voice, goals and direction are Attributes (`ATTRIBUTES`); sentences and texts
+are memories like others, but looked for by themselves: hundreds of lines of talk may be nearer to
+a question than the one sentence that a builder gave for it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..embedding import embedder
+from ..embedding.model import ModelAway
+from ..english.own_words import own_sentences, pronoun_of
+from ..english.questions import sentences_of
+from ..privacy import may_hear
+from ..records import BUILDER, MemoryRecord
+from ..store import memory_store
+
+ATTRIBUTES = {  # by field
+    "description": "desc",
+    "persona": "persona",
+    "voice": "voice",
+    "goals": "goals",
+    "direction": "direction",
+}
+NOTES = 16  # sentences of builders that are nearest to a question
+TEXTS = 8  # pieces of taught texts that are
+
+
+def given(
+    agent_id: str, question: str, listeners: tuple[str, ...], now: str
+) -> tuple[MemoryRecord, ...]:
+    """Return what builders gave an NPC that is nearest to a question (worker thread).
+
+    Args:
+        listeners: Identities of those who will hear the answer.
+        now: ISO 8601 time of the answer; what has expired by then is left out.
+    """
+    try:
+        vector = embedder.shared().encode([question])[0]
+    except ModelAway:
+        return ()
+    store = memory_store.shared()
+    found = [
+        *store.nearest(agent_id, vector, NOTES, tags=BUILDER),
+        *store.nearest(agent_id, vector, TEXTS, record="taught"),
+    ]
+    return tuple(
+        each.memory
+        for each in found
+        if may_hear(each.memory.private, each.memory.witnesses, listeners)
+        and not (each.memory.outranked or each.memory.invalid_at)
+        and not (each.memory.expires_at and each.memory.expires_at <= now)
+    )
+
+
+def field_of(npc: Any, name: str) -> str:
+    """Return a field of an NPC's sheet, "" where nobody wrote one."""
+    return str(npc.attributes.get(ATTRIBUTES[name], default="") or "")
+
+
+def as_told(npc: Any, text: str) -> list[str]:
+    """Return the sentences of a text that a builder gives an NPC as it tells them."""
+    pronoun = pronoun_of((field_of(npc, name) for name in ("persona", "description")), text)
+    return [
+        each.text
+        for line in text.splitlines()
+        if not line.lstrip().startswith("#")
+        for each in own_sentences(sentences_of(line), (npc.key, *npc.aliases.all()), pronoun)
+    ]

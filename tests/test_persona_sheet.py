@@ -1,0 +1,128 @@
+"""The persona sheet: what builders gave an NPC, in its own words, before any stock phrase."""
+
+from datetime import timedelta
+
+import pytest
+
+from contrib_ai_memory import offload
+from contrib_ai_memory.admin import persona
+from contrib_ai_memory.english.own_words import own_sentences, pronoun_of
+from contrib_ai_memory.store.reply_reasons import ReplyReasons
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["Mara Fisk keeps the inn and locks it at ten."], ["I keep the inn and lock it at ten."]),
+        (
+            ["Mara was born in Corrow.", "She has a dog, and it follows her everywhere."],
+            ["I was born in Corrow.", "I have a dog, and it follows me everywhere."],
+        ),
+        (["Mara's younger brother Tam owns the mill."], ["My younger brother Tam owns the mill."]),
+        (["A bed at Mara's is two coppers."], ["A bed at mine is two coppers."]),
+        (
+            ["The tree killed Sorrin, the cook before Mara."],
+            ["The tree killed Sorrin, the cook before me."],
+        ),
+        (
+            ["Old Wynne is dead.", "She left the ferry."],
+            ["Old Wynne is dead.", "She left the ferry."],
+        ),
+        (
+            ["I was taught by Annot.", "She was blind."],
+            ["I was taught by Annot.", "She was blind."],
+        ),
+        (["A cook is wanted."], ["A cook is wanted."]),
+    ],
+)
+def test_what_is_about_the_npc_is_told_in_the_first_person(given, told):
+    names = ["Mara", "cook"]
+    assert [each.text for each in own_sentences(given, names, "she")] == told
+
+
+def test_a_sentence_that_begins_with_a_pronoun_for_another_leans_on_the_one_before():
+    told = own_sentences(["Sorrin was the cook.", "His ladle hangs here."], ["Mara"], "she")
+    assert [each.leans for each in told] == [False, True]
+
+
+def test_the_pronoun_of_an_npc_is_read_from_what_is_written_of_it():
+    assert pronoun_of(["He weighs letters. His hand is of wood."]) == "he"
+    assert pronoun_of(["You keep the inn."]) == "you"
+    assert pronoun_of([""]) == "they"
+
+
+@pytest.fixture
+def told_much(mara, alice, says):
+    """Mara with prices by a builder, and much talk that is nearer to most questions."""
+    mara.db.persona = "Mara Fisk is fifty-one and keeps the inn. She cannot swim."
+    for text in (
+        "A hot bath is four coppers, and a towel is one more.",
+        "Nobody whistles in the taproom, and whoever does washes the mugs.",
+        "Mara's only brother, Tam, owns the mill at Corrow.",
+    ):
+        offload.wait(mara.memory.add(text))
+    for word in ("mare", "boat", "cart", "goose", "saddle", "kettle"):
+        says(alice, f"My {word} was sold at the fair for nine marks.")
+    return mara
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("asks", "holds"),
+    [
+        ("how much for a hot bath?", "four coppers"),
+        ("hw much 4 a hot bath", "four coppers"),
+        ("what happens if i whistle in here?", "washes the mugs"),
+        ("have you got any brothers?", "My only brother, Tam"),
+        ("how old are you?", "I am fifty-one"),
+        ("can you swim?", "I cannot swim"),
+    ],
+)
+def test_what_builders_gave_is_looked_up_before_any_stock_phrase(
+    told_much, alice, says, asks, holds
+):
+    assert holds in says(alice, asks)
+
+
+@pytest.mark.django_db
+def test_builders_read_and_write_the_sheet_and_are_shown_what_would_be_said(mara, builder):
+    assert "direction" in builder("@memory/persona mara")
+    shown = builder("@memory/persona mara = persona: Mara Fisk was born in Corrow.")
+    assert "Mara Fisk was born in Corrow." in shown
+    assert mara.get_persona() == "Mara Fisk was born in Corrow."
+    assert "no field 'colour'" in builder("@memory/persona mara = colour: red")
+    builder("@memory/persona mara = persona:")
+    assert not mara.attributes.has("persona")
+    shown = builder("@memory/add mara = Mara sells candles at two coppers.")
+    assert "Asked for it, Mara says: I sell candles at two coppers." in shown
+    shown = builder("@memory/teach mara = # Life|/Mara was born in Corrow. She has two sisters.")
+    assert "I was born in Corrow. I have two sisters." in shown
+
+
+@pytest.mark.django_db
+def test_direction_is_for_a_model_alone_and_is_never_said(mara, alice, says, builder, settings):
+    persona.write(mara, None, "direction", "The cellar key hangs behind the stove. Hide it.")
+    assert "stove" not in says(alice, "where is the cellar key?")
+    settings.CONTRIB_AI_MEMORY |= {"LLM": {"base_url": "http://127.0.0.1:9/v1", "model": "m"}}
+    assert "behind the stove" in builder("@memory/preview mara = Alice: Good day")
+
+
+@pytest.mark.django_db
+def test_an_example_line_of_its_voice_is_said_once_to_who_comes(mara, alice, says):
+    persona.write(mara, None, "voice", "Short and dry.\nSit. Wet boots off.")
+    assert says(alice, "good evening mara").endswith("Sit. Wet boots off.")
+    assert "Wet boots" not in says(alice, "good evening again mara")
+
+
+@pytest.mark.django_db
+def test_why_something_was_said_is_kept_for_days_by_a_setting(mara):
+    day = timedelta(days=1).days
+    old, new = (
+        ReplyReasons(number, number, (("1", 1.0, True),), f"2026-03-0{number}T12:00:00+00:00")
+        for number in (2, 4)
+    )
+    mara.memory.reasons.note(old, day)
+    mara.memory.reasons.note(new, 3 * day)
+    assert [each.said for each in mara.memory.reasons] == [4, 2]
+    mara.memory.reasons.note(new, day)
+    assert [each.said for each in mara.memory.reasons] == [4]
