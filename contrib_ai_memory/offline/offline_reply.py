@@ -60,7 +60,7 @@ LEAST_ASKED = 3  # words that ask by themselves
 AGENDA_AT_ONCE = 3  # items that are told before memory is asked
 STOCK = frozenset({Intent.SERVICE, Intent.TALE, Intent.SECRECY, Intent.WELLBEING, Intent.PLACE})
 OF_THE_SHEET = frozenset({Intent.NAME, Intent.ROLE, Intent.PLACE, Intent.TIME})
-MAY_ASK = frozenset("request order joke question insult chatter".split())
+MAY_ASK = frozenset("request order joke question insult".split())
 _WHERE = re.compile(r"\W*(?:and )?where(?:['’]?s| is)\b", re.IGNORECASE)
 _OF_WHAT = re.compile(
     r"\W*(?:and |so )?(?:wh|wo?t\b|how|hw\b|remind|(?:do|can|you|u) (?:still |you |u )?)",
@@ -124,7 +124,8 @@ def _answer(request: ReplyRequest) -> Reply:
     if is_errand(request):
         return greeted(react(said, request), said, request)
     if not _asks(said, request):
-        known = _known_anyway(request) if done and done <= MAY_ASK else None
+        may = done and done <= MAY_ASK and not small_talk_in(said)
+        known = _known_anyway(request) if may else None
         return greeted(known or react(said, request), said, request)
     asked_for = _as_asked(request)
     meant = intent_of(asked_for.utterance) if asked_for is not request else None
