@@ -94,7 +94,7 @@ def test_builders_read_and_write_the_sheet_and_are_shown_what_would_be_said(mara
     builder("@memory/persona mara = persona:")
     assert not mara.attributes.has("persona")
     shown = builder("@memory/add mara = Mara sells candles at two coppers.")
-    assert "Asked for it, Mara says: I sell candles at two coppers." in shown
+    assert "Asked for it, Mara says: I sell candles at two coppers." in " ".join(shown.split())
     shown = builder("@memory/teach mara = # Life|/Mara was born in Corrow. She has two sisters.")
     assert "I was born in Corrow. I have two sisters." in shown
 
@@ -118,7 +118,7 @@ def test_an_example_line_of_its_voice_is_said_once_to_who_comes(mara, alice, say
 def test_why_something_was_said_is_kept_for_days_by_a_setting(mara):
     day = timedelta(days=1).days
     old, new = (
-        ReplyReasons(number, number, (("1", 1.0, True),), f"2026-03-0{number}T12:00:00+00:00")
+        ReplyReasons(number, number, (("1", 1.0, True),), when=f"2026-03-0{number}T12:00:00+00:00")
         for number in (2, 4)
     )
     mara.memory.reasons.note(old, day)

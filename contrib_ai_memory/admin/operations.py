@@ -274,12 +274,12 @@ def _edited(npc: Any, memory: MemoryRecord) -> str:
 
 def _added(npc: Any, entry: Any) -> str:
     said = persona.asked_so(npc, entry.content)
-    return f"{npc.key} will remember that (entry {entry.id}). {said}"
+    return f"{npc.key} will remember that (entry {entry.id}).\n{said}"
 
 
 def _taught(npc: Any, learned: Any) -> str:
     text = "\n".join(each.content for each in learned.memories)
-    said = f" {persona.asked_so(npc, text)}" if text else ""
+    said = f"\n{persona.asked_so(npc, text)}" if text else ""
     return f"{npc.key} was taught {learned.told()}.{said}"
 
 

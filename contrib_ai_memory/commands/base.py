@@ -234,7 +234,8 @@ class OperationCommand(MemoryCommand):
         if isinstance(result, MemoryRecord):
             done = f"{done.removesuffix('.')}: {result.content}"
         back = operation.reversal(npc, result)
-        self.caller.msg(hanging("", done, limit=1000) + (f"\n|x{safe(back)}|n" if back else ""))
+        told = "\n".join(hanging("", line, limit=1000) for line in done.split("\n"))
+        self.caller.msg(told + (f"\n|x{safe(back)}|n" if back else ""))
 
 
 def own_way(own: dict[str, Callable[..., Any]]) -> Callable[[Callable[..., Any]], Any]:
