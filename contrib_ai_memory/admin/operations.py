@@ -272,6 +272,11 @@ def _edited(npc: Any, memory: MemoryRecord) -> str:
     return f"{_told('is changed')(npc, memory)}{lines}"
 
 
+def _written(npc: Any, field: persona.SheetField) -> str:
+    how = f"is now: {field.text}" if field.text else "is removed."
+    return f"The {field.field} of {npc.key} {how}"
+
+
 def _added(npc: Any, entry: Any) -> str:
     said = persona.asked_so(npc, entry.content)
     return f"{npc.key} will remember that (entry {entry.id}).\n{said}"
@@ -416,7 +421,7 @@ _ROWS = (
         "PUT persona/",
         "Persona sheet",
         more_help=(("<field>:", "remove it; " + ", ".join(persona.ABOUT)),),
-        told="The {result.field} of {npc} is written.",
+        told=_written,
     ),
     Operation(
         "edit",

@@ -839,6 +839,7 @@ def _persona(command: OperationCommand, npc: Any, text: str) -> Steps:
     if colon:
         written = {"field": field.strip().lower(), "text": words.strip().replace("|/", "\n")}
         yield command.carry_out(TABLE["persona"], npc, written)
+        return
     lines = [heading(f"The persona sheet of {npc.key}", "what it answers about itself from")]
     for each in persona.sheet_of(npc):
         lines.append(f"|w{each.field}|n {dim(each.about, indent=0)}")
