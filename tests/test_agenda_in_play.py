@@ -232,7 +232,7 @@ def test_a_reminder_without_a_day_is_brought_up_the_next_time(says, mara, alice,
     bram.location = None
     assert says(alice, "remind me to feed my cat").startswith("Feed your cat")
     mara.memory.conversations.clear()
-    assert "cat" not in says(alice, "hello mara"), "not on the same day"
+    assert "feed" not in says(alice, "hello mara"), "not on the same day"
     mara.memory.clock = lambda: "2026-03-05T09:00:00+00:00"
     mara.memory.conversations.clear()
     assert "cat" in says(alice, "hello mara")
@@ -284,7 +284,9 @@ def test_a_message_is_given_to_whom_it_is_for_and_once_alone(says, mara, alice, 
 def test_a_message_told_in_confidence_is_not_passed_on_aloud(says, mara, alice, bram):
     alice.execute_cmd("whisper mara = please tell bram that the boat is mended")
     offload.wait(mara.assistant.at_tick())
-    assert "boat" not in says(bram, "good evening, mara")
+    says(bram, "good evening, mara")
+    [own] = [e for e in mara.memory.journal.read() if e.origin == "self" and "boat is" in e.content]
+    assert own.private and own.witnesses == (mara.get_memory_identity(bram),)
 
 
 def test_who_asks_for_messages_is_given_them_and_a_question_is_none(says, mara, alice, bram):

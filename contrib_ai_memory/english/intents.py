@@ -68,7 +68,7 @@ _PATTERNS: tuple[tuple[Intent, str], ...] = (
         r"|everything|(?:the|your|ur) (?:day|night|evening|morning))"
         r"| (?:are|r) (?:you|ye|u|things)| (?:do|have) (?:you|u) (?:fare|been)| goes it"
         r"| fares? (?:you|thou))(?: .{0,20})?"
-        r"|(?:did (?:you|u|ye) )?sle(?:ep|pt) (?:well|ok|good|alright)"
+        r"|did (?:you|u|ye) sleep (?:well|ok|good|alright)"
         rf"|{_WHAT}(?:['’]?s| is) up(?: with (?:you|u))?|(?:are|r) (?:you|u|ye) (?:well|ok|okay)",
     ),
     (
@@ -296,7 +296,8 @@ _REQUESTS = re.compile(
 )
 # with a question mark alone: "slept well?", "busy night?"
 _HOW_WAS_IT = re.compile(
-    r"(?:(?:are )?(?:you|u|ye) )?(?:alright|all right|ok|okay)|slept (?:well|ok|good)"
+    r"(?:(?:are )?(?:you|u|ye) )?(?:alright|all right|ok|okay)"
+    r"|sle(?:ep|pt) (?:well|ok|good|alright)"
     r"|(?:had a |a )?(?:busy|quiet|long|slow) (?:day|night|evening|morning"
     r"|week)",
     re.IGNORECASE,

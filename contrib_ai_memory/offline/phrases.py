@@ -245,7 +245,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     ),
     "nothing open": (
         "Nothing is open that I know of, {name}.",
-        "I know of nothing open, {name}.",
+        "Nothing is open as far as I know, {name}.",
     ),
     "ask them": (
         "I know nothing about that, {name}. {topic} might.",

@@ -76,14 +76,15 @@ def open_items(memory: Any, entry: Entry) -> tuple[tuple[OpenItem, ...], tuple[M
             records = [to_memory(memory.id, each) for each in lines]
             evidence |= {each.id: each for each in records}
             is_message, quoted = item in messages, tell.words(item)
+            heard_it = asker in item.witnesses  # of a message: they were there
+            waits = not heard_it if is_message else _is_pressing(item, asker, now)
             once = is_message or (_reminds(item) and item.is_due(now))
             told.append(
                 OpenItem(
                     text=tell.sentence(item, lines[0]),
                     quoted=quoted,
                     evidence=tuple(each.id for each in records),
-                    pressing=(is_message or _is_pressing(item, asker, now))
-                    and quoted not in told_before,
+                    pressing=quoted not in told_before and waits,
                     message=is_message,
                     private=item.private,
                     done_by_telling=item.id if once else "",
@@ -106,7 +107,7 @@ def close_told(memory: Any, item_ids: Iterable[str], said: Entry) -> None:
 def _messages_for(memory: Any, entry: Entry, *, may_whisper: bool) -> list[AgendaItem]:
     """Return what the NPC was asked to tell or give the speaker of a line.
 
-    What was whispered too, but not what they have heard themselves or are not to know.
+    What was whispered too, but not what they are not to know.
     """
     listener = entry.source_entity
     if not listener:
@@ -117,7 +118,7 @@ def _messages_for(memory: Any, entry: Entry, *, may_whisper: bool) -> list[Agend
         for item in memory.agenda
         if item.state == "open"
         and item.kind == "request"
-        and listener not in (item.to, *item.witnesses)
+        and item.to != listener
         and addressing.named(recipient(item.text), name) is not addressing.Named.NOT
         and (not item.private or (may_whisper and not addressing.confides(item.text)))
     ]
