@@ -94,12 +94,12 @@ def test_a_whispered_talk_is_not_recalled_aloud(asks, mara, alice):
     assert "key" not in asks(alice, "what did we talk about last time?")
 
 
-def test_an_answer_says_when_it_was_told(asks, mara, alice):
+def test_an_answer_says_when_it_was_told_where_that_is_asked(asks, mara, alice):
     mara.memory.clock = lambda: "2026-03-01T12:00:00+00:00"
     asks(alice, "my brother Tom works at the docks in Millbrook.")
     mara.memory.clock = lambda: "2026-03-03T12:00:00+00:00"
     answer = asks(alice, "where does my brother work?")
-    assert "You told me two days ago that your brother Tom works at the docks" in answer
+    assert "You told me that your brother Tom works at the docks" in answer
     answer = asks(alice, "when did I tell you where my brother works?")
     assert "on Sunday, 1 March" in answer
 
@@ -434,7 +434,7 @@ def test_a_gift_is_told_as_the_npc_saw_it(asks, mara, alice, bram, tavern):
     alice.execute_cmd("give copper brooch to mara")
     offload.wait(mara.assistant.at_tick())
     mara.assistant.nattributes.clear()
-    assert asks(alice, "what did i give you?") == "You gave me a copper brooch earlier today."
+    assert asks(alice, "what did i give you?") == "You gave me a copper brooch."
     bram.location, alice.location = tavern, None
     assert "Alice gave me a copper brooch" in asks(bram, "what did alice give you?")
 
@@ -459,9 +459,7 @@ def test_what_one_said_on_one_day_is_told_together(asks, alice):
 
 def test_a_doubt_is_short_and_a_plain_answer_has_none(asks, alice):
     asks(alice, "my cat is called Pickle")
-    assert asks(alice, "what's my cats name") == (
-        "You told me earlier today that your cat is called Pickle."
-    )
+    assert asks(alice, "what's my cats name") == "You told me that your cat is called Pickle."
 
 
 def test_nobody_elses_affairs_are_told_of_a_newcomer(asks, bram, alice, tavern):

@@ -63,9 +63,8 @@ _LEANS = re.compile(
 _NO_NOUN = (
     FUNCTION_WORDS
     | AFTER_A_VERB
-    | _ADVERBS
     | _OPENS_A_CLAUSE
-    | frozenset("all everything anything nothing everywhere anywhere".split())
+    | frozenset("all everything anything nothing everywhere always often never still".split())
 )
 _PROPER = re.compile(r"[A-Z][\w'’-]+")
 _FIRST_PERSON = re.compile(r"\b(?:I|I'\w+|[Mm]y|[Mm]ine|[Mm]yself)\b")

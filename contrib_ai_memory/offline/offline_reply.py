@@ -51,11 +51,14 @@ OF_THE_SHEET_LIKELY = 0.5  # the same, of what builders gave
 LEAST_ASKED = 3  # words that ask by themselves
 AGENDA_AT_ONCE = 3  # items that are told before memory is asked
 STOCK = frozenset({Intent.SERVICE, Intent.TALE, Intent.SECRECY, Intent.WELLBEING, Intent.PLACE})
-OF_THE_SHEET = frozenset({Intent.NAME, Intent.ROLE, Intent.PLACE, Intent.TIME})
-MAY_ASK = frozenset("request order joke question insult chatter".split())
+MAY_ASK = frozenset("request order joke question insult".split())
 _WHERE = re.compile(r"\W*(?:and )?where(?:['’]?s| is)\b", re.IGNORECASE)
 _OF_WHAT = re.compile(
     r"\W*(?:and |so )?(?:wh|wo?t\b|how|hw\b|remind|(?:do|can|you|u) (?:still |you |u )?)",
+    re.IGNORECASE,
+)
+_OF_MY_PLACE = re.compile(  # "where am i staying?"
+    r"\b(?:am i (?!again\b)\w+in[g'’]?|do i (?:live|stay|work|sleep|lodge|come))(?!\w)",
     re.IGNORECASE,
 )
 
@@ -79,7 +82,8 @@ def reply(request: ReplyRequest) -> Reply:
     if is_errand(request):
         return greeted(react(said, request), said, request)
     if not _asks(said, request):
-        known = _known_anyway(request) if done and done <= MAY_ASK else None
+        may = done and done <= MAY_ASK and not small_talk_in(said)
+        known = _known_anyway(request) if may else None
         return greeted(known or react(said, request), said, request)
     asked_for = _as_asked(request)
     meant = intent_of(asked_for.utterance) if asked_for is not request else None
@@ -152,7 +156,9 @@ def _as_learned(intent: Intent, said: str, request: ReplyRequest) -> Reply | Non
     """Answer a line by the intent that the classifier found; None if it cannot be so."""
     if intent is Intent.GREETING:
         return greeting(request)
-    if intent in OF_THE_SHEET:
+    if intent in (Intent.NAME, Intent.ROLE) and asks_of_oneself(said):
+        return None  # "what is it i do for a living?"
+    if intent is Intent.PLACE and _OF_MY_PLACE.search(said):
         return None
     if intent in (Intent.PARTING, Intent.THANKS):
         return Reply(phrase(intent.name.lower(), request), told=())

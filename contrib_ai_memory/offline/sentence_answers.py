@@ -311,12 +311,6 @@ def _sheet(request: ReplyRequest) -> Iterator[SentenceCandidate]:
         yield _own(f"I want to {wants[:1].lower()}{wants[1:]}", None, request)
     for memory in request.given:
         yield from _of_builder(memory, request)
-    if asks_of_you(words_to_it(request)):
-        yield _own(f"I am called {request.npc_name}.", None, request)
-    if request.situation.place:
-        yield _own(f"This place here is {request.situation.place}.", None, request)
-    if request.situation.moment:
-        yield _own(f"It is {request.situation.moment} now.", None, request)
 
 
 def _of_builder(memory: MemoryRecord, request: ReplyRequest) -> Iterator[SentenceCandidate]:
