@@ -59,11 +59,14 @@ OF_THE_SHEET_LIKELY = 0.5  # the same, of what builders gave
 LEAST_ASKED = 3  # words that ask by themselves
 AGENDA_AT_ONCE = 3  # items that are told before memory is asked
 STOCK = frozenset({Intent.SERVICE, Intent.TALE, Intent.SECRECY, Intent.WELLBEING, Intent.PLACE})
-OF_THE_SHEET = frozenset({Intent.NAME, Intent.ROLE, Intent.PLACE, Intent.TIME})
 MAY_ASK = frozenset("request order joke question insult".split())
 _WHERE = re.compile(r"\W*(?:and )?where(?:['’]?s| is)\b", re.IGNORECASE)
 _OF_WHAT = re.compile(
     r"\W*(?:and |so )?(?:wh|wo?t\b|how|hw\b|remind|(?:do|can|you|u) (?:still |you |u )?)",
+    re.IGNORECASE,
+)
+_OF_MY_PLACE = re.compile(  # "where am i staying?"
+    r"\b(?:am i (?!again\b)\w+in[g'’]?|do i (?:live|stay|work|sleep|lodge|come))(?!\w)",
     re.IGNORECASE,
 )
 
@@ -198,7 +201,9 @@ def _as_learned(intent: Intent, said: str, request: ReplyRequest) -> Reply | Non
     """Answer a line by the intent that the classifier found; None if it cannot be so."""
     if intent is Intent.GREETING:
         return greeting(request)
-    if intent in OF_THE_SHEET:
+    if intent in (Intent.NAME, Intent.ROLE) and asks_of_oneself(said):
+        return None  # "what is it i do for a living?"
+    if intent is Intent.PLACE and _OF_MY_PLACE.search(said):
         return None
     if intent in (Intent.PARTING, Intent.THANKS):
         return says(intent.name.lower(), request)

@@ -311,13 +311,6 @@ def _sheet(request: ReplyRequest) -> Iterator[SentenceCandidate]:
         yield _own(f"I want to {wants[:1].lower()}{wants[1:]}", None, request)
     for memory in request.given:
         yield from _of_builder(memory, request)
-    # what the line may want; whether it does, the reader says
-    if request.intent in ("NAME", "ROLE"):
-        yield _own(f"I am called {request.npc_name}.", None, request)
-    if request.intent == "PLACE":
-        yield _own(f"This is {request.situation.place}.", None, request)
-    if request.intent == "TIME":
-        yield _own(f"It is {request.situation.moment}.", None, request)
 
 
 def _of_builder(memory: MemoryRecord, request: ReplyRequest) -> Iterator[SentenceCandidate]:
