@@ -71,21 +71,19 @@ def is_mere_courtesy(said: str) -> bool:
 def greeting(request: ReplyRequest) -> Reply:
     """Greet the speaker: one whom the NPC knows by what they last spoke of."""
     made = _greet(request)
-    if line := _own_line(request):
-        return replace(made, text=f"{made.text} {line}")
-    if made.row not in ("returning", "long absent") or any(
-        item.pressing for item in request.situation.agenda
-    ):
-        return made
+    if any(item.pressing for item in request.situation.agenda):
+        return made  # which is brought up behind it
     lately = set(request.situation.lines_asked_for)
     told = [each.memory for each in request.recalled if each.memory.id in lately]
     known = {*forms((request.npc_name, *request.npc_names)), *names(request.speaker)}
-    for memory in sorted(told, key=lambda each: (-each.importance, each.id)):
+    known_well = made.row in ("returning", "long absent")
+    for memory in sorted(told if known_well else (), key=lambda each: (-each.importance, each.id)):
         if topic := thing_of(memory.said, known):
             spoke_of = says("spoke of", request, topic=topic)
             text = spoke_of.text if made.row == "returning" else f"{made.text} {spoke_of.text}"
             return Reply(text, told=(memory.id,), row=spoke_of.row)
-    return made
+    line = _own_line(request)
+    return replace(made, text=f"{made.text} {line}") if line else made
 
 
 def _own_line(request: ReplyRequest) -> str:
