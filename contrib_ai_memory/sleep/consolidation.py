@@ -244,6 +244,7 @@ def _look(
         )
         digest = yield work.judge("digest", passage)
         if digest is not None:
+            digest = replace(digest, facts=tuple(_of_others(memory, digest.facts, work)))
             checked = yield work.run(
                 router.answer_of, router.OFFLINE.name, "checked", digest, passage
             )
