@@ -72,7 +72,8 @@ _OF_MY_PLACE = re.compile(  # "where am i staying?"
 
 
 def reply(request: ReplyRequest) -> Reply:
-    """Answer a line as the NPC, then bring up what is due; never empty."""
+    """Answer a line as the NPC. Behind the first answer of a talk what is due is brought up, and
+    messages behind any. Never empty."""
     if request.kind == "silence":
         return _opening(request)
     made = _answer(request)
@@ -82,7 +83,10 @@ def reply(request: ReplyRequest) -> Reply:
     due = [
         item
         for item in request.situation.agenda
-        if item.pressing and told.isdisjoint(item.evidence) and item.quoted not in made.text
+        if item.pressing
+        and (item.message or not request.has_spoken)
+        and told.isdisjoint(item.evidence)
+        and item.quoted not in made.text
     ]
     most = DUE_AT_GREETING if _GREETING.match(made.row) else 1
     brought = agenda_told(due[: most if told.isdisjoint(_evidence(request)) else 0])
