@@ -391,7 +391,7 @@ def test_where_the_server_fails_in_the_middle_the_offline_provider_answers(
     server.behave(**fault)
     heard = hears(alice)
     alice.execute_cmd("say What do I keep at Millbrook?")
-    assert "You told me earlier today that you keep the ferry at Millbrook." in heard[-1]
+    assert "You told me that you keep the ferry at Millbrook." in heard[-1]
 
 
 def test_what_a_tool_said_is_the_answer_where_the_server_fails_after_it(

@@ -283,6 +283,8 @@ def _added(npc: Any, entry: Any) -> str:
 
 
 def _taught(npc: Any, learned: Any) -> str:
+    if not (learned.memories or learned.dropped):
+        return "There is nothing to learn: the text is empty."
     text = "\n".join(each.content for each in learned.memories)
     said = f"\n{persona.asked_so(npc, text)}" if text else ""
     return f"{npc.key} was taught {learned.told()}.{said}"

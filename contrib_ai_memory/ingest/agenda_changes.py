@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from ..english import addressing, commitments, corrections
+from ..english import addressing, agenda_questions, commitments, corrections
 from ..english.commitments import Commitment
 from ..english.due_dates import dates, due
 from ..english.questions import asks, sentences_of
@@ -312,7 +312,7 @@ class Line:
         if kind == "request":
             if self.own or not self._to_npc or not self._about(sentence):
                 return None
-        elif asks(act.text) and act.sure < ASSERTS:
+        elif asks(act.text) and (act.sure < ASSERTS or self._asks_of_agenda(sentence)):
             return None
         if commitments.denies_debt(sentence) if kind == "debt" else self._only_parts(sentence):
             return None
@@ -321,6 +321,10 @@ class Line:
             return None
         kept = kind == "request" and commitments.keeps(self._asked(act.text))
         return Said(place, sentence, kind, day, ERRAND if kept else act.sure)
+
+    def _asks_of_agenda(self, sentence: str) -> bool:
+        said = self._asked(sentence)
+        return agenda_questions.read(said, self.entry.timestamp) is not None
 
     def _asked(self, text: str) -> str:
         return addressing.without_address(text, self.circle.names)

@@ -153,7 +153,8 @@ def _answer(request: ReplyRequest) -> Reply:
     if due:
         return agenda_told(due)
     # "can u do it by tonite??", "guess who just won? me!"; not "bet u forgot my snail's name"
-    if done and "question" not in done and not (found.reply and found.score >= LIKELY):
+    likely = found.reply and found.score >= LIKELY
+    if done and "question" not in done and not (likely or _OF_WHAT.match(said)):
         return greeted(react(said, request), said, request)
     learned = "" if small_talk_in(said) else request.intent
     if learned and Intent[learned] in STOCK and found.reply and found.own:
