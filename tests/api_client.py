@@ -32,6 +32,7 @@ READS = (
     "/npcs/{npc}/acts/",
     "/npcs/{npc}/agenda/",
     "/npcs/{npc}/schedule/",
+    "/npcs/{npc}/persona/",
 )
 WRITES = (
     ("POST", "/npcs/{npc}/memories/", {"text": "The moon is full."}),
@@ -48,6 +49,7 @@ WRITES = (
     ("POST", "/npcs/{npc}/wake/", {}),
     ("POST", "/npcs/{npc}/texts/", {"text": "The ferry crosses at dawn."}),
     ("PUT", "/npcs/{npc}/schedule/", {"plan": "off"}),
+    ("PUT", "/npcs/{npc}/persona/", {"field": "goals", "text": "Keep the house dry."}),
 )
 PREVIEW = ("POST", "/npcs/{npc}/preview/", {"player": "Alice", "text": "What do I keep?"})
 ERASE = ("DELETE", "/npcs/{npc}/people/Alice/", {})

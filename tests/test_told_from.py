@@ -318,7 +318,12 @@ def facts_of_all(request):
     new, _known = numbered_in(request)
     shown = "the zanzibar" if "zanzibar" in request.text else "nothing"
     facts = [
-        {"text": f"Somebody spoke of {shown} ({number}).", "lines": [number]} for number in new
+        {
+            "text": f"Somebody knows that wolves took two of Bram's sheep, and {shown}.",
+            "lines": [number],
+        }
+        for number, line in new.items()
+        if "Wolves" in line
     ]
     return digest(dict.fromkeys(new, 8), facts)
 

@@ -80,9 +80,9 @@ def test_each_speaker_has_one_line_in_turn(busy, alice, bram, cerys):
     first, second, third, fourth, fifth = replies(busy, since)
     assert first in ("Yes, Alice?", "I am listening, Alice.")  # she spoke with Mara before
     assert "Thornwick" in second
-    assert third.startswith("Good to meet you, Cerys.")
+    assert third.startswith(("Good to meet you, Cerys.", "Well met, Cerys."))
     assert "Millbrook" in fourth
-    assert fifth == "Gladly, Alice."
+    assert fifth in ("Gladly, Alice.", "You are welcome, Alice.")
 
 
 def test_nothing_that_waits_is_lost_when_the_memory_is_held_again_and_again(busy, alice, bram):

@@ -173,8 +173,8 @@ _OWING = tuple(
     )
 )
 _NOT_A_SIDE = frozenset(
-    "still really also now do does did shall will would can could to gotta got have had has then "
-    "so and just only already all both even that which a an the".split()
+    "here there still really also now do does did shall will would can could to gotta got have had "
+    "has then so and just only already all both even that which a an the".split()
 )
 _I_WILL = {"ill": "i", "im": "i", "ive": "i", "i'll": "i", "i'm": "i", "i've": "i", "youll": "you"}
 _AFTER = re.compile(
