@@ -72,19 +72,20 @@ _OF_MY_PLACE = re.compile(  # "where am i staying?"
 
 
 def reply(request: ReplyRequest) -> Reply:
-    """Answer a line as the NPC. Behind the first answer of a talk what is due is brought up, and
-    messages behind any. Never empty."""
+    """Answer a line as the NPC. What is due is brought up behind a greeting and where nothing was
+    asked, once in a talk, and messages behind any answer. Never empty."""
     if request.kind == "silence":
         return _opening(request)
     made = _answer(request)
     if any(act.kind in NO_TIME for act in request.acts):
         return made
     told = {*(made.told or ())}
+    in_the_way = request.has_spoken or _asks(words_to_it(request), request)
     due = [
         item
         for item in request.situation.agenda
         if item.pressing
-        and (item.message or not request.has_spoken)
+        and (item.message or not in_the_way)
         and told.isdisjoint(item.evidence)
         and item.quoted not in made.text
     ]
