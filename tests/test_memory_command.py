@@ -209,7 +209,7 @@ def test_why_tells_what_the_last_answers_were_chosen_from_and_nothing_forgotten(
     assert "I keep the ferry" not in shown
     builder("@memory/undo mara")
     alice.execute_cmd("say Mara, thank you.")
-    assert "said first for thanks: thanks" in one_line(builder("@memory/why mara"))
+    assert "said first: thanks: thanks" in one_line(builder("@memory/why mara"))
 
 
 def test_history_tells_what_was_said_and_what_builders_did(day, builder):

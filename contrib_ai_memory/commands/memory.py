@@ -793,7 +793,7 @@ def _why(command: OperationCommand, npc: Any, found: list[inspect.Why]) -> None:
         when = f"|w{minute(each.when)}|n{private_mark(each.private)}"
         lines.append(hanging(f"{when} {safe(each.asker)}: ", each.asked))
         lines.append(hanging(f"  |w{safe(npc.key)}:|n ", each.said))
-        lines += [dim(f"said first for {each.row}")] if each.row else []
+        lines += [dim(f"said first: {each.row}")] if each.row else []
         lines += [_weighed_line(row) for row in each.weighed]
     command.page(
         *lines,

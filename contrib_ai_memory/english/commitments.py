@@ -109,7 +109,7 @@ _REMIND = re.compile(r"\bremind (?:me|us)\b", re.IGNORECASE)
 _REMIND_TO = re.compile(
     r"\bremind (?:me|us) (?:please |again )?"
     r"(?:(?:not )?to|that|when|if|before|at|in|on)\b(?: (?P<what>.+))?"
-    r"|\bremind (?:me|us)(?: about (?P<of>(?:the|my|a|an) .+))?$",
+    r"|\bremind (?:me|us)(?:(?: (?:on )?[\w-]+)? about (?P<of>(?:the|my|a|an) .+))?$",
     re.IGNORECASE,
 )
 _DONE = re.compile(
