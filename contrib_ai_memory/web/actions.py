@@ -16,11 +16,11 @@ from django.urls import URLPattern, path, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from twisted.internet import defer
 
-from ..admin import edit, forget, ids, inspect
+from ..admin import edit, forget, ids, inspect, persona
 from ..admin.operations import TABLE, UNDO, Operation
 from ..sleep.night import NotNow, SwitchedOff
 from . import gate
-from .forms import OperationForm, ScheduleForm
+from .forms import OperationForm, ScheduleForm, SheetForm
 from .views import NPCHeader, NPCView
 
 MOST_SELECTED = 100  # memories forgotten at once
@@ -276,13 +276,27 @@ class ScheduleView(OperationView):
         return ScheduleForm(self.operation, data, initial=asdict(found))
 
 
+class PersonaView(OperationView):
+    """Form for the persona sheet: all its fields, of which those that were changed are written."""
+
+    def read(self, npc: Any, *where: str) -> Any:
+        return persona.sheet_of(npc)
+
+    def form(self, found: Any, data: Any = None, files: Any = None) -> SheetForm:
+        return SheetForm(found, data)
+
+    def act(self, npc: Any, who: Any, form: Any, *where: str) -> str:
+        written = [persona.write(npc, who, n, form.cleaned_data[n]) for n in form.changed_data]
+        return " ".join(self.operation.done(npc, each) for each in written) or "Nothing changed."
+
+
 def urls_of_forms(**others: Any) -> list[URLPattern]:
     """Return the URLs of all forms in the table.
 
     Args:
         others: Views that are no `OperationView`, by operation.
     """
-    own = {"edit": EditView, "set_schedule": ScheduleView}
+    own = {"edit": EditView, "persona": PersonaView, "set_schedule": ScheduleView}
     found = []
     for each in TABLE.values():
         if each.has_form:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
+from .. import conf
 from ..admin.arguments import LONGEST_QUERY, RECORDS, REQUIRED, Argument
 from ..admin.operations import TABLE, Operation
+from ..admin.persona import SheetField
 from .serializers import validators
 
 KINDS = ("say", "whisper", "pose", "arrive", "leave", "give", "note", "insight")
@@ -140,6 +143,21 @@ class ScheduleForm(OperationForm):
             if found.get(name) is None and name not in self.errors:
                 self.add_error(name, "Enter a number.")
         return found
+
+
+class SheetForm(forms.Form):
+    """The persona sheet, with what is written on it."""
+
+    def __init__(self, sheet: Sequence[SheetField], data: Any = None):
+        super().__init__(data)
+        for each in sheet:
+            self.fields[each.field] = forms.CharField(
+                label=f"{each.field.capitalize()}: {each.about}",
+                initial=each.text,
+                required=False,
+                max_length=conf.get().MAX_LINE,
+                widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
+            )
 
 
 class ConfirmForm(forms.Form):

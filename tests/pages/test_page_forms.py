@@ -96,3 +96,19 @@ def test_the_forms_are_for_those_who_may_edit_and_need_a_csrf_token(client, mara
     forged = logged_in(Client(enforce_csrf_checks=True), "Keeper", is_superuser=True)
     assert forged.post(url("add", mara), sent).status_code == 403
     assert len(mara.memory.journal) == 0
+
+
+def test_the_persona_sheet_shows_what_is_written_and_changes_only_what_was_changed(keeper, mara):
+    mara.attributes.add("persona", "Mara was born in Corrow.")
+    mara.attributes.add("desc", "A woman of sixty.")
+    page = url("persona", mara)
+    shown = keeper.get(page).content.decode()
+    assert "Mara was born in Corrow." in shown and "A woman of sixty." in shown
+    sent = {"description": "A woman of sixty.", "persona": "", "voice": "Dry."}
+    done = keeper.post(page, sent, follow=True).content.decode()
+    assert "The voice of Mara is now: Dry." in done
+    assert "The persona of Mara is removed." in done
+    assert "description of Mara" not in done
+    assert mara.db.desc == "A woman of sixty."
+    assert mara.attributes.get("voice") == "Dry." and not mara.attributes.has("persona")
+    assert "Nothing changed." in keeper.post(page, sent, follow=True).content.decode()
