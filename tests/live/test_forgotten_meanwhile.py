@@ -28,6 +28,7 @@ SETTINGS = {
     "MIN_OBSERVATIONS": 1,
     "REFLECT_AT": 1,
     "COMPRESS_ABOVE": 1,
+    "COMPRESS_SESSIONS": 8,  # all of them, not the oldest alone
     "STALE_CONVERSATION": 0.5,
 }
 

@@ -155,7 +155,7 @@ def test_a_store_that_finds_no_room_at_the_start_is_opened_when_there_is(live_ga
 def test_lines_that_the_game_database_has_no_room_for_are_kept_until_it_has(live_game):
     with live_game(SETTINGS) as game:
         game.migrate()
-        with small_disk(game.folder / "server", 200) as disk:
+        with small_disk(game.folder / "server", 240) as disk:
             game.start()
             story = Story(game)
             with story.enter("Alice") as alice:
