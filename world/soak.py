@@ -269,9 +269,9 @@ class Soak:
         line = self.chance.choice(heard[:-3] or heard)
         self.tell(f"@memory/forget {INNKEEPER}: the line with {line.mark}")
         with self._builder() as builder:
-            builder.send(f"@memory/search {INNKEEPER} = {line.mark}")
-            found = builder.expect("Mara recalls", timeout=60) + builder.drain(1)
-            numbers = re.findall(rf"(\d+) \[entry, \w+\][^\[]*{line.mark}", found)
+            builder.send(f"@memory/journal {INNKEEPER} = {line.mark}")
+            found = builder.expect("The journal of", timeout=60) + builder.drain(1)
+            numbers = re.findall(r"(?m)^\s*(\d+) \d{4}-\d\d-\d\d", found)
             if not numbers:
                 self.check(f"the line with {line.mark} is found", False)
                 self.tell(found)
