@@ -537,10 +537,7 @@ class AssistantScript(DefaultScript):
         try:
             yield offload.breathe(offload.REPLY)  # who was heard first is answered in a later turn
             while self._has_turn(turn) and self.answer_queue and not self.ndb.held:
-                cooldown = self.obj.memory.settings.REPLY_COOLDOWN
-                wait = (self.ndb.last_reply or 0) + cooldown - time.monotonic()
-                if game_database.still_locked():
-                    wait = max(wait, hearing_queue.RETRY_SECONDS)
+                wait = self._seconds_to_wait()
                 if wait > 0 and reactor.running:
                     yield task.deferLater(reactor, wait, lambda: None)
                     continue  # the memory may be held still by now
@@ -563,6 +560,18 @@ class AssistantScript(DefaultScript):
         finally:
             if self.ndb.answering is turn:
                 self.ndb.answering = None
+
+    def _seconds_to_wait(self) -> float:
+        """Return for how long the next line is not answered: the cooldown, and a locked database."""
+        if game_database.still_locked():
+            return hearing_queue.RETRY_SECONDS
+        try:
+            cooldown = self.obj.memory.settings.REPLY_COOLDOWN
+        except OperationalError as problem:  # the NPC's own settings are an Attribute
+            if not game_database.note_unavailable(problem):
+                raise
+            return hearing_queue.RETRY_SECONDS
+        return (self.ndb.last_reply or 0) + cooldown - time.monotonic()
 
     def _put_off(self, line: PendingLine) -> None:
         """Keep a line until the store's server is back, and tell its speaker once."""

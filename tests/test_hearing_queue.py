@@ -1,6 +1,7 @@
 """What is said reaches a memory in the next turns of the reactor, as it was when it was said."""
 
 import sqlite3
+import time
 from contextlib import closing, contextmanager
 
 import pytest
@@ -252,6 +253,24 @@ def test_a_question_asked_while_the_database_is_locked_is_answered_once_afterwar
     until(turns, lambda: any("Mara says" in line for line in heard))
     assert sum("Mara says" in line for line in heard) == 1
     assert "ferry" in heard[-1]
+
+
+def test_a_question_whose_turn_comes_while_the_database_is_locked_is_answered_afterwards(
+    database_file, impatient, settings, mara, alice, turns, written, hears, logged
+):
+    settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | {"REPLY_COOLDOWN": 0.5}
+    alice.execute_cmd("say Mara, I keep the ferry at Millbrook.")
+    until(turns, lambda: any("ferry" in line for line in written()))
+    heard = hears(alice)
+    alice.execute_cmd("say Mara, what do I keep at Millbrook?")
+    until(turns, lambda: bool(mara.assistant.answer_queue))
+    with locked(database_file):
+        mara.attributes.reset_cache()  # its own settings are read from the database again
+        for _ in range(3):
+            time.sleep(0.3)
+            turns()
+    until(turns, lambda: any("ferry" in line for line in heard))
+    assert not any("failed" in line for line in logged())
 
 
 @pytest.fixture

@@ -367,10 +367,12 @@ def _holds(path: Path, words: set[bytes]) -> bool:
 
 
 def _traceback_in(log: Path) -> str:
-    """Return the first traceback in a log, or ""; Evennia's own may tell of the lock."""
+    """Return what a log tells from its first traceback on, or ""; Evennia's own may tell of the
+    lock."""
     _, *tracebacks = log.read_text(errors="replace").split("Traceback (most recent call last)")
     ours = log.name.startswith("ai_memory")
-    return next((each for each in tracebacks if ours or "database is locked" not in each), "")
+    wrong = [each for each in tracebacks if ours or "database is locked" not in each]
+    return "".join(tracebacks[tracebacks.index(wrong[0]) :]) if wrong else ""
 
 
 @contextmanager
