@@ -562,7 +562,7 @@ class AssistantScript(DefaultScript):
                 self.ndb.answering = None
 
     def _seconds_to_wait(self) -> float:
-        """Return for how long the next line is not answered: the cooldown, and a locked database."""
+        """Return for how long no line is answered: the cooldown, and a locked database."""
         if game_database.still_locked():
             return hearing_queue.RETRY_SECONDS
         try:
