@@ -44,9 +44,9 @@ from contrib_ai_memory.attention import (
     is_undecided,
     judged,
 )
-from contrib_ai_memory.english.addressing import forms
 from contrib_ai_memory.offline.acts import ActReader
 from contrib_ai_memory.records import LineInTalk, LineReading, TalkLine
+from contrib_ai_memory.text.names import forms
 
 from .harness import Bar, Report, arguments
 from .talks import as_said

@@ -26,7 +26,7 @@ import numpy as np
 
 from contrib_ai_memory.embedding.model import EmbeddingModel, open_model
 from contrib_ai_memory.english import claims, questions
-from contrib_ai_memory.english.addressing import Named, confides, forms, named
+from contrib_ai_memory.english.addressing import confides, named
 from contrib_ai_memory.english.attribute_kinds import kind_of
 from contrib_ai_memory.english.questions import sentences_of
 from contrib_ai_memory.english.reported_speech import third_person
@@ -49,7 +49,9 @@ from contrib_ai_memory.english.sentence_classifier import (
 )
 from contrib_ai_memory.english.stated_preferences import states_preference
 from contrib_ai_memory.ingest.importance import heuristic_importance
+from contrib_ai_memory.language import Named
 from contrib_ai_memory.records import OF_NPC, Entry, Percept
+from contrib_ai_memory.text.names import forms
 
 from . import importance
 from .harness import Bar, Report, arguments, progress
