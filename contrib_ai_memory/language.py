@@ -183,7 +183,7 @@ def _nearness(day: date, first: date, last: date) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class QueryReading:
     """What a query to the memory asks for.
 
     Attributes:
@@ -385,7 +385,7 @@ class AgendaLanguage:
         """
         return []
 
-    def question(self, said: str, now: str) -> AgendaQuestion | None:
+    def question(self, text: str, now: str) -> AgendaQuestion | None:
         """Return what a line without its address asks of the agenda; None if it does not."""
         return None
 
@@ -537,7 +537,7 @@ class Language:
         """Return how a line speaks."""
         return Manner()
 
-    def read(self, line: LineInTalk) -> LineReading | None:
+    def read(self, heard: LineInTalk) -> LineReading | None:
         """Read what is done with the words of a line; None if nothing can (worker thread)."""
         return None
 
@@ -605,9 +605,9 @@ class Language:
 
     # --- what a question asks for ---
 
-    def query(self, text: str, today: date) -> Query:
+    def query(self, text: str, today: date) -> QueryReading:
         """Return what a query to the memory asks for."""
-        return Query()
+        return QueryReading()
 
     def asks_of_first(self, query: str, first: tuple[int, int], other: tuple[int, int]) -> bool:
         """Whether a query asks for the words of the first of two people whom it names.

@@ -88,7 +88,7 @@ def test_what_is_confided_in_it_is_kept_from_the_others(speaks, mara, alice, bra
 def test_lines_in_company_are_attended_to_by_its_manner(speaks, mara, alice, bram, hears):
     speaks("german.German")
     spoken = hears(alice)
-    alice.execute_cmd("say Guten Abend.")
+    alice.execute_cmd("say Guten Abend, wo bekomme ich bitte ein Bett?")
     assert any(line.startswith("Mara") for line in spoken)
 
 

@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from ..language import Circle, Commitment
+from ..language import Circle, Commitment, Named
 from ..local_time import day_of, local
 from ..privacy import shared_privacy
 from ..records import (
@@ -391,7 +391,7 @@ class Line:
             return listener or (named[0] if len(named) == 1 else "")
         if last in _THIRD:
             return named[0] if len(named) == 1 else None
-        if addressing.named(words, self.circle.names) is not addressing.Named.NOT:
+        if addressing.named(words, self.circle.names) is not Named.NOT:
             return self.circle.npc
         known = [each for each in self.circle.mentioned(words) if each != self.speaker]
         return known[0] if len(known) == 1 else None
@@ -615,12 +615,12 @@ def spoken_to(
     if alone or (entry.private and entry.kind == "whisper"):
         return circle.npc
     named = addressing.named(entry.content, circle.names)
-    if named is addressing.Named.CALLED:
+    if named is Named.CALLED:
         return circle.npc
     called = [each for each in circle.called(entry.content) if each != speaker]
     if called:
         return called[0] if len(called) == 1 else ""
-    if named is addressing.Named.NAMED or answers >= ANSWERS:
+    if named is Named.NAMED or answers >= ANSWERS:
         return circle.npc
     for earlier in reversed(recent):
         if earlier.session_id != entry.session_id or earlier.audience not in (None, entry.audience):
@@ -645,7 +645,7 @@ def _is_gift(entry: Entry) -> bool:
 def _receiver(entry: Entry, circle: Circle) -> str:
     """Return who is given something: "Alice gives Mara a key."; "" if unknown."""
     after = entry.content.partition(" gives ")[2]
-    if addressing.named(" ".join(after.split()[:2]), circle.names) != addressing.Named.NOT:
+    if addressing.named(" ".join(after.split()[:2]), circle.names) != Named.NOT:
         return circle.npc
     others = [e for e in circle.mentioned(after) if e != entry.source_entity]
     return others[0] if len(others) == 1 else ""

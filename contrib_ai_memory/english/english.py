@@ -13,7 +13,7 @@ from ..language import (
     Language,
     Manner,
     Phrases,
-    Query,
+    QueryReading,
     SaidBefore,
     Stated,
     Wants,
@@ -172,8 +172,8 @@ class English(Language):
     def about_itself(self, text: str, names: Sequence[str]) -> bool:
         return persona_protection.about_itself(text, *names)
 
-    def query(self, text: str, today: date) -> Query:
-        return Query(
+    def query(self, text: str, today: date) -> QueryReading:
+        return QueryReading(
             of_oneself=questions.asks_of_oneself(text),
             of_you=questions.asks_of_you(text),
             of_asking=questions.asks_of_asking(text),

@@ -18,7 +18,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
 from .. import language
-from ..language import Language, NamedDate, Query
+from ..language import Language, NamedDate, QueryReading
 from ..local_time import date_of, day_of
 from ..records import RecallRequest, ScoreParts, seconds_between
 from ..store.payload import DRAWN_RECORDS, OF_NIGHTS, Candidate
@@ -83,13 +83,13 @@ class QueryClues:
         return cls(frozenset(request.who), query.dates, query.when, query.several)
 
 
-def asked_for(query: str, now: str) -> Query:
+def asked_for(query: str, now: str) -> QueryReading:
     """Return what a query asks for at an ISO 8601 time."""
     return _asked_for(language.get(), query, date_of(now))
 
 
 @lru_cache(maxsize=64)
-def _asked_for(spoken: Language, query: str, today: date) -> Query:
+def _asked_for(spoken: Language, query: str, today: date) -> QueryReading:
     return spoken.query(query, today)
 
 

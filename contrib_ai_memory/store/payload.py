@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 from .. import conf, language
 from ..records import MEMORY_TYPES, MemoryRecord, now_iso
 from ..text.sanitising import sanitise
+from ..text.segmentation import length
 from .lanes import LANES
 
 RECORDS = ("entry", "experience", "fact", "taught", "summary", "insight")
@@ -50,8 +50,6 @@ def summary_id(agent_id: str, session_id: str | None, audience: tuple[str, ...] 
 _RENAMED = {"content": "data", "key": "text_lemmatized", "about": "user_id", "session_id": "run_id"}
 _BACK = {theirs: ours for ours, theirs in _RENAMED.items()}
 
-LONG_WORDS = 40  # a text of this many words has length 1
-
 
 def to_payload(agent_id: str, memory: MemoryRecord) -> dict[str, Any]:
     """Return a memory's payload (DESIGN §3). The privacy filter reads `audience`."""
@@ -72,11 +70,6 @@ def to_payload(agent_id: str, memory: MemoryRecord) -> dict[str, Any]:
         "length": round(length(memory.content), 3),
         "tells_time": tells_time,
     }
-
-
-def length(text: str) -> float:
-    """Length of a text, 0-1: the logarithm of its count of words, 1 at forty (stored)."""
-    return min(1.0, math.log1p(len(text.split())) / math.log1p(LONG_WORDS))
 
 
 def from_payload(memory_id: Any, payload: Mapping[str, Any]) -> MemoryRecord:

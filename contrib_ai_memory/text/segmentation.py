@@ -5,10 +5,12 @@ A sentence ends at a mark before a capital or a digit, behind no abbreviation of
 
 from __future__ import annotations
 
+import math
 import re
 
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
+LONG_WORDS = 40  # a text of this many words has length 1
 _LAST_WORD = 12  # characters looked at for an abbreviation before a full stop
 # what may lie between the end of a sentence and the blank before the next one, and after it
 _SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]*_]*\s+(?=[\"'“‘(\[*_¿¡]*(?P<next>\w))")
@@ -38,3 +40,8 @@ def sentence_ends(text: str) -> list[int]:
 
 def parts_between(text: str, cuts: list[int]) -> list[str]:
     return [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+
+
+def length(text: str) -> float:
+    """Length of a text, 0-1: the logarithm of its count of words, 1 at forty (stored)."""
+    return min(1.0, math.log1p(len(text.split())) / math.log1p(LONG_WORDS))
