@@ -256,7 +256,7 @@ class NewLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class EndingVerdict:
     """Whether a line ends a memory.
 
     Attributes:
@@ -700,7 +700,7 @@ class Language:
         known: Sequence[MemoryRecord],
         names: Sequence[str],
         by: str,
-    ) -> list[Verdict]:
+    ) -> list[EndingVerdict]:
         """Judge which memories a new line ends (worker thread).
 
         Args:
@@ -709,7 +709,7 @@ class Language:
             names: Of the NPC, then of the people whom it knows.
             by: The memory id of the line.
         """
-        return [Verdict(False) for _ in known]
+        return [EndingVerdict(False) for _ in known]
 
     def committing(self, facts: Sequence[MemoryRecord]) -> list[bool]:
         """Whether each fact promises, owes, asks or plans something (worker thread)."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import conf
 from ..embedding import embedder
-from ..language import NewLine, Verdict
+from ..language import NewLine, EndingVerdict
 from ..local_time import local
 from ..records import TALK_KINDS, Entry, MemoryRecord
 from ..text.names import forms, mentioned
@@ -36,7 +36,7 @@ def ended(
     known: Sequence[MemoryRecord],
     names: Sequence[str],
     by: str,
-) -> list[Verdict]:
+) -> list[EndingVerdict]:
     """Judge which memories a line ends, as `language.Language.ended`."""
     entry, called = line.entry, forms(names[:1])
     some = list(known)
@@ -50,7 +50,7 @@ def ended(
         ]
     verdicts = _judge(line, vectors, some, names, by)
     judged = {each.id: verdict for each, verdict in zip(some, verdicts, strict=True)}
-    return [judged.get(each.id, Verdict(False)) for each in known]
+    return [judged.get(each.id, EndingVerdict(False)) for each in known]
 
 
 def _judge(
@@ -59,7 +59,7 @@ def _judge(
     known: Sequence[MemoryRecord],
     names: Sequence[str],
     by: str,
-) -> list[Verdict]:
+) -> list[EndingVerdict]:
     if not known:
         return []
     entry, called = line.entry, forms(names[:1])
@@ -88,7 +88,7 @@ def _judge(
         for place, look in enumerate(looks)
     ]
     return [
-        Verdict(
+        EndingVerdict(
             _ends(
                 each, line, probability, by=by, commits=commits[place], corrected=corrected[place]
             ),
