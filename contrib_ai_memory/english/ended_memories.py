@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import conf
 from ..embedding import embedder
-from ..language import NewLine, EndingVerdict
+from ..language import EndingVerdict, NewLine
 from ..local_time import local
 from ..records import TALK_KINDS, Entry, MemoryRecord
 from ..text.names import forms, mentioned

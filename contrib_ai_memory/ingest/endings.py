@@ -63,7 +63,7 @@ SAME_CONTENT = 0.8  # share of a memory's words in an attribute that tells it
 
 @dataclass(frozen=True, slots=True)
 class EndedMemory:
-    """A memory that ended, by which line, and how the language judges that (`language.EndingVerdict`)."""
+    """A memory that ended, by which line, and how the language judges that."""
 
     past: MemoryRecord
     by: Entry
