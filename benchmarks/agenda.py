@@ -19,10 +19,10 @@ from typing import Any
 
 from django.conf import settings
 
+from contrib_ai_memory import language
 from contrib_ai_memory.english import addressing
 from contrib_ai_memory.english.agenda_changes import by_rules, changes, commits
 from contrib_ai_memory.english.questions import asks
-from contrib_ai_memory.ingest.agenda_items import calls
 from contrib_ai_memory.language import Circle
 from contrib_ai_memory.offline.acts import ActReader
 from contrib_ai_memory.records import (
@@ -90,7 +90,7 @@ def circle_of(talk: dict[str, Any]) -> Circle:
         return [name for name, own in known.items() if addressing.named(text, own)]
 
     def called(text: str) -> list[str]:
-        return [name for name in mentioned(text) if calls(text, name)]
+        return [name for name in mentioned(text) if language.get().calls(text, name)]
 
     names = forms([npc["name"], *npc["aliases"]])
     return Circle(npc["name"], names, mentioned, called)

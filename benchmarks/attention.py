@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from django.conf import settings
 
 from contrib_ai_memory.attention import (
     WEIGHTS,
@@ -390,6 +391,7 @@ def main() -> int:
     parser.add_argument("files", type=Path, nargs="*", help="evenings; by default all of ours")
     parser.add_argument("--fit", action="store_true", help="write the weights into the package")
     options = parser.parse_args()
+    settings.configure(TIME_ZONE="UTC")
     files = options.files or sorted(EVENINGS.glob("*-*.json"))
     evenings = [read(file) for file in files]
     if options.fit:

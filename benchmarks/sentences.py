@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from django.conf import settings
 
 from contrib_ai_memory.embedding.model import EmbeddingModel, open_model
 from contrib_ai_memory.english import claims, questions
@@ -622,6 +623,7 @@ def main() -> int:
     parser.add_argument("--ratings", type=Path, help="observations as benchmarks.importance reads")
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print N sentences judged")
     options = parser.parse_args()
+    settings.configure(TIME_ZONE="UTC")
     files = options.files or sorted((HERE if HERE.is_dir() else BESIDE).glob("*-*.json"))
     if len(files) < 2:
         raise SystemExit("At least two evenings are needed: one is left out of the fit.")

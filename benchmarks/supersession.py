@@ -32,8 +32,7 @@ from contrib_ai_memory.english import supersession
 from contrib_ai_memory.english.linear import Linear
 from contrib_ai_memory.english.sentence_classifier import LABELS, Sentence, SentenceClassifier
 from contrib_ai_memory.english.sentence_classifier import load as load_classifier
-from contrib_ai_memory.ingest.endings import NEAREST
-from contrib_ai_memory.language import BEFORE
+from contrib_ai_memory.language import BEFORE, NEAREST
 from contrib_ai_memory.text.names import mentioned
 
 from . import sentences

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .records import AgendaItem, Entry, LineInTalk, LineReading, MemoryRecord, SpeechAct
 
 ENTRY_POINTS = "contrib_ai_memory.languages"  # the group of installed languages
+NEAREST = 16  # memories that a line is compared with, and as many of its speaker's
 BEFORE = 2  # lines of the same talk before a line that say what it is about
 TURNS_READ = 4  # newest turns in which a follow-up finds its subject
 # Things are often told some days after they happened: these days count for a named date too, less
@@ -487,6 +488,10 @@ class Language:
         if re.search(rf"@(?:{some})\b|^\W*(?:{some})\s*(?:[,:;!?–-]|$)|,\s*(?:{some})\W*$", plain):
             return Named.CALLED
         return Named.NAMED if re.search(rf"(?<!\w)(?:{some})(?!\w)", plain) else Named.NOT
+
+    def calls(self, text: str, name: str) -> bool:
+        """Whether a line addresses the bearer of a name."""
+        return self.named(text, forms([name])) is Named.CALLED
 
     def beside(self, text: str, others: tuple[str, ...], names: tuple[str, ...]) -> bool:
         """Whether two people are named together: "Bram and Mara, good evening"."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 from twisted.internet import defer
 
 from .. import language, offload
-from ..language import Circle, Commitment, Named
+from ..language import Circle, Commitment
 from ..llm import router
 from ..privacy import shared_privacy
 from ..records import (
@@ -207,18 +207,15 @@ def _words_of(entries: Sequence[Entry]) -> str:
     return f"{first.with_speaker()} - {' '.join(last.words.split())}"[:TEXT_KEPT]
 
 
-def calls(text: str, name: str) -> bool:
-    """Return whether a line addresses the bearer of a name."""
-    return language.get().named(text, forms([name])) is Named.CALLED
-
-
 def circle_of(memory: Any) -> Circle:
     """Return whom an NPC knows."""
     npc = memory.owner
     people = memory.people
 
     def called(text: str) -> list[str]:
-        return [who for who in people.mentioned(text) if calls(text, people.name_of(who))]
+        return [
+            who for who in people.mentioned(text) if language.get().calls(text, people.name_of(who))
+        ]
 
     names = forms(memory.names)
     return Circle(npc.get_memory_identity(npc), names, people.mentioned, called)

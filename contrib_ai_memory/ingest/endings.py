@@ -32,7 +32,7 @@ from twisted.internet import defer
 
 from .. import language
 from ..embedding import embedder
-from ..language import BEFORE, NewLine
+from ..language import BEFORE, NEAREST, NewLine
 from ..llm import router
 from ..local_time import local
 from ..records import (
@@ -56,7 +56,6 @@ from ..text.names import forms
 from .corrected_lines import corrected_before
 from .old_corrections import meaning
 
-NEAREST = 16  # statements that a line is compared with, and as many of its speaker's
 KEPT_TAGS = frozenset({"conscious", PINNED, LOCKED})
 SAME_CONTENT = 0.8  # share of a memory's words in an attribute that tells it
 
