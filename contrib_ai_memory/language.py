@@ -485,7 +485,8 @@ class Language:
             people: Forms of the names of others.
         """
         plain, some = folded(text), "|".join(map(re.escape, names)) or r"(?!)"
-        if re.search(rf"@(?:{some})\b|^\W*(?:{some})\s*(?:[,:;!?–-]|$)|,\s*(?:{some})\W*$", plain):
+        begins, ends = rf"^\W*(?:{some})(?:\s*[,:;!?]|\s+[–-]|\W*$)", rf",\s*(?:{some})\W*$"
+        if re.search(rf"@(?:{some})\b|{begins}|{ends}", plain):
             return Named.CALLED
         return Named.NAMED if re.search(rf"(?<!\w)(?:{some})(?!\w)", plain) else Named.NOT
 
