@@ -19,19 +19,16 @@ from typing import Any
 
 from django.conf import settings
 
+from contrib_ai_memory import language
 from contrib_ai_memory.english import addressing
+from contrib_ai_memory.english.agenda_changes import by_rules, changes, commits
 from contrib_ai_memory.english.questions import asks
-from contrib_ai_memory.ingest.agenda_changes import (
-    LOOK_BACK,
-    Circle,
-    by_rules,
-    calls,
-    changes,
-    is_read,
-)
-from contrib_ai_memory.offline.acts import LINES_BEFORE, ActReader
+from contrib_ai_memory.language import Circle
+from contrib_ai_memory.offline.acts import ActReader
 from contrib_ai_memory.records import (
     ASKS,
+    LINES_BEFORE,
+    LOOK_BACK,
     OF_NPC,
     AgendaItem,
     Entry,
@@ -39,6 +36,7 @@ from contrib_ai_memory.records import (
     LineReading,
     TalkLine,
 )
+from contrib_ai_memory.text.names import forms
 
 from .due_dates import KINDS, read
 from .evenings_data import FOLDER, stay_files
@@ -86,15 +84,15 @@ def entries_of(talk: dict[str, Any]) -> list[Entry]:
 
 def circle_of(talk: dict[str, Any]) -> Circle:
     npc = talk["npc"]
-    forms = {person["name"]: addressing.forms([person["name"]]) for person in talk["people"]}
+    known = {person["name"]: forms([person["name"]]) for person in talk["people"]}
 
     def mentioned(text: str) -> list[str]:
-        return [name for name, own in forms.items() if addressing.named(text, own)]
+        return [name for name, own in known.items() if addressing.named(text, own)]
 
     def called(text: str) -> list[str]:
-        return [name for name in mentioned(text) if calls(text, name)]
+        return [name for name in mentioned(text) if language.get().calls(text, name)]
 
-    names = addressing.forms([npc["name"], *npc["aliases"]])
+    names = forms([npc["name"], *npc["aliases"]])
     return Circle(npc["name"], names, mentioned, called)
 
 
@@ -120,7 +118,7 @@ def kept(talk: dict[str, Any], reader: ActReader | None) -> dict[str, AgendaItem
     for entry in entries:  # one at a time, as they are heard
         before = entries[max(0, entry.id - 1 - LOOK_BACK) : entry.id - 1]
         readings: dict[int, LineReading] = {}
-        if is_read(entry):
+        if commits(entry):
             line = heard(entry, before, talk["npc"])
             readings[entry.id] = reader.read(line) if reader else by_rules(entry)
         for item in changes([entry], agenda.values(), circle, readings, before=before):

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from django.conf import settings
 
 from contrib_ai_memory.attention import (
     WEIGHTS,
@@ -44,9 +45,9 @@ from contrib_ai_memory.attention import (
     is_undecided,
     judged,
 )
-from contrib_ai_memory.english.addressing import forms
 from contrib_ai_memory.offline.acts import ActReader
 from contrib_ai_memory.records import LineInTalk, LineReading, TalkLine
+from contrib_ai_memory.text.names import forms
 
 from .harness import Bar, Report, arguments
 from .talks import as_said
@@ -390,6 +391,7 @@ def main() -> int:
     parser.add_argument("files", type=Path, nargs="*", help="evenings; by default all of ours")
     parser.add_argument("--fit", action="store_true", help="write the weights into the package")
     options = parser.parse_args()
+    settings.configure(TIME_ZONE="UTC")
     files = options.files or sorted(EVENINGS.glob("*-*.json"))
     evenings = [read(file) for file in files]
     if options.fit:

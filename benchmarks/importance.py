@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from django.conf import settings
 from scipy.stats import rankdata
 
 from contrib_ai_memory.english.salience import LEAST, MOST, signals_of
@@ -193,6 +194,7 @@ def main() -> int:
     parser = arguments("The heuristic importance beside ratings that a language model gave.")
     parser.add_argument("file", type=Path, help="observations with their recorded ratings")
     options = parser.parse_args()
+    settings.configure(TIME_ZONE="UTC")
     observations = read(options.file)
     report = Report("importance", f"{len(observations)} observations of {options.file.name}")
     measure(report, observations)

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from contrib_ai_memory.embedding.model import EmbeddingModel, open_model
-from contrib_ai_memory.english.addressing import forms, without_address
+from contrib_ai_memory.english.addressing import without_address
 from contrib_ai_memory.english.intents import courtesy_of, intent_of
 from contrib_ai_memory.english.questions import asks_of_a_thing, asks_of_a_whole
 from contrib_ai_memory.offline.learned_intents import (
@@ -32,6 +32,7 @@ from contrib_ai_memory.offline.learned_intents import (
     IntentClassifier,
     masked,
 )
+from contrib_ai_memory.text.names import forms
 
 from .evenings_data import files, load
 from .harness import Report, arguments

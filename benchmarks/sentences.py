@@ -23,10 +23,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from django.conf import settings
 
 from contrib_ai_memory.embedding.model import EmbeddingModel, open_model
 from contrib_ai_memory.english import claims, questions
-from contrib_ai_memory.english.addressing import Named, confides, forms, named
+from contrib_ai_memory.english.addressing import confides, named
 from contrib_ai_memory.english.attribute_kinds import kind_of
 from contrib_ai_memory.english.questions import sentences_of
 from contrib_ai_memory.english.reported_speech import third_person
@@ -49,7 +50,9 @@ from contrib_ai_memory.english.sentence_classifier import (
 )
 from contrib_ai_memory.english.stated_preferences import states_preference
 from contrib_ai_memory.ingest.importance import heuristic_importance
+from contrib_ai_memory.language import Named
 from contrib_ai_memory.records import OF_NPC, Entry, Percept
+from contrib_ai_memory.text.names import forms
 
 from . import importance
 from .harness import Bar, Report, arguments, progress
@@ -620,6 +623,7 @@ def main() -> int:
     parser.add_argument("--ratings", type=Path, help="observations as benchmarks.importance reads")
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print N sentences judged")
     options = parser.parse_args()
+    settings.configure(TIME_ZONE="UTC")
     files = options.files or sorted((HERE if HERE.is_dir() else BESIDE).glob("*-*.json"))
     if len(files) < 2:
         raise SystemExit("At least two evenings are needed: one is left out of the fit.")

@@ -29,10 +29,11 @@ from pydantic import BaseModel
 
 from contrib_ai_memory.embedding.model import EmbeddingModel, open_model
 from contrib_ai_memory.english import supersession
-from contrib_ai_memory.english.addressing import mentioned
 from contrib_ai_memory.english.linear import Linear
 from contrib_ai_memory.english.sentence_classifier import LABELS, Sentence, SentenceClassifier
 from contrib_ai_memory.english.sentence_classifier import load as load_classifier
+from contrib_ai_memory.language import BEFORE, NEAREST
+from contrib_ai_memory.text.names import mentioned
 
 from . import sentences
 from .evenings_data import Evening, files, load
@@ -219,12 +220,10 @@ def _lines(talk: Talk, vectors: np.ndarray, kinds: np.ndarray) -> Iterator[Line]
         before = [n for n in heard if n < later and _audience(line) in (None, _audience(lines[n]))]
         before.sort(key=lambda n: -float(vectors[n] @ vectors[later]))
         own = [n for n in before if lines[n].speaker == line.speaker]
-        known = tuple(sorted({*before[: supersession.NEAREST], *own[: supersession.NEAREST]}))
+        known = tuple(sorted({*before[:NEAREST], *own[:NEAREST]}))
         if not known:
             continue
-        context = [
-            n for n in range(max(0, later - supersession.BEFORE), later) if lines[n].day == line.day
-        ]
+        context = [n for n in range(max(0, later - BEFORE), later) if lines[n].day == line.day]
         olds = [looks[n] for n in known]
         columns = supersession.features(
             looks[later], vectors[later], vectors[context], olds, vectors[list(known)]

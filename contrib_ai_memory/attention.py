@@ -4,8 +4,8 @@
 the game, `benchmarks.attention` with recorded evenings. Lines in company that name nobody it can
 only guess, by a linear score over the line and the talk before it (docs/adr/025), fitted on
 recorded evenings (`python -m benchmarks.attention --fit`). No embedding: it runs on the reactor
-thread. Where the local model is installed, `judged` decides about them by what `offline.acts` reads
-on a worker.
+thread. Where the local model is installed, `judged` decides about them by what
+`Language.read` finds on a worker.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ from __future__ import annotations
 import enum
 import json
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from .english.addressing import Named, beside, named
-from .english.intents import Intent, courtesy_of, requests
-from .english.questions import asks
+from . import language
+from .language import Intent, Named
 from .records import LineReading
 
 WEIGHTS = Path(__file__).with_name("attention_weights.json")
@@ -58,7 +56,7 @@ class HeardLine:
         text: What is said; of an emote, all of it.
         at: Seconds since any moment.
         kind: say, whisper or give, which are directed to the NPC, or pose.
-        own_names: Forms of the NPC's names (`english.addressing.forms`).
+        own_names: Forms of the NPC's names (`text.names.forms`).
         others: Forms of the names of each other person who hears it.
         people: Forms of the names of people whom the NPC knows and the line names.
         barred: Whether the NPC never answers the speaker: somebody locked out, or another NPC that
@@ -82,18 +80,22 @@ class HeardLine:
 
     @property
     def names_npc(self) -> Named:
-        return named(self.text, self.own_names, self.people)
+        return language.get().named(self.text, self.own_names, self.people)
 
     @property
     def names_other(self) -> Named:
-        return max((named(self.text, names) for names in self.others), default=Named.NOT)
+        return max(
+            (language.get().named(self.text, names) for names in self.others), default=Named.NOT
+        )
 
     @property
     def is_for_npc(self) -> bool:
         """Whether its words address the NPC and not somebody else who is there."""
         how = self.names_npc
         if how is Named.NAMED and self.names_other is Named.CALLED:
-            return any(beside(self.text, names, self.own_names) for names in self.others)
+            return any(
+                language.get().beside(self.text, names, self.own_names) for names in self.others
+            )
         return how >= Named.NAMED or (self.turned_to is True and self.names_other is Named.NOT)
 
     @property
@@ -287,7 +289,8 @@ def is_spent(line: HeardLine, floor: Floor, max_unasked: int = MAX_UNASKED) -> b
 
 
 def _wants_an_answer(text: str) -> bool:
-    return asks(text) or requests(text) or courtesy_of(text) is not None
+    manner = language.get().manner(text)
+    return language.get().asks(text) or manner.requests or manner.courtesy is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,17 +324,18 @@ def features(line: HeardLine, floor: Floor, exchange_seconds: float) -> dict[str
         exchange_seconds: How long an exchange goes on after an answer.
     """
     part, last = floor.part(line.speaker), floor.last
-    greeting = courtesy_of(line.text) is Intent.GREETING
+    asks, manner = language.get().asks, language.get().manner(line.text)
+    greeting = manner.courtesy is Intent.GREETING
     first = part.said == 0
     own = last is not None and last.speaker == line.speaker
     other = last is not None and not own
     answered = floor.spoke_to is not None
     found = {
         "question": asks(line.text),
-        "request": requests(line.text),
+        "request": manner.requests,
         "greeting": greeting,
         "few words": len(line.text.split()) <= FEW_WORDS,
-        "past": bool(_PAST.search(line.text)),
+        "past": manner.tells_past,
         "first": first,
         "greeting first": first and greeting,
         "lines said": math.log1p(part.said),
@@ -346,11 +350,6 @@ def features(line: HeardLine, floor: Floor, exchange_seconds: float) -> dict[str
         "lines since": math.log1p(min(floor.lines - part.answered_line, MANY_LINES)),
     }
     return {name: float(value) for name, value in found.items()}
-
-
-_PAST = re.compile(
-    r"\b(?:was|were|had|did|came|went|took|lost|saw|found|\w{3,}ed)\b", re.IGNORECASE
-)
 
 
 def _with(

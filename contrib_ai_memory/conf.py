@@ -274,6 +274,12 @@ class Settings(_Section):
     LLM_NIGHT: NightLLMSettings | None = Field(
         default_factory=NightLLMSettings, description="see below"
     )
+    LANGUAGE: str | None = Field(
+        "contrib_ai_memory.english.english.English",
+        description="language that players speak: the path of a class, or the name of an installed "
+        "entry point of `contrib_ai_memory.languages`; None: what is said is judged by a language "
+        "model alone, which LLM must set",
+    )
     PROVIDER: str | None = Field(
         None,
         description="openai (the server of LLM), offline, or the path of your own class; None: "
@@ -453,6 +459,13 @@ class Settings(_Section):
     def _offline(cls, night: object) -> object:
         return None if night == "offline" else night
 
+    @field_validator("LANGUAGE")
+    @classmethod
+    def _names_a_language(cls, language: str | None) -> str | None:
+        if language is None or re.fullmatch(r"[\w-]+|\w+(?:\.\w+)+", language):
+            return language
+        raise ValueError("None, the path of a class, as world.german.German, or an entry point")
+
     @field_validator("PROVIDER")
     @classmethod
     def _names_a_provider(cls, provider: str | None) -> str | None:
@@ -472,6 +485,7 @@ GAME_ONLY = {
     "MEMORY_PROCESS": "all NPCs share one process",
     "RERANKER": "all NPCs share one cross-encoder",
     "LLM_NIGHT": "set LLM for an NPC",
+    "LANGUAGE": "all NPCs share one language",
     "PROVIDER": "set LLM to None for an NPC without a language model",
     "TICK_DEADLINE": "it protects the server",
     "FLUSH_SECONDS": "it protects what is heard against a crash",

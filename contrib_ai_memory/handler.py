@@ -15,15 +15,11 @@ from weakref import WeakSet
 from django.db import DatabaseError
 from twisted.internet import defer
 
-from . import conf, offload
+from . import conf, language, offload
 from .embedding import emotions
-from .english import addressing
-from .english.questions import asks, sentences_of
 from .ingest import experiences, importance, index, pipeline
 from .llm import router
 from .log import logger
-from .offline.phrases import phrases_of
-from .offline.reported_lines import without_name
 from .recall import mood, reply, search, tool_loop
 from .records import (
     ASKS,
@@ -77,6 +73,7 @@ class MemoryHandler:
     """
 
     def __init__(self, owner: Any):
+        language.get()  # loaded now, not by the first line
         attributes.load(owner, _READ_FIRST)
         attributes.write_as_text(owner, attributes.TEXTS)
         self.owner = owner
@@ -125,7 +122,7 @@ class MemoryHandler:
     @property
     def phrases(self) -> dict[str, tuple[str, ...]]:
         """The stock phrases of the NPC, {kind: texts}, as the settings TONE and PHRASES have it."""
-        return phrases_of(self.settings.TONE, self.settings.PHRASES)
+        return language.get().phrases.of(self.settings.TONE, self.settings.PHRASES)
 
     @property
     def goals(self) -> str:
@@ -162,7 +159,7 @@ class MemoryHandler:
         own = percept.origin == "self"
         place = f"ear:{percept.source}" if percept.private else f"room:{percept.location}"
         speech = talk or percept.kind == "pose"  # which may hold some
-        if speech and not own and addressing.confides(percept.content):
+        if speech and not own and language.get().confides(percept.content):
             percept = replace(percept, private=True)  # for its witnesses
         if percept.source and not own and percept.kind in LEARNED_KINDS:
             self.people.meet(percept.source, percept.seen_as, when, talk=talk)
@@ -215,12 +212,10 @@ class MemoryHandler:
         Such are a question behind the NPC's name ("mara what is this"), and a mere request to
         forget something or to keep quiet about it.
         """
-        if percept.kind not in TALK_KINDS or asks(percept.content):
+        spoken, said = language.get(), percept.content
+        if percept.kind not in TALK_KINDS or spoken.asks(said):
             return percept.tags
-        bare = [without_name(percept.content, name) for name in self.names]
-        unsaid = addressing.without_address(percept.content, addressing.forms(self.names))
-        tells = not (any(map(asks, bare)) or all(map(addressing.hushes, sentences_of(unsaid))))
-        return percept.tags if tells else (*percept.tags, ASKS)
+        return (*percept.tags, ASKS) if spoken.tells_nothing(said, self.names) else percept.tags
 
     @defer.inlineCallbacks
     def add(

@@ -31,9 +31,14 @@ from .handler import MemoryHandler
 from .llm import prompts
 from .llm.spoken import Voice, utterance
 from .npc import MemoryMixin, is_npc, unpacked
-from .recall.assistant_talk import speaks_as_assistant
 from .recall.reply import Answer, as_stored, joined, prepare
-from .recall.tool_loop import UNKNOWN_SPEAKER, marked, provenance_of, retells
+from .recall.tool_loop import (
+    UNKNOWN_SPEAKER,
+    marked,
+    provenance_of,
+    retells,
+    speaks_as_assistant,
+)
 from .records import (
     OF_NPC,
     TALK_KINDS,

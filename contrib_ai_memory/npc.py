@@ -26,12 +26,10 @@ from evennia.utils import lazy_property
 from evennia.utils.logger import log_err
 from evennia.utils.utils import make_iter
 
-from . import conf, deletion, hearing_queue
+from . import conf, deletion, hearing_queue, language
 from .attention import LEAN, Attention, HeardLine, attend
-from .english import addressing
 from .handler import MemoryHandler, shed_copied
 from .log import logger
-from .offline.told_days import moment_told
 from .privacy import masked, unmasked
 from .records import NO_PROVENANCE, OF_NPC, RETOLD, Entry, Percept, Provenance
 from .script import AssistantScript
@@ -40,6 +38,7 @@ from .store.attributes import NPCAttributes
 from .store.people import entity_type_of
 from .store.removal import Removal
 from .store.source_mappings import MemoryDb
+from .text.names import as_name, folded, forms
 from .text.sanitising import as_shown, oneline, sanitise, speech_in, without_speech
 
 OFF_TAG = "memory_off"  # on an NPC, a room or a player: it is not perceived
@@ -157,7 +156,7 @@ class MemoryMixin(_Base):
         By default real time, since the dates of memories are. A game with a calendar of its own
         overrides it.
         """
-        return moment_told(self.memory.clock())
+        return language.get().moment(self.memory.clock())
 
     def at_memory_reply(self, text: str, speaker: Any, *, private: bool) -> None:
         """Speak a reply, aloud or as a whisper.
@@ -197,10 +196,7 @@ class MemoryMixin(_Base):
         Args:
             crowded: Whether too many others are waiting; else `speaker` says too much at once.
         """
-        name = self.name_seen(speaker)
-        if crowded:
-            return f"Not now, {name}: there are too many before you."
-        return f"One thing at a time, {name}."
+        return language.get().excuse(self.name_seen(speaker), crowded=crowded)
 
     # --- Evennia's hooks ----------------------------------------------------------------------
 
@@ -415,7 +411,7 @@ class MemoryMixin(_Base):
         speech = [said for said in (sanitise(each) for each in emoted) if said in line]
         action = without_speech(line, speech)
         # "A tall man says," alone is no action
-        words = addressing.folded(action).replace(addressing.folded(seen_as), "")
+        words = folded(action).replace(folded(seen_as), "")
         if not speech or len(words.split()) >= ACTION_WORDS:
             self._see_pose(speaker, action, seen_as)
         if said := " ".join(_unquoted(each) for each in speech).strip():
@@ -541,7 +537,7 @@ class MemoryMixin(_Base):
             kind=kind,
             own_names=self._forms_of(self, speaker),
             others=tuple(self._forms_of(obj, speaker) for obj in hearers[:WITNESSES_KEPT]),
-            people=addressing.forms(map(self.memory.people.name_of, named)),
+            people=forms(map(self.memory.people.name_of, named)),
             barred=barred,
             of_npc=is_npc(speaker),
             shared=any(map(is_npc, hearers)),
@@ -551,7 +547,7 @@ class MemoryMixin(_Base):
         """Return what `speaker` may call a person: names, aliases, and how they are seen."""
         seen = [person.get_display_name(looker) for looker in {self, speaker} - {person}]
         shown = [_DBREF.sub("", sanitise(oneline(name), 80)).strip() for name in seen]
-        return addressing.forms([person.key, *person.aliases.all(), *shown])
+        return forms([person.key, *person.aliases.all(), *shown])
 
     def _is_named(self, before: str, text: str) -> bool:
         names = (self.key, *self.aliases.all())
@@ -622,7 +618,7 @@ class MemoryMixin(_Base):
     def name_seen(self, other: Any) -> str:
         """Return the name under which this NPC sees somebody."""
         name = sanitise(oneline(other.get_display_name(self)), 80)
-        return addressing.as_name(_DBREF.sub("", name).strip() or other.key)
+        return as_name(_DBREF.sub("", name).strip() or other.key)
 
 
 def unpacked(text: Any) -> tuple[Any, str | None]:

@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from django.core.exceptions import ImproperlyConfigured
 from pydantic import BaseModel, ValidationError
 
-from . import conf
+from . import conf, language
 from .embedding import model as embedding_model
 from .embedding.model import BUNDLED_DIMENSIONS
 from .store import reachability
@@ -44,7 +45,15 @@ def faults() -> list[str]:
     """Return a sentence for each setting that cannot work."""
     if not conf.get().ENABLED:
         return []
-    found = (*_directories(), *_store(), *_models(), *_provider(), *_phrases(), *_process())
+    found = (
+        *_directories(),
+        *_store(),
+        *_models(),
+        *_language(),
+        *_provider(),
+        *_phrases(),
+        *_process(),
+    )
     return [redaction.redact(each) for each in found]
 
 
@@ -174,6 +183,16 @@ def _models() -> Iterator[str]:
         yield _named("['EMBEDDING']['model']", model, "there is no such folder.")
 
 
+def _language() -> Iterator[str]:
+    chosen = conf.get().LANGUAGE
+    if chosen == conf.Settings.model_fields["LANGUAGE"].default:
+        return
+    try:
+        language.named_by(chosen)
+    except ImproperlyConfigured as problem:
+        yield _named("['LANGUAGE']", chosen, str(problem))
+
+
 def _provider() -> Iterator[str]:
     chosen, problem = conf.get().PROVIDER, ""
     if chosen == "openai" and conf.get().LLM is None:
@@ -189,10 +208,9 @@ def _provider() -> Iterator[str]:
 def _phrases() -> Iterator[str]:
     if not conf.get().PHRASES:
         return
-    from .offline.phrases import KINDS, unknown_kinds
-
-    for kind in unknown_kinds(conf.get().PHRASES):
-        kinds = ", ".join(KINDS)
+    phrases = language.get().phrases
+    for kind in phrases.unknown(conf.get().PHRASES):
+        kinds = ", ".join(phrases.kinds)
         yield _named("['PHRASES']", kind, f"there is no such kind; the kinds are {kinds}.")
 
 

@@ -7,17 +7,17 @@ ISO 8601 in UTC. A person is an identity (`MemoryMixin.get_memory_identity`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, Self
 
-from .english.commitments import Commitment
-from .english.contradiction import of_the_past
-from .english.questions import asks
-from .english.reported_speech import as_posed
+from . import language
+from .language import Commitment
 from .local_time import day_of
-from .privacy import may_hear
+from .privacy import may_hear, shared_privacy
 
+EPISODIC, SEMANTIC, WORKING, PROCEDURAL = "episodic", "semantic", "working", "procedural"
+MEMORY_TYPES = (EPISODIC, SEMANTIC, WORKING, PROCEDURAL)
 TALK_KINDS = frozenset({"say", "whisper"})
 ASKS = "asks"  # tag: tells nothing: a question behind the NPC's name, a request to keep quiet
 INSIGHT = "insight"  # kind of an entry written by reflection
@@ -215,7 +215,9 @@ class Entry(_Plain):
     @property
     def words(self) -> str:
         """The content to remember; quoted speech in a pose counts as the poser's claim."""
-        return as_posed(self.content, self.seen_as) if self.kind == "pose" else self.content
+        if self.kind != "pose":
+            return self.content
+        return language.get().as_posed(self.content, self.seen_as)
 
     @property
     def audience(self) -> tuple[str, ...] | None:
@@ -230,7 +232,7 @@ class Entry(_Plain):
     @property
     def is_question(self) -> bool:
         """Whether it only asks, and so says nothing about the world."""
-        return ASKS in self.tags or asks(self.content)
+        return ASKS in self.tags or language.get().asks(self.content)
 
     @property
     def texts(self) -> set[str]:
@@ -307,7 +309,7 @@ class MemoryRecord(_Plain):
     @property
     def held_until(self) -> str:
         """When it ceased to hold, ISO 8601; "" if it holds, or tells what happened once."""
-        if not self.invalid_at or self.is_deed or of_the_past(self.said):
+        if not self.invalid_at or self.is_deed or language.get().of_the_past(self.said):
             return ""
         return self.invalid_at
 
@@ -320,6 +322,11 @@ class MemoryRecord(_Plain):
     def is_talk(self) -> bool:
         """Whether it is a line of the journal that somebody said."""
         return self.record == "entry" and self.key != self.content
+
+    @property
+    def is_said(self) -> bool:
+        """Whether it holds words that somebody said."""
+        return bool(self.quote) or self.is_talk
 
     @property
     def is_deed(self) -> bool:
@@ -362,6 +369,11 @@ class MemoryRecord(_Plain):
         return max(0, self.access_count - 1)
 
 
+LOOK_BACK = 8  # lines before one, in which the one spoken to and the same matter are looked for
+TEXT_KEPT = 500  # characters of an agenda item's text
+EVIDENCE_KEPT = 20  # lines of one item: the first, and the newest
+
+
 @dataclass(frozen=True, slots=True)
 class AgendaItem(_Plain):
     """Something that somebody is to do: a promise, a debt, a request or a plan.
@@ -402,6 +414,23 @@ class AgendaItem(_Plain):
     def audience(self) -> tuple[str, ...] | None:
         """The people who may hear of it, sorted; None means anyone."""
         return tuple(sorted(self.witnesses)) if self.private else None
+
+    def repeated(self, day: str, evidence: Sequence[int], line: AgendaItem | Entry) -> AgendaItem:
+        """Return the item with the line that repeats, confirms or moves it."""
+        private, witnesses = shared_privacy([self, line])
+        first, *later = dict.fromkeys((*self.evidence, *evidence))
+        return replace(
+            self,
+            due=day or self.due,
+            evidence=(first, *later[1 - EVIDENCE_KEPT :]),
+            private=private,
+            witnesses=witnesses,
+            updated=line.timestamp if isinstance(line, Entry) else line.updated,
+        )
+
+    def closed(self, state: Literal["done", "broken"], by: Entry) -> AgendaItem:
+        """Return the item that a line ends."""
+        return replace(self, state=state, closed_by=(*self.closed_by, by.id), updated=by.timestamp)
 
     def concerns(self, identity: str) -> bool:
         """Whether it is that person's to do, or owed to them."""
@@ -695,7 +724,7 @@ class Situation:
 
 @dataclass(frozen=True, slots=True)
 class SpeechAct:
-    """Something that is done with words: a greeting, a question, a debt (`offline.acts.ACTS`).
+    """Something that is done with words: a greeting, a question, a debt (`Language.read`).
 
     Attributes:
         sure: How surely it is done, in logits; 0 is even.
@@ -713,6 +742,9 @@ class TalkLine:
     speaker: str
     text: str
     kind: str = "say"
+
+
+LINES_BEFORE = 4  # of the talk, that a line is read with
 
 
 @dataclass(frozen=True, slots=True)
@@ -752,9 +784,9 @@ class ReplyRequest:
 
     `kind` is that of the entry; if it is "give", `utterance` describes a gift to the NPC. `now` is
     the time of the answer; `question` is a follow-up as it is meant, "" for any other line
-    (`english.follow_ups`); `intent` the name of its intent where no rule knows it
-    (`offline.learned_intents`); `npc_names` are the NPC's name and its aliases,
-    `phrases` its stock phrases (`offline.phrases.KINDS`). `sentences` is how many an answer may
+    (`Language.completed`); `intent` the name of its intent where no rule knows it
+    (`Language.understood`); `npc_names` are the NPC's name and its aliases,
+    `phrases` its stock phrases (`language.Phrases`). `sentences` is how many an answer may
     have, `language` the one it is to be in ("": the speaker's).
 
     Attributes:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import random
-import re
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import replace
@@ -21,17 +20,14 @@ from evennia.utils.create import create_script
 from twisted.internet import defer, task
 from twisted.python.failure import Failure
 
-from . import conf, hearing_queue, offload, store_opening
+from . import conf, hearing_queue, language, offload, store_opening
 from .answer_queue import LINES_EACH, LINES_IN_ALL, AnswerQueue, PendingLine, Verdict
 from .attention import LEAN, Floor, HeardLine, is_spent, is_undecided, judged, may_be_anothers
-from .english.questions import asks
 from .handler import shed_copied
 from .ingest.heard_line import heard
 from .llm.router import answers_offline
 from .log import logger
 from .memory_process import client
-from .offline import acts
-from .offline.phrases import addressed, first_phrase
 from .recall import initiative
 from .recall.open_items import close_told
 from .recall.reply import Answer
@@ -72,10 +68,6 @@ _READ_AT_START = (  # Attributes, Evennia's own among them
     "operating_mode",
     "sleep_schedule",
     "night",
-)
-
-_ASKS_AWAKE = re.compile(
-    r"\b(?:are|r) (?:you|u|ye) (?:still )?(?:asleep|sleeping|awake|up)\b|\bwake up\b", re.I
 )
 
 
@@ -384,7 +376,7 @@ class AssistantScript(DefaultScript):
 
         try:
             read = yield offload.run(
-                offload.MEMORY, acts.read, whole, priority=offload.REPLY, reads=True
+                offload.MEMORY, language.call, "read", whole, priority=offload.REPLY, reads=True
             )
         except Exception as problem:  # noqa: BLE001 - whatever keeps it from reading, it can guess
             logger().warning("#%s: entry %s was not read: %s", self.db_obj_id, entry.id, problem)
@@ -456,7 +448,8 @@ class AssistantScript(DefaultScript):
 
     def _keep_for_waking(self, entry: Entry) -> None:
         """Keep a question for the time when the NPC is awake, the newest of each speaker."""
-        if not asks(entry.content) or _ASKS_AWAKE.search(entry.content):
+        spoken = language.get()
+        if not spoken.asks(entry.content) or spoken.asks_if_awake(entry.content):
             return
         kept = [each for each in self._asked_asleep() if each.source_entity != entry.source_entity]
         self._write_asked_asleep([*kept, entry][-ASKED_ASLEEP_KEPT:])
@@ -579,8 +572,10 @@ class AssistantScript(DefaultScript):
         entry, npc = line.entry, self.obj
         own = [each for each in kept if each.entry.source_entity == entry.source_entity]
         if not own and not line.put_off:
-            text = first_phrase("cannot think", npc.memory.phrases, name=entry.seen_as)
-            npc.put_off(entry, line.speaker, text)
+            phrases = npc.memory.phrases
+            text = language.get().phrases.first("cannot think", phrases, name=entry.seen_as)
+            if text:
+                npc.put_off(entry, line.speaker, text)
         if len(own) < LINES_EACH:
             kept.append(replace(line, put_off=True))
 
@@ -654,10 +649,12 @@ class AssistantScript(DefaultScript):
         if line.asleep:
             phrases = self.obj.memory.phrases
             asked = oneline(entry.content)
-            before = first_phrase("asked asleep", phrases, name=entry.seen_as, question=asked)
-            text = f"{before} {text}"
+            before = language.get().phrases.first(
+                "asked asleep", phrases, name=entry.seen_as, question=asked
+            )
+            text = f"{before} {text}".strip()
         elif self._others_spoke_since(entry) and answers_offline(self.obj.memory.settings):
-            text = addressed(text, entry.seen_as)
+            text = language.get().phrases.addressed(text, entry.seen_as)
         return self.obj.speak(
             text,
             line.speaker,

@@ -11,11 +11,10 @@ from typing import Any
 
 from twisted.internet import defer
 
-from . import conf, hearing_queue, offload
+from . import conf, hearing_queue, language, offload
 from .embedding import embedder
-from .english import confidence
 from .handler import open_memories
-from .llm.router import OFFLINE
+from .llm.router import offline
 from .log import logger
 from .store import condition, generations, memory_store, snapshot
 from .store.condition import HELD
@@ -37,7 +36,7 @@ def warm_up() -> None:
     # what not every answer needs; queued answers go first
     jobs = (
         (_import_model_client, True),
-        (confidence.load, True),
+        (_load_language, True),
         (_load_the_rest, False),
         (_keep_from_collection, True),
     )
@@ -94,8 +93,12 @@ def _import_model_client() -> None:
         import openai.resources.chat  # noqa: F401 - takes 0.4 s: not during the first answer
 
 
+def _load_language() -> None:
+    language.get().load()
+
+
 def _load_the_rest() -> None:
-    OFFLINE.load(answers=conf.get().LLM is None)
+    offline().load(answers=conf.get().LLM is None)
     _keep_from_collection()
 
 

@@ -9,20 +9,17 @@ import pytest
 from django.urls import reverse
 from evennia.utils.create import create_object
 
-from contrib_ai_memory import offload
+from contrib_ai_memory import language, offload
 from contrib_ai_memory.admin import archive, edit, erase, forget
-from contrib_ai_memory.ingest.agenda_changes import (
-    EVIDENCE_KEPT,
-    TEXT_KEPT,
-    Circle,
-    calls,
-    changes,
-)
+from contrib_ai_memory.english.agenda_changes import changes
 from contrib_ai_memory.ingest.agenda_items import update
+from contrib_ai_memory.language import Circle
 from contrib_ai_memory.offline import acts
 from contrib_ai_memory.records import (
+    EVIDENCE_KEPT,
     OF_NPC,
     RETOLD,
+    TEXT_KEPT,
     AgendaItem,
     Entry,
     LineInTalk,
@@ -160,7 +157,7 @@ def mentioned(text: str) -> list[str]:
 
 
 def called(text: str) -> list[str]:
-    return [name for name in mentioned(text) if calls(text, name)]
+    return [name for name in mentioned(text) if language.get().calls(text, name)]
 
 
 def drawn(*lines: Entry, known: list[AgendaItem] | None = None) -> list[AgendaItem]:

@@ -7,10 +7,12 @@ from evennia.utils.create import create_object
 from talk_scene import turn
 
 from contrib_ai_memory.english import addressing, corrections, follow_ups, questions
-from contrib_ai_memory.english.intents import Intent, intent_of, small_talk_in
+from contrib_ai_memory.english.intents import intent_of, small_talk_in
+from contrib_ai_memory.language import Intent
 from contrib_ai_memory.offline import phrases as stock
 from contrib_ai_memory.offline.learned_intents import learned_intent
 from contrib_ai_memory.recall import situation
+from contrib_ai_memory.text.names import forms
 
 # --- confidences and messages ---------------------------------------------------------------------
 
@@ -145,7 +147,7 @@ def test_what_only_calls_the_npc_or_admits_a_mistake_is_not_told(says, alice, sa
     ],
 )
 def test_a_name_that_is_told_of_stays(name, said):
-    assert addressing.without_address(said, addressing.forms([name])) == said
+    assert addressing.without_address(said, forms([name])) == said
 
 
 def test_a_portrait_begins_with_what_somebody_lives_by(says, alice, bram):

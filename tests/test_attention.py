@@ -5,8 +5,10 @@ import time
 import pytest
 from evennia.utils.create import create_object
 
-from contrib_ai_memory.english.addressing import Named, forms, named
+from contrib_ai_memory.english.addressing import named
+from contrib_ai_memory.language import Named
 from contrib_ai_memory.offline.phrases import PHRASES
+from contrib_ai_memory.text.names import forms
 
 
 def spoken(npc):

@@ -3,7 +3,8 @@
 import pytest
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.english.follow_ups import SaidBefore, completed
+from contrib_ai_memory.english.follow_ups import completed
+from contrib_ai_memory.language import SaidBefore
 
 NAMES = ["Liora", "Bram", "Old Tom"]
 

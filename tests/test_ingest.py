@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from contrib_ai_memory import conf, offload
 from contrib_ai_memory.embedding import embedder
+from contrib_ai_memory.english.routing import memory_type, parts_of
 from contrib_ai_memory.ingest import novelty, pipeline
 from contrib_ai_memory.ingest.chunk import chunks_of
 from contrib_ai_memory.ingest.pipeline import cleaned
-from contrib_ai_memory.ingest.routing import memory_type, parts_of
 from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.payload import memory_id_for
 

@@ -63,7 +63,7 @@ def test_offline_nights_are_kept_by_rules_and_the_model_only_speaks(
     assert len(server.requests) == replies
     facts = memory_store.shared().list(mara.memory.id, record="fact")
     assert [fact.content for fact in facts] == ["Alice keeps the ferry at Millbrook."]
-    assert facts[0].provider == router.OFFLINE.name
+    assert facts[0].provider == router.OFFLINE
 
 
 def test_the_key_of_one_server_is_not_sent_to_another(llm, night_llm):

@@ -4,7 +4,8 @@ import pytest
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.admin import erase, forget
-from contrib_ai_memory.english.time_words import NamedDate, named_in
+from contrib_ai_memory.english.time_words import named_in
+from contrib_ai_memory.language import NamedDate
 from contrib_ai_memory.recall.tool_loop import retells
 from contrib_ai_memory.records import OWN, RETOLD, MemoryRecord, Recalled, ScoreParts
 from contrib_ai_memory.store import memory_store

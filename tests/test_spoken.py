@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from contrib_ai_memory.english.addressing import without_address
+from contrib_ai_memory.english.assistant_talk import is_of_assistant
 from contrib_ai_memory.llm import tools
 from contrib_ai_memory.llm.spoken import Voice, utterance
-from contrib_ai_memory.recall.assistant_talk import is_of_assistant
 from contrib_ai_memory.store import attributes
 
 VOICE = Voice(("Mara", "innkeeper"), ("Alice", "Bram"), sentences=4)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -14,13 +15,11 @@ PACKAGE = Path(__file__).resolve().parent.parent / "contrib_ai_memory"
 # low to high (DESIGN §2); rooms of one step do not import one another
 STEPS = [
     {"text"},
-    {"english"},
     {"conf", "privacy", "local_time", "log", "atomic_file", "mem0_environment", "plain_data"},
+    {"language"},
     {"records"},
     {"offload", "attention", "sqlite_file", "answer_queue"},
     {"embedding"},
-    {"llm.provider"},  # the protocol, of the providers on both steps above
-    {"offline"},
     {"llm"},
     {"store"},
     {"ingest", "memory_process", "hearing_queue"},
@@ -33,7 +32,9 @@ STEPS = [
     {"llmnpc", "start"},
     {"admin", "preflight"},
     {"commands", "web", "management", "apps"},
+    {"english", "offline"},  # the default language, which the setting LANGUAGE names
 ]
+ENGLISH = frozenset({"english", "offline"})  # one room
 
 
 def step_of(module: str) -> int:
@@ -41,6 +42,19 @@ def step_of(module: str) -> int:
         if any(module == room or module.startswith(room + ".") for room in rooms):
             return level
     raise AssertionError(f"{module} has no place in the order of rooms")
+
+
+def room_of(module: str) -> str:
+    room = module.partition(".")[0]
+    return "english" if room in ENGLISH else room
+
+
+def _run(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a module but those that only type checkers see."""
+    for node in ast.iter_child_nodes(tree):
+        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            yield node
+            yield from _run(node)
 
 
 @cache
@@ -55,7 +69,7 @@ def modules() -> dict[str, Path]:
 def imported_by(name: str, path: Path) -> set[str]:
     here = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
     targets = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in _run(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.level:
             base = here[: len(here) - node.level + 1] if node.level > 1 else here
             if node.module:
@@ -85,8 +99,7 @@ def test_every_module_imports_only_from_below_or_from_its_own_room():
         for target in imported_by(name, path):
             if "." not in target and modules()[target].name == "__init__.py":
                 continue  # the room itself; what is taken from it is listed apart
-            same_room = name.split(".")[0] == target.split(".")[0]
-            if not same_room and step_of(target) >= step_of(name):
+            if room_of(name) != room_of(target) and step_of(target) >= step_of(name):
                 wrong.append(f"{name} imports {target}")
     assert wrong == []
 
@@ -104,6 +117,17 @@ def test_there_is_no_import_cycle():
 
     for name in graph:
         visit(name, ())
+
+
+def test_nothing_but_the_language_itself_imports_english():
+    wrong = [
+        f"{name} imports {target}"
+        for name, path in modules().items()
+        if room_of(name) != "english"
+        for target in imported_by(name, path)
+        if room_of(target) == "english"
+    ]
+    assert wrong == []
 
 
 def several(places: dict[str, list[str]]) -> list[str]:

@@ -24,18 +24,25 @@ from typing import Any, TypeVar
 from twisted.internet import defer
 from twisted.python.failure import Failure
 
-from .. import conf, offload
+from .. import conf, language, offload
 from ..embedding import emotions as taxonomy
-from ..english.contradiction import numbers as numbers_in
-from ..english.due_dates import due
-from ..english.tokens import content_words
 from ..handler import CONSCIOUS_IMPORTANCE
-from ..ingest import agenda_changes, agenda_items, index, pipeline, preference_slots
+from ..ingest import agenda_items, index, pipeline, preference_slots
 from ..ingest.index import to_memory
 from ..ingest.preference_slots import Superseded
 from ..local_time import local
 from ..privacy import Witnessed, shared_privacy
-from ..records import ASKS, BUILDER, INSIGHT, LOCKED, PINNED, AgendaItem, Entry, MemoryRecord
+from ..records import (
+    ASKS,
+    BUILDER,
+    INSIGHT,
+    LOCKED,
+    PINNED,
+    TEXT_KEPT,
+    AgendaItem,
+    Entry,
+    MemoryRecord,
+)
 from ..sleep.night import NotNow, schedule_told
 from ..store import attributes, memory_store
 from ..store import pause as pause_switch
@@ -281,7 +288,7 @@ class _Telling:
 
 
 def _words(text: str) -> set[str]:
-    return content_words(text) | numbers_in(text)
+    return language.get().content_words(text) | language.get().numbers(text)
 
 
 def _outrank(npc: Any, new: MemoryRecord, outranked: _Outranked) -> defer.Deferred:
@@ -300,12 +307,11 @@ def _outrank(npc: Any, new: MemoryRecord, outranked: _Outranked) -> defer.Deferr
         heard = _heard_by(preference, new)
         memory.preferences.put(replace(preference, text=new.content, **heard))
     if not ids.entry_ids([new]):  # an edited line was read again
-        day = due(new.content, local(memory.clock()))
+        due_on = language.get().due(new.content, local(memory.clock()))
         for item in outranked.agenda:
-            text = new.content[: agenda_changes.TEXT_KEPT]
-            due_on = day.iso if day else item.due
+            text = new.content[:TEXT_KEPT]
             heard = _heard_by(item, new)
-            memory.agenda.put(replace(item, text=text, told=text, due=due_on, **heard))
+            memory.agenda.put(replace(item, text=text, told=text, due=due_on or item.due, **heard))
     memory.flush()
     return change_job(_supersede, [each.id for each in outranked.memories], new.id)
 

@@ -1086,7 +1086,7 @@ class PassDone:
         return tuple(told)
 
 
-_PROVIDERS = {router.ModelServer.name: "language model", router.OFFLINE.name: "offline provider"}
+_PROVIDERS = {router.ModelServer.name: "language model", router.OFFLINE: "offline provider"}
 
 
 def _times(reason: str, count: int) -> str:

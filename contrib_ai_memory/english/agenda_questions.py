@@ -7,49 +7,12 @@ found by the day and the words that the question names.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Literal
 
-from .commitments import Commitment
+from ..language import AgendaQuestion, Commitment, Side
 from .due_dates import due
 from .tokens import content_words
-
-Side = Literal["", "asker", "listener", "named"]
-
-
-@dataclass(frozen=True, slots=True)
-class AgendaQuestion:
-    """Which commitments a question asks for.
-
-    Attributes:
-        who: Whose they are to keep; "named" is the person whom it names, "" is anybody.
-        to: To whom they are owed, alike.
-        kinds: Only of these kinds; empty is any.
-        best: The kind that it names; others are told only where there is none of it.
-        day: The ISO date that it names, or "".
-        until: The last day if it names several: "this week".
-        about: The stems of what else it names.
-        by_day: Whether it asks for whatever is on that day.
-        whether: Whether it asks if there is any: "do i owe you anything?".
-        settled: Whether it asks if there is none: "am i paid up with you?".
-    """
-
-    who: Side = ""
-    to: Side = ""
-    kinds: tuple[Commitment, ...] = ()
-    best: Commitment | Literal[""] = ""
-    day: str = ""
-    until: str = ""
-    about: frozenset[str] = frozenset()
-    by_day: bool = False
-    whether: bool = False
-    settled: bool = False
-
-    def covers(self, day: str) -> bool:
-        """Whether an ISO date is within the time that it names."""
-        return bool(day) and self.day <= day <= (self.until or self.day)
-
 
 _WHAT = r"(?:what|wat|wot|whit|how much)"
 _DID = r"(?:did|do|have|must|should|shall|was|were|am|are|is it)"

@@ -11,18 +11,10 @@ import itertools
 import re
 from typing import Literal
 
+from ..text.segmentation import words_of
 from .questions import asks
-from .tokens import (
-    AUXILIARIES,
-    FUNCTION_WORDS,
-    NUMBER_WORD,
-    NUMBERS,
-    is_past,
-    without_quotations,
-    words_of,
-)
+from .tokens import AUXILIARIES, FUNCTION_WORDS, NUMBER_WORD, NUMBERS, is_past, without_quotations
 
-Commitment = Literal["promise", "debt", "request", "plan"]
 Closing = Literal["done", "off", "broken"]
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'"})

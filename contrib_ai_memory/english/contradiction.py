@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import re
 
+from ..text.segmentation import WORD, words_of
 from . import tokens
 from .questions import asks
 from .time_words import times
-from .tokens import NUMBER_WORD, NUMBERS, WORD, content_words, stem, words_of
+from .tokens import NUMBER_WORD, NUMBERS, content_words, stem
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _LABEL = re.compile(

@@ -11,6 +11,7 @@ import difflib
 import re
 from collections.abc import Sequence
 
+from ..text.segmentation import words_of
 from .tokens import (
     AUXILIARIES,
     BASES,
@@ -21,11 +22,9 @@ from .tokens import (
     THIRD,
     content_words,
     is_past,
-    words_of,
     zipf,
 )
 
-WITHIN = 40  # journal entries before a correction, the NPC's own among them
 LONGEST = 200  # characters of a correction
 COMMON = 5.5  # Zipf frequency from which a word says little of what a line is about
 WORDS_AT_MOST = 4  # of what is right: more is a statement of its own

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
-from .addressing import folded
+from ..language import TURNS_READ, SaidBefore
+from ..text.names import folded
 from .intents import intent_of
 from .questions import asks, sentences_of
 from .tokens import FILLERS, QUESTION_WORDS
 
-TURNS_READ = 4  # newest turns in which a subject is looked for
 LONGEST = 200  # characters of a line that is completed
 
 _OPENING = re.compile(r"^\W*(?:(?:and|but|so|then|ok|okay|well|oh|hm+)\b[\s,]*)+", re.IGNORECASE)
@@ -60,14 +59,6 @@ _OWN_THING = re.compile(
 _QUESTION_WORD = re.compile(
     rf"^\W*(?:{'|'.join(sorted(QUESTION_WORDS, key=len, reverse=True))})\b\s*", re.IGNORECASE
 )
-
-
-@dataclass(frozen=True, slots=True)
-class SaidBefore:
-    """What was said before: `own` if the one who is asked said it."""
-
-    text: str
-    own: bool = False
 
 
 def completed(line: str, turns: Sequence[SaidBefore], names: Iterable[str]) -> str:

@@ -8,41 +8,11 @@ ignored.
 from __future__ import annotations
 
 import re
-from enum import Enum
 
+from ..language import Intent
 from .questions import asks, sentences_of
 
 READ = 160  # characters; whoever writes more has more to say than this
-
-
-class Intent(Enum):
-    """What a line wants besides being remembered."""
-
-    GREETING = "greeting"
-    PARTING = "parting"
-    THANKS = "thanks"
-    WELLBEING = "how it is"
-    NAME = "its name"
-    ROLE = "what it does"
-    PLACE = "where this is"
-    TIME = "what time it is"
-    PRESENT = "who is here"
-    VISITORS = "who was here"
-    LAST_SEEN = "when somebody was last here"
-    OPINION = "what it thinks of somebody"
-    TALK = "what was talked about"
-    KNOWN = "whether it knows the speaker"
-    TALE = "a story, a song or a joke"
-    SECRECY = "whether it can keep a secret"
-    SERVICE = "to be served"
-    MESSAGES = "whether somebody left word for the speaker"
-    TELLER = "who told it what it has just said"
-    WHISPERED = "what somebody else whispered"
-    GIVEN = "what somebody gave it"
-    ONESELF = "who the speaker is"
-    SURE = "whether it is sure of what it has just said"
-    NEWS = "what others have told lately"
-    ABOUT = "what it knows of somebody"  # learned alone: rules know it by the type of its answer
 
 
 _WHAT = r"(?:what|wat|whit|wot)"

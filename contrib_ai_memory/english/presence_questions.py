@@ -7,28 +7,8 @@ words of the clause that names it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Literal
 
-Relation = Literal["at", "before", "after"]
-
-
-@dataclass(frozen=True, slots=True)
-class PresenceQuestion:
-    """Who is asked for, and by which event.
-
-    Attributes:
-        event: The words that name what happened: "Alice lost the bet". Empty for an arrival.
-        whom: Whom it asks about, as written ("I", "Bram"); empty if it asks for everybody.
-        relation: At the event, or before or after the asker came in.
-        first: Whether it is the asker's first visit.
-    """
-
-    event: str = ""
-    whom: str = ""
-    relation: Relation = "at"
-    first: bool = False
-
+from ..language import PresenceQuestion, Relation
 
 _WHEN = (
     r"(?:wh?en|while|whilst|as|after|(?:on |in )?(?:the|that) (?:\w+ )?(?:night|nite|day|evening"

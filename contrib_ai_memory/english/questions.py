@@ -11,19 +11,9 @@ import re
 from collections.abc import Collection, Sequence
 from itertools import groupby
 
+from ..text.segmentation import parts_between, sentence_ends
 from . import tokens
-from .tokens import (
-    AFTER_A_VERB,
-    BE,
-    DO,
-    HAVE,
-    MODALS,
-    POSSESSIVES,
-    QUESTION_WORDS,
-    hearsay,
-    parts_between,
-    sentence_ends,
-)
+from .tokens import AFTER_A_VERB, BE, DO, HAVE, MODALS, POSSESSIVES, QUESTION_WORDS, hearsay
 
 CHARACTERS_READ = 400  # characters of a sentence that are looked at
 CALLED = 3  # words before the verb that may be a name or a title: "captain haldane did you see"

@@ -8,23 +8,13 @@ life high. The word fields below imitate that by rule.
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 
+from ..text.segmentation import WORD
 from .stated_preferences import states_preference
 from .time_words import MONTHS, WEEKDAYS
-from .tokens import (
-    AUXILIARIES,
-    BASES,
-    FILLERS,
-    FUNCTION_WORDS,
-    NUMBERS,
-    THIRD,
-    WORD,
-    is_past,
-    zipf,
-)
+from .tokens import AUXILIARIES, BASES, FILLERS, FUNCTION_WORDS, NUMBERS, THIRD, is_past, zipf
 
 # --- salience [C §1.5] ----------------------------------------------------------------------------
 
@@ -33,7 +23,6 @@ NAMED_ENTITY, NUMBER_OR_DATE, PREFERENCE, RARE_TERMS = 0.3, 0.2, 0.4, 0.1  # [C 
 RARE_BELOW = 4.4  # mean Zipf frequency of its longer words; an evening of role-play: 5.3, 5 % below
 RARE_FROM = 3  # longer words; of fewer there is no average
 COMMON_FROM = 5.4  # Zipf frequency of words that anybody says of anything: going, great, thing
-LONG_WORDS = 40  # a line of this many words has length 1
 
 # The first letter comes before what must stand before it: so the search skips from one to the next
 _CAPITAL_INSIDE = re.compile(r"[A-Z](?<=\s[A-Z])(?<![.!?…:\"“]\s[A-Z])[\w'’-]+")
@@ -121,11 +110,6 @@ def telling_words(text: str) -> int:
     """
     longer = {word for word in _words(text) if len(word) > 3} - FILLERS
     return sum(zipf(word) < COMMON_FROM for word in longer)
-
-
-def length(text: str) -> float:
-    """Length of a text, 0-1: the logarithm of its count of words, 1 at forty (stored)."""
-    return min(1.0, math.log1p(len(text.split())) / math.log1p(LONG_WORDS))
 
 
 # --- what it is about -----------------------------------------------------------------------------

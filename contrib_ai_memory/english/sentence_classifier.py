@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ..text.segmentation import length
 from . import questions, salience
 
 FILE = Path(__file__).with_suffix(".npz")
@@ -208,7 +209,7 @@ def cues_of(sentence: Sentence) -> tuple[float, ...]:
         questions.asked(text),
         float(questions.asks(sentence.before)),
         float(salience.has_number(text)),
-        salience.length(text),
+        length(text),
         min(1.0, salience.telling_words(text) / TELLING_WORDS),
         float(sentence.part),
     )

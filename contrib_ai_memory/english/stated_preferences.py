@@ -7,8 +7,8 @@ the rules choose two slots: both are remembered then, and the newer comes first.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from ..language import Stated
 from .questions import own_statements
 
 SLOT_WORDS = 6
@@ -72,28 +72,6 @@ _SMALL = frozenset(
 )
 _NOUNS_IN_ING = frozenset("morning evening wedding string spring ceiling sibling".split())
 _SELF = frozenset("i we my our me us he she they user the the-user".split())
-
-
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """A preference as a sentence states it.
-
-    Attributes:
-        text: The sentence.
-        slot: What the preference is about, in small words: `tea`, `favourite color`.
-        subject: Whose it is, where the sentence names somebody else than its speaker.
-        mentions: Slots of what it is compared with: coffee, in "I prefer tea to coffee".
-    """
-
-    text: str
-    slot: str
-    subject: str = ""
-    mentions: tuple[str, ...] = ()
-
-    @property
-    def filled(self) -> str:
-        """The slot among those of whoever speaks: "my brother hates fish" fills `brother fish`."""
-        return f"{self.subject} {self.slot}".strip()
 
 
 def stated(sentence: str) -> Stated | None:

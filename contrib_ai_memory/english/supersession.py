@@ -19,19 +19,19 @@ from pathlib import Path
 
 import numpy as np
 
+from ..language import BEFORE
+from ..text.segmentation import words_of
 from .commitments import closes
 from .contradiction import are_apart, negated, numbers, tense_and_mood
 from .linear import Linear
 from .questions import asks
 from .sentence_classifier import LABELS, Sentence, SentenceClassifier
-from .tokens import FUNCTION_WORDS, content_words, holds_number, stem, words_of, zipf
+from .tokens import FUNCTION_WORDS, content_words, holds_number, stem, zipf
 
 WEIGHTS = Path(__file__).with_name("supersession_weights.json")
 RAREST = 8.0  # Zipf frequency of the commonest word
-NEAREST = 16  # statements that a line is compared with, and as many of its speaker's
 ENDS = 0.35  # recommended: probability from which a fact ends
 SURE = 0.7  # from which the claim of another ends
-BEFORE = 2  # lines of the same talk before a line that say what it is about
 SHARED_AT_MOST = 20.0  # rarity of shared words that counts in full
 # Statements more alike than these are no likelier to end one another: they may say the same
 ALIKE_AT_MOST, AROUND_AT_MOST, SHARE_AT_MOST, WORDS_AT_MOST = 0.55, 0.6, 0.45, 3.0

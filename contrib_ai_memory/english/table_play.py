@@ -11,6 +11,7 @@ import itertools
 import re
 from collections.abc import Sequence
 
+from ..text.segmentation import WORD
 from . import tokens
 from .claims import names_before_pronouns
 
@@ -70,7 +71,7 @@ def tells_the_past(text: str) -> bool:
     >>> [tells_the_past(each) for each in told]
     [True, False, False]
     """
-    words = [word.lower() for word in tokens.WORD.findall(text)]
+    words = [word.lower() for word in WORD.findall(text)]
     pairs = itertools.pairwise((*words[1:], ""))
     verbs = ((word, after) for word, after in pairs if _is_past(word) or word in tokens.THIRD)
     past = _is_predicate(*next(verbs, ("", "")))
@@ -95,7 +96,7 @@ def acts_now(text: str) -> bool:
     >>> [acts_now(said) for said in ("I walk down to the cellar.", "I live in the cellar.")]
     [True, False]
     """
-    words = [word.lower() for word in tokens.WORD.findall(text)]
+    words = [word.lower() for word in WORD.findall(text)]
     return any(
         subject in ("i", "we", "you", "they")
         and verb in tokens.BASES

@@ -12,8 +12,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ..text.segmentation import WORD
 from . import tokens
-from .tokens import WORD, stem, zipf
+from .tokens import stem, zipf
 
 THEMES = 3
 RECURS = 2  # memories that a theme is found in, at least

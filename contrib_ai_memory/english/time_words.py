@@ -1,18 +1,11 @@
-"""Words of time: the dates that a question names and how near a day lies to them, and whether a
-statement says when.
-
-Things are often told some days after they happened, so that the two weeks after a named date count
-for it too, less with each day.
-"""
+"""Words of time: the dates that a question names, and whether a statement says when."""
 
 from __future__ import annotations
 
 import re
-from calendar import monthrange
-from dataclasses import dataclass
 from datetime import date, timedelta
 
-TOLD_LATER_DAYS = 14  # fitted by leave-one-conversation-out: `python -m benchmarks.locomo`
+from ..language import NamedDate
 
 WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 MONTHS = (
@@ -79,31 +72,6 @@ _ON_WEEKDAY = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class NamedDate:
-    """A day, a month or a year, as far as a question gave it; None where it did not."""
-
-    year: int | None = None
-    month: int | None = None
-    day: int | None = None
-
-    def nearness(self, day: date) -> float:
-        """1 within what is named, falling to 0 over the 14 days after it, 0 before it.
-
-        Without a year it may be that of `day` or the one before.
-        """
-        years = (self.year,) if self.year else (day.year, day.year - 1)
-        return max((_nearness(day, *self._bounds(year)) for year in years), default=0.0)
-
-    def _bounds(self, year: int) -> tuple[date, date]:
-        if self.month is None:
-            return date(year, 1, 1), date(year, 12, 31)
-        last = monthrange(year, self.month)[1]
-        if self.day is None or not 1 <= self.day <= last:
-            return date(year, self.month, 1), date(year, self.month, last)
-        return date(year, self.month, self.day), date(year, self.month, self.day)
-
-
 def named_in(question: str, today: date) -> list[NamedDate]:
     """The dates in a question; a year alone counts only where no month is named."""
     found = [
@@ -154,13 +122,6 @@ def _weekdays(question: str, today: date) -> list[int]:
 def _days_ago(today: date, days: int) -> NamedDate:
     then = today - timedelta(days=days)
     return NamedDate(then.year, then.month, then.day)
-
-
-def _nearness(day: date, first: date, last: date) -> float:
-    if first <= day <= last:
-        return 1.0
-    late = (day - last).days
-    return 1 - late / (TOLD_LATER_DAYS + 1) if 0 < late <= TOLD_LATER_DAYS else 0.0
 
 
 def _number(digits: str | None) -> int | None:

@@ -11,7 +11,8 @@ from functools import lru_cache
 
 import snowballstemmer
 
-WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+from ..text.segmentation import words_of
+
 UNLISTED = 2.0  # Zipf frequency of a word that the short list leaves out (it ends at 3)
 STEMS_KEPT = 20_000  # words whose stem is cached; the stemmer takes 40 µs a word
 
@@ -56,12 +57,6 @@ FUNCTION_WORDS = frozenset(
     "will shall should may might must any some not no so just again ever really think hear "
     "heard he's she's it's what's who's where's i'm you're".split()
 )
-
-
-def words_of(text: str) -> list[str]:
-    """The words of a text in lower case, without a possessive ending."""
-    found = (word.lower().replace("’", "'") for word in WORD.findall(text))
-    return [word.removesuffix("'s") for word in found]
 
 
 def content_words(text: str) -> set[str]:
@@ -201,11 +196,6 @@ THIRD = frozenset(map(third_singular, BASES))
 
 # --- sentences ------------------------------------------------------------------------------------
 
-_LAST_WORD = 12  # characters looked at for an abbreviation before a full stop
-
-# what may lie between the end of a sentence and the blank before the next one, and after it
-_SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]*_]*\s+(?=[\"'“‘(\[*_¿¡]*(?P<next>\w))")
-_ABBREVIATED = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Prof|Capt|Sgt|No|vs|etc|e\.g|i\.e)\.\s+$")
 _QUOTED = re.compile(
     r"\"[^\"]*(?:\"|$)|“[^”]*(?:”|$)"
     r"|(?<=[,:] )['‘](?=[A-Z]).*?[.!?,…]['’](?!\w)"
@@ -216,11 +206,6 @@ _SAYING = re.compile(
 )
 
 
-def split_sentences(text: str) -> list[str]:
-    """Split a text into sentences, the white space after each kept."""
-    return parts_between(text, sentence_ends(text))
-
-
 def quotes(text: str) -> bool:
     """Whether there is a quotation in a text."""
     return bool(_QUOTED.search(text))
@@ -228,20 +213,6 @@ def quotes(text: str) -> bool:
 
 def without_quotations(text: str) -> str:
     return _QUOTED.sub(" ", text)
-
-
-def sentence_ends(text: str) -> list[int]:
-    """Offsets at which a next sentence begins: at a capital or a digit, behind no abbreviation."""
-    return [
-        found.end()
-        for found in _SENTENCE_END.finditer(text)
-        if (found["next"].isupper() or found["next"].isdigit())
-        and not _ABBREVIATED.search(text[max(0, found.end() - _LAST_WORD) : found.end()])
-    ]
-
-
-def parts_between(text: str, cuts: list[int]) -> list[str]:
-    return [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
 
 
 def hearsay(text: str) -> list[tuple[int, int]]:

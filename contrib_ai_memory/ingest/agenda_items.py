@@ -1,7 +1,7 @@
 """Agenda items: what is promised, owed, asked of the NPC and planned (reactor thread).
 
-What is done with the words of a line is read on a worker (`offline.acts`); `agenda_changes` says
-what that changes. With a language model this reads only what the NPC itself says; what others say
+What is done with the words of a line is read on a worker (`Language.read`); what that changes, the
+language says. With a language model this reads only what the NPC itself says; what others say
 becomes items and ends them as the model judges (`update_from_fact`). Items are as private as the
 lines that they rest on.
 """
@@ -14,24 +14,23 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 from twisted.internet import defer
 
-from .. import offload
-from ..english import addressing
-from ..english.commitments import Commitment
+from .. import language, offload
+from ..language import Circle, Commitment
 from ..llm import router
-from ..offline import acts
 from ..privacy import shared_privacy
-from ..records import AgendaItem, Entry, FactDraft, LineInTalk, LineReading, MemoryRecord
-from ..store.removal import Removal
-from .agenda_changes import (
+from ..records import (
     EVIDENCE_KEPT,
     LOOK_BACK,
     TEXT_KEPT,
-    Circle,
-    calls,
-    changes,
-    close,
-    is_read,
+    AgendaItem,
+    Entry,
+    FactDraft,
+    LineInTalk,
+    LineReading,
+    MemoryRecord,
 )
+from ..store.removal import Removal
+from ..text.names import forms
 from .heard_line import heard
 
 if TYPE_CHECKING:
@@ -56,7 +55,9 @@ def update(memory: Any, entries: Sequence[Entry], work: Work) -> Generator[Any, 
     changed = 0
     rules = router.rules_judge(memory.settings)
     entries = [entry for entry in entries if rules or entry.origin == "self"]
-    lines = {entry.id: heard(memory, entry) for entry in entries if is_read(entry)}
+    lines = {
+        entry.id: heard(memory, entry) for entry in entries if language.get().agenda.commits(entry)
+    }
     readings = (yield work.run(_read, lines)) if lines else {}
     for entry in entries:
         changed += _apply(memory, entry, readings)
@@ -68,21 +69,23 @@ def update(memory: Any, entries: Sequence[Entry], work: Work) -> Generator[Any, 
 def reread(memory: Any, entry: Entry) -> Generator[Any, Any, None]:
     """Bring the agenda up to date with an entry whose words were changed."""
     yield memory.agenda.take_out(Removal({entry.id}))
-    lines = {entry.id: heard(memory, entry)} if is_read(entry) else {}
+    lines = {entry.id: heard(memory, entry)} if language.get().agenda.commits(entry) else {}
     readings = yield offload.run(offload.MEMORY, _read, lines)
     _apply(memory, entry, readings)
 
 
 def _read(lines: Mapping[int, LineInTalk]) -> dict[int, LineReading]:
     """Read lines, by their journal ids (worker thread); none without the local model."""
-    readings = {number: acts.read(line) for number, line in lines.items()}
+    readings = {number: language.get().read(line) for number, line in lines.items()}
     return {number: reading for number, reading in readings.items() if reading}
 
 
 def _apply(memory: Any, entry: Entry, readings: Mapping[int, LineReading]) -> int:
     """Bring the agenda up to date with one entry. Returns how many items changed."""
     before = list(memory.journal.read(entry.id - LOOK_BACK, entry.id - 1))
-    new = changes([entry], memory.agenda, circle_of(memory), readings, before=before)
+    new = language.get().agenda.changes(
+        [entry], memory.agenda, circle_of(memory), readings, before=before
+    )
     for item in new:
         memory.agenda.put(item)
     return len(new)
@@ -151,7 +154,7 @@ def _gone_on(
         )
     if last.id in item.closed_by:
         return item
-    return close(item, "done", last)
+    return item.closed("done", last)
 
 
 def _item_of(
@@ -210,7 +213,9 @@ def circle_of(memory: Any) -> Circle:
     people = memory.people
 
     def called(text: str) -> list[str]:
-        return [who for who in people.mentioned(text) if calls(text, people.name_of(who))]
+        return [
+            who for who in people.mentioned(text) if language.get().calls(text, people.name_of(who))
+        ]
 
-    names = addressing.forms(memory.names)
+    names = forms(memory.names)
     return Circle(npc.get_memory_identity(npc), names, people.mentioned, called)

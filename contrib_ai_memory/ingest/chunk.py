@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from ..conf import MAX_CHUNK_TOKENS, MIN_CHUNK_TOKENS
-from ..english.tokens import split_sentences
+from ..text.segmentation import split_sentences
 
 Count = Callable[[str], int]
 

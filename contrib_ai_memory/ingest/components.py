@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .. import conf
+from .. import conf, language
 from ..embedding import emotions
 from ..records import CONSCIOUS, MemoryRecord
-
-LESSON = "Bear this in mind."
 
 
 def completed(memories: Sequence[MemoryRecord]) -> list[MemoryRecord]:
@@ -27,7 +25,7 @@ def completed(memories: Sequence[MemoryRecord]) -> list[MemoryRecord]:
         replace(
             each,
             dominant_emotions=each.dominant_emotions or felt[each.id],
-            the_lesson=each.the_lesson or LESSON,
+            the_lesson=each.the_lesson or language.get().lesson,
         )
         if each.id in felt
         else each

@@ -1,7 +1,7 @@
 """Endings: a new line ends, at once, the memories that it says hold no longer.
 
 "I sold it", "no, the inn", a debt that is paid: each new line of another than the NPC is compared
-with the nearest lines and facts (`english.supersession`). What ends stays in the store, with the
+with the nearest lines and facts (`Language.ended`). What ends stays in the store, with the
 time since when it holds no longer and the line that ended it; recall brings it as past where the
 past is asked for. What is corrected or denied never held, and gets no such time. Attributes that
 tell it leave the profiles, agenda items that it stated are closed, and a preference gives way to
@@ -12,7 +12,7 @@ somebody else says is a claim, which ends nothing unless it is nearly certain; w
 to do counts like words of their own. What is locked or pinned never ends.
 
 A correction ("no, not the mill, the chapel") ends the line that it corrects as a whole: completed,
-it tells all else of that line too (`offline.corrected_lines`).
+it tells all else of that line too (`ingest.corrected_lines`).
 
 A fact ends sooner than the line that told it, since a line may tell more. One that states what the
 agenda has closed (a debt that a gift paid, a message given) ends with it. Facts that a night draws
@@ -23,72 +23,57 @@ Only where rules judge: with a language model the night decides (docs/adr/023).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from twisted.internet import defer
 
-from .. import conf
+from .. import language
 from ..embedding import embedder
-from ..english import commitments, corrections, sentence_classifier, supersession
-from ..english.addressing import forms, mentioned, without_address
-from ..english.claims import tells
-from ..english.contradiction import changes, counts_anew, denies, says_the_same
-from ..english.due_dates import due
-from ..english.questions import sentences_of
-from ..english.sentence_classifier import AGENDA, AGENDA_KINDS, CORRECTION
-from ..english.supersession import ENDS, NEAREST, SURE, DatedStatement, Look
-from ..english.tokens import content_words
+from ..language import BEFORE, NEAREST, NewLine
 from ..llm import router
 from ..local_time import local
-from ..offline.corrected_lines import corrected_before
-from ..records import LOCKED, MOVE_KINDS, OWN, PINNED, TALK_KINDS, AgendaItem, Entry, MemoryRecord
+from ..records import (
+    LOCKED,
+    MOVE_KINDS,
+    OWN,
+    PINNED,
+    TALK_KINDS,
+    TEXT_KEPT,
+    AgendaItem,
+    Entry,
+    MemoryRecord,
+)
 from ..store import memory_store
 from ..store.evidence import Work
 from ..store.payload import entry_memory_id
 from ..store.profiles import ProfileAttribute, audience_of
 from ..store.protocol import MemoryStore, Neighbour
 from ..store.removal import Removal
-from .agenda_changes import TEXT_KEPT, repeated
+from ..text.names import forms
+from .corrected_lines import corrected_before
 from .old_corrections import meaning
 
-LINE_ENDS = 1.0  # probability from which a whole line ends: that of a rule, no learned one
 KEPT_TAGS = frozenset({"conscious", PINNED, LOCKED})
-SAME_CONTENT = 0.8  # share of a memory's words in what tells it: an attribute, a line said again
-
-
-@dataclass(frozen=True, slots=True)
-class NewLine:
-    """A line that may end something.
-
-    Attributes:
-        before: The lines of the same talk just before it, oldest first.
-        corrects: The line of its speaker that it corrects, its journal id; 0 if there is none.
-        meant: The corrected statement, with all else that this line told.
-    """
-
-    entry: Entry
-    before: tuple[Entry, ...]
-    corrects: int = 0
-    meant: str = ""
+SAME_CONTENT = 0.8  # share of a memory's words in an attribute that tells it
 
 
 @dataclass(frozen=True, slots=True)
 class EndedMemory:
-    """A memory that ended, by which line, whether that is sure, and what the line means."""
+    """A memory that ended, by which line, and how the language judges that."""
 
     past: MemoryRecord
     by: Entry
     sure: bool
     meant: str = ""
+    never: bool = False
 
     @property
     def invalid_at(self) -> str | None:
         """Since when it holds no longer; None if the line says that it never held."""
-        never = self.meant or denies(self.by.words, self.past.said)
-        return None if never else self.by.timestamp
+        return None if self.never else self.by.timestamp
 
 
 @defer.inlineCallbacks
@@ -150,11 +135,11 @@ def may_end(entry: Entry) -> bool:
     """Whether an entry may end anything: what others say or are seen to do, and no question."""
     heard = entry.origin == "perceived" and entry.recallable and entry.learnable
     tells = not entry.is_move and not entry.is_question
-    return heard and tells and bool(content_words(entry.words))
+    return heard and tells and bool(language.get().content_words(entry.words))
 
 
 def _with_context(memory: Any, entry: Entry) -> NewLine:
-    last = memory.journal.read(entry.id - supersession.BEFORE, entry.id - 1)
+    last = memory.journal.read(entry.id - BEFORE, entry.id - 1)
     before = tuple(each for each in last if each.circle == entry.circle)
     if corrected := corrected_before(memory, entry):
         return NewLine(entry, before, corrected[0].id, corrected[1])
@@ -165,7 +150,7 @@ def _with_context(memory: Any, entry: Entry) -> NewLine:
 
 
 def end_in_store(
-    agent_id: str, lines: Sequence[NewLine], names: Collection[str], records: Sequence[str]
+    agent_id: str, lines: Sequence[NewLine], names: Sequence[str], records: Sequence[str]
 ) -> list[EndedMemory]:
     """Mark the memories that lines end, and return them, with those that they had ended before."""
     store = memory_store.shared()
@@ -203,7 +188,7 @@ def end_closed_in_store(agent_id: str, closed: Sequence[tuple[AgendaItem, Entry]
             and _shares_most(each, item.text)
         ]
         known = bool(facts) and bool(store.get([by]))  # what the NPC said by heart is not stored
-        for fact, commits in zip(facts, _committing(facts), strict=True):
+        for fact, commits in zip(facts, language.get().committing(facts), strict=True):
             if commits and not store.is_locked(agent_id, fact):
                 store.change(
                     fact.id, invalid_at=entry.timestamp, superseded_by=by if known else None
@@ -213,89 +198,37 @@ def end_closed_in_store(agent_id: str, closed: Sequence[tuple[AgendaItem, Entry]
 
 
 def _shares_most(fact: MemoryRecord, text: str) -> bool:
+    content_words = language.get().content_words
     words = content_words(fact.said)
     return len(words & content_words(text)) > len(words) / 2
 
 
-def _committing(facts: Sequence[MemoryRecord]) -> list[bool]:
-    """Whether each fact promises, owes, asks or plans something; else its line told it besides."""
-    if not facts:
-        return []
-    vectors = embedder.shared().encode([each.said for each in facts], known=True)
-    statements = [_statement(each, ()) for each in facts]
-    return [_commits(look) for look in _looks(statements, vectors, [_kind(e) for e in facts])]
-
-
 def _ended_by(
-    store: MemoryStore, agent_id: str, line: NewLine, names: Collection[str], record: str
+    store: MemoryStore, agent_id: str, line: NewLine, names: Sequence[str], record: str
 ) -> list[EndedMemory]:
     entry = line.entry
     by = entry_memory_id(agent_id, entry.id)
     words = [each.words for each in (*line.before, entry)]
     vectors = embedder.shared().encode(words, known=True)
-    called = forms([next(iter(names))])  # the NPC's
     near = store.nearest(agent_id, vectors[-1], 2 * NEAREST, record=record)
     past = [_first(near, lambda each: _may_be_ended(each, entry, by))]
     if not line.corrects:
-        line = _corrects_one_of_its_own(store, agent_id, line, vectors[-1], record, called)
+        line = _corrects_one_of_its_own(
+            store, agent_id, line, vectors[-1], record, forms(names[:1])
+        )
     if line.corrects:  # the fragment need not be near in meaning to what it corrects
         told = store.get([entry_memory_id(agent_id, line.corrects)])
         told += [each for old in told for each in store.derived_from(agent_id, old)]
         past.append([e for e in told if e.record == record and _may_be_ended(e, entry, by)])
     known = list({each.id: each for some in past for each in some}.values())
-    if record == "entry":  # a rule decides: most lines need no vectors
-        known = [
-            each
-            for each in known
-            if each.superseded_by == by
-            or _is_corrected(each, line)
-            or _is_changed(each, entry, called, near=True)
-        ]
     if not known:
         return []
-    old = embedder.shared().encode([each.said for each in known], known=True)
-    looks = _looks([_statement(each, names) for each in known], old, [_kind(e) for e in known])
-    [new] = _looks([_new_statement(entry, names)], vectors[-1:], [entry.kind])
-    likely = supersession.ended_by(new, vectors[-1], vectors[:-1], looks, old)
-    near_in_meaning = (old @ vectors[-1] >= conf.CHANGE_COSINE).tolist()
-    certain = np.array(
-        [
-            _is_changed(each, entry, called, near=near)
-            for each, near in zip(known, near_in_meaning, strict=True)
-        ]
-    )
-    corrected = [_is_corrected(each, line) for each in known]
-    if any(corrected):  # it says which statement it ends
-        certain = np.array(corrected)
-    if certain.any():
-        likely = certain.astype(float)
-    called_off = commitments.closes(entry.content) == "off"
-    commits = [
-        _commits(look)
-        and not (called_off and certain[place])
-        and not _corrects(new)
-        and not counts_anew(entry.words, look.statement.text)  # "barrel 3 holds 21" is no promise
-        for place, look in enumerate(looks)
+    verdicts = language.get().ended(line, vectors, known, names, by)
+    return [
+        EndedMemory(each, entry, verdict.sure, verdict.meant, verdict.never)
+        for each, verdict in zip(known, verdicts, strict=True)
+        if verdict.ends and (each.superseded_by == by or not store.is_locked(agent_id, each))
     ]
-    found = []
-    for place, (each, probability) in enumerate(zip(known, likely.tolist(), strict=True)):
-        meant = line.meant if corrected[place] else ""
-        if each.superseded_by == by:  # by a step that was killed
-            found.append(EndedMemory(each, entry, probability >= SURE, meant))
-            continue
-        if each.superseded_by and probability < 1:
-            continue
-        claim_of_another = entry.kind in TALK_KINDS and each.about != entry.source_entity
-        least = LINE_ENDS if record == "entry" else SURE if claim_of_another else ENDS
-        # what was promised stays in mind when it is done: the fact is over, the line was true
-        kept = record == "entry" and (commits[place] or _says_more(each))
-        if probability < least or (kept and not corrected[place]):
-            continue
-        if probability < 1 and _is_said_again(each, entry):
-            continue
-        if not store.is_locked(agent_id, each):
-            found.append(EndedMemory(each, entry, probability >= SURE, meant))
-    return found
 
 
 def _corrects_one_of_its_own(
@@ -308,64 +241,18 @@ def _corrects_one_of_its_own(
 ) -> NewLine:
     """Return a line with what it corrects of all that its speaker has said, however long ago."""
     entry, by = line.entry, entry_memory_id(agent_id, line.entry.id)
-    said = without_address(entry.content, called)
-    if entry.kind not in TALK_KINDS or not corrections.may_correct(said):
+    said = language.get().without_address(entry.content, called)
+    if entry.kind not in TALK_KINDS or not language.get().may_correct(said):
         return line
     near = store.nearest(agent_id, vector, 2 * NEAREST, record=record, user_id=entry.source_entity)
     for memory in (each.memory for each in near):
         over = memory.superseded_by not in (None, by)
-        if over or memory.id == by or len(memory.journal_ids) != 1 or not _is_said(memory):
+        if over or memory.id == by or len(memory.journal_ids) != 1 or not memory.is_said:
             continue
         told = [meaning(store, agent_id, memory, called)]
-        if found := corrections.completed(said, told, names_wrong=True):
+        if found := language.get().corrected(said, told, names_wrong=True):
             return replace(line, corrects=memory.journal_ids[0], meant=found[1])
     return line
-
-
-def _is_changed(memory: MemoryRecord, entry: Entry, called: tuple[str, ...], *, near: bool) -> bool:
-    """Whether a rule says that the speaker of a line has said otherwise now.
-
-    Args:
-        called: Forms of the NPC's name, by which both may address it.
-        near: Whether the two are near in meaning.
-    """
-    return (
-        memory.about == entry.source_entity
-        and _is_said(memory)
-        and changes(
-            without_address(entry.words, called),
-            without_address(memory.said, called),
-            near=near,
-        )
-    )
-
-
-def _is_said_again(memory: MemoryRecord, entry: Entry) -> bool:
-    """Whether a sentence of a line says a memory in nearly the same words."""
-    known = content_words(memory.said)
-    return any(
-        says_the_same(sentence, memory.said)
-        and len(known & said) >= SAME_CONTENT * max(len(known | said), 1)
-        for sentence in (*sentences_of(entry.content), entry.content)
-        if (said := content_words(sentence))
-    )
-
-
-def _is_corrected(memory: MemoryRecord, line: NewLine) -> bool:
-    """Whether a memory rests on the line that is corrected, and tells what was wrong in it."""
-    if not line.corrects or memory.journal_ids != (line.corrects,):
-        return False
-    return memory.record == "entry" or not content_words(memory.said) <= content_words(line.meant)
-
-
-def _commits(look: Look) -> bool:
-    """Whether a statement promises, owes, asks or plans something."""
-    kinds = look.statement.kinds or {}
-    return look.flags["will"] or any(kinds.get(kind, 0.0) >= AGENDA for kind in AGENDA_KINDS)
-
-
-def _corrects(look: Look) -> bool:
-    return (look.statement.kinds or {}).get("correction", 0.0) >= CORRECTION
 
 
 def _first(hits: Iterable[Neighbour], fits: Callable[[MemoryRecord], bool]) -> list[MemoryRecord]:
@@ -384,54 +271,6 @@ def _may_be_ended(memory: MemoryRecord, entry: Entry, by: str) -> bool:
     if tags & (KEPT_TAGS | {OWN} | MOVE_KINDS):
         return False
     return entry.audience in (None, memory.audience)
-
-
-def _says_more(memory: MemoryRecord) -> bool:
-    """Whether a line says more than one thing, which would end with it."""
-    return sum(map(tells, sentences_of(memory.content))) > 1
-
-
-def _kind(memory: MemoryRecord) -> str:
-    """The kind of line that a memory is of, as far as it can be told."""
-    if _is_said(memory):
-        return "whisper" if memory.private else "say"
-    return "give" if " gives " in memory.content else "pose"
-
-
-def _is_said(memory: MemoryRecord) -> bool:
-    return bool(memory.quote) or memory.is_talk
-
-
-def _statement(memory: MemoryRecord, names: Collection[str]) -> DatedStatement:
-    text, said = memory.said, _is_said(memory)
-    return DatedStatement(
-        text,
-        memory.speaker,
-        said=said,
-        mentions=mentioned(text, names) - (set() if said else {memory.speaker}),
-        time=local(memory.created_at),
-    )
-
-
-def _new_statement(entry: Entry, names: Collection[str]) -> DatedStatement:
-    said = entry.kind in TALK_KINDS
-    return DatedStatement(
-        entry.words,
-        entry.seen_as,
-        said=said,
-        mentions=mentioned(entry.words, names) - (set() if said else {entry.seen_as}),
-        time=local(entry.timestamp),
-    )
-
-
-def _looks(
-    statements: Sequence[DatedStatement], vectors: np.ndarray, kinds: Sequence[str]
-) -> list[Look]:
-    """Read statements, with their kinds where the classifier knows the embedding model."""
-    model = embedder.shared()
-    classifier = sentence_classifier.load(model.name, model.dimensions)
-    statements = supersession.classified(statements, kinds, vectors, classifier)
-    return [Look.of(each) for each in statements]
 
 
 # --- profiles, agenda, preferences (reactor thread) -----------------------------------------------
@@ -455,27 +294,28 @@ def _tells(memory: Any, known: ProfileAttribute, past: MemoryRecord) -> bool:
     entries = map(memory.journal.get, known.evidence)
     if any(LOCKED in entry.tags for entry in entries if entry):
         return False
+    content_words = language.get().content_words
     words = content_words(past.said)
     return len(words & content_words(known.value)) >= SAME_CONTENT * len(words)
 
 
 def _end_in_agenda(memory: Any, ended: EndedMemory) -> None:
     """Close the items that what ended stated; a correction changes them."""
-    how = commitments.closes(ended.by.content)
+    broken = language.get().agenda.is_broken(ended.by.content)
     for item in memory.agenda.resting_on(Removal({*ended.past.journal_ids})):
         stated = item.evidence[0] in ended.past.journal_ids
         if item.state != "open" or not stated or ended.by.id in item.evidence:
             continue
         if ended.meant:
-            day = due(ended.meant, local(ended.by.timestamp))
+            day = language.get().due(ended.meant, local(ended.by.timestamp))
             memory.agenda.remove(str(ended.by.id))  # what it says by itself
-            moved = repeated(item, day.iso if day else "", (ended.by.id,), ended.by)
+            moved = item.repeated(day, (ended.by.id,), ended.by)
             memory.agenda.put(replace(moved, text=ended.meant[:TEXT_KEPT]))
         else:
             memory.agenda.put(
                 replace(
                     item,
-                    state="broken" if how == "broken" else "done",
+                    state="broken" if broken else "done",
                     closed_by=(*item.closed_by, ended.by.id),
                     updated=ended.by.timestamp,
                 )

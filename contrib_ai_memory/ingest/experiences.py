@@ -56,7 +56,7 @@ def extract_experiences(
                 least = memory.settings.KEEP_EXPERIENCE_ABOVE
                 if draft is not None and draft.memory_weight > least:
                     ids = ranges_of(entry.id for entry in window.context)
-                    shown = "" if provider == router.OFFLINE.name else ids
+                    shown = "" if provider == router.OFFLINE else ids
                     yield work.run(keep, memory.id, draft, window.entries, provider, shown)
         memory.journal.advance_cursor(CURSOR, window.end)
         done += bool(window.entries)

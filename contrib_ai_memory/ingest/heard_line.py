@@ -1,12 +1,11 @@
-"""A line with the talk before it, as `offline.acts` reads it: from the journal (reactor thread)."""
+"""A line with the talk before it, as `Language.read` takes it (reactor thread)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ..attention import TALK_OVER
-from ..offline.acts import LINES_BEFORE
-from ..records import Entry, LineInTalk, TalkLine, seconds_between
+from ..records import LINES_BEFORE, Entry, LineInTalk, TalkLine, seconds_between
 
 _READ_BACK = 3 * LINES_BEFORE  # entries: notes and insights lie between lines of talk
 _EVENTS = frozenset({"arrive", "leave", "event"})

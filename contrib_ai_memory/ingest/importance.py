@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from ..english.salience import content_importance
-from ..english.tokens import WORD
+from .. import language
 from ..records import Percept
+from ..text.segmentation import WORD
 
 BASE = 2
 DIRECT_MESSAGE = 3
@@ -18,7 +18,7 @@ ENVIRONMENTAL = -1
 def heuristic_importance(
     percept: Percept, keywords: tuple[str, ...], sender_bonus: int, *, by_content: bool = True
 ) -> int:
-    """Importance 1-10 of a percept: how it was said [A] and, by `content_importance`, what.
+    """Importance 1-10 of a percept: how it was said [A] and, by `Language.importance`, what.
 
     [A] judges the content at night only. Until then, and for good without a language model, all
     talk that does not address the NPC would have the same importance.
@@ -34,7 +34,7 @@ def heuristic_importance(
     score += _keywords_in(percept.content.lower(), keywords)
     if percept.source_type == "environmental":
         score += ENVIRONMENTAL
-    return clamp(score + content_importance(percept.content) if by_content else score)
+    return clamp(score + language.get().importance(percept.content) if by_content else score)
 
 
 def _keywords_in(lowered: str, keywords: tuple[str, ...]) -> int:

@@ -14,10 +14,8 @@ from typing import Any
 import numpy as np
 from twisted.internet import defer
 
-from .. import conf
+from .. import conf, language
 from ..embedding import embedder
-from ..english.salience import salience
-from ..english.stated_preferences import states_preference
 from ..records import INSIGHT, MOVE_KINDS, NO_EVIDENCE, OWN, Entry, MemoryRecord
 from ..store import memory_store
 from ..store.lanes import REACH, SPAN, Keys, keys_of_talk
@@ -260,7 +258,8 @@ def _type_of(entry: Entry) -> str:
         return "semantic"
     if entry.is_own or entry.is_move:
         return "episodic"
-    return "procedural" if states_preference(entry.content) else "episodic"
+    preference = language.get().states_preference(entry.content)
+    return "procedural" if preference else "episodic"
 
 
 def _importance_of(entry: Entry) -> float:
@@ -278,7 +277,7 @@ def _tags_of(entry: Entry) -> tuple[str, ...]:
 
 def _entry_weight(entry: Entry) -> float:
     """Memory weight 0-1 of an entry: its importance and its salience."""
-    return min(1.0, 0.6 * entry.importance / 10 + 0.4 * salience(entry.content))
+    return min(1.0, 0.6 * entry.importance / 10 + 0.4 * language.get().salience(entry.content))
 
 
 # --- rewriting ------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Corrections of what was said long before, read from the store.
 
 A correction of a line shortly before it is completed from the journal
-(`offline.corrected_lines`). One of a line that it ended long ago ("my brother is Rob, not Hob", a
+(`ingest.corrected_lines`). One of a line that it ended long ago ("my brother is Rob, not Hob", a
 week later) finds that line here: completed, it tells all else that the line told. Worker threads
 only.
 """
@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..english import corrections
-from ..english.addressing import without_address
+from .. import language
 from ..records import MemoryRecord
 from ..store import memory_store
 from ..store.payload import entry_memory_id
@@ -45,7 +44,7 @@ def set_right_in_store(agent_id: str, entry_id: int, called: tuple[str, ...]) ->
     for line in store.get([entry_memory_id(agent_id, entry_id)]):
         if done := _completed(store, agent_id, line, called):
             known, meant = done
-            return corrections.changed(known, meant.quote)
+            return language.get().changed(known, meant.quote)
     return ""
 
 
@@ -60,16 +59,17 @@ def _completed(
 
     What it corrected may be a correction too.
     """
-    said = without_address(line.said, called)
-    if not (deep and corrections.may_correct(said)):
+    spoken = language.get()
+    said = spoken.without_address(line.said, called)
+    if not (deep and spoken.may_correct(said)):
         return None
     for old in store.list(agent_id, limit=CORRECTED, superseded_by=line.id):
         if old.record != "entry" or (old.about, old.audience) != (line.about, line.audience):
             continue
         done = _completed(store, agent_id, old, called, deep - 1)
         old = done[1] if done else old
-        known = without_address(old.said, called)
-        if meant := corrections.completed(said, [known], names_wrong=True):
+        known = spoken.without_address(old.said, called)
+        if meant := spoken.corrected(said, [known], names_wrong=True):
             ids = (*line.journal_ids, *old.journal_ids)
             return known, replace(line, quote=meant[1], journal_ids=ids)
     return None
@@ -78,4 +78,4 @@ def _completed(
 def meaning(store: MemoryStore, agent_id: str, line: MemoryRecord, called: tuple[str, ...]) -> str:
     """Return what a line says, or what it means if it corrected another."""
     done = _completed(store, agent_id, line, called) if line.record == "entry" else None
-    return without_address((done[1] if done else line).said, called)
+    return language.get().without_address((done[1] if done else line).said, called)

@@ -20,11 +20,10 @@ from typing import Any
 import numpy as np
 from twisted.internet import defer
 
-from .. import conf, offload
+from .. import conf, language, offload
 from ..embedding import embedder
-from ..english import reported_speech
-from ..english.salience import salience
-from ..records import MemoryRecord
+from ..language import Part
+from ..records import MEMORY_TYPES, WORKING, MemoryRecord
 from ..store import memory_store
 from ..store.evidence import Work
 from ..store.payload import memory_id_for
@@ -33,7 +32,6 @@ from ..text.sanitising import without_injected
 from . import components, novelty, preference_slots
 from .chunk import chunks_of
 from .preference_slots import Draft, Superseded
-from .routing import MEMORY_TYPES, WORKING, Part, parts_of
 
 RECORD = "taught"
 BATCH = 4  # chunks embedded in one job: an answer to a player waits for no more than one
@@ -197,7 +195,7 @@ def plan_of(lesson: Lesson) -> Plan:
     drafts = [
         [
             _draft(lesson, (number, place), part)
-            for place, part in enumerate(parts_of(text, lesson.hint))
+            for place, part in enumerate(language.get().parts(text, lesson.hint))
         ]
         for number, text in enumerate(texts)
     ]
@@ -217,8 +215,9 @@ def _draft(lesson: Lesson, place: tuple[int, int], part: Part) -> Draft:
     """One memory as it would be stored, not weighed yet."""
     circle = lesson.witnesses if lesson.private else ()
     content, quote = part.text, ""
-    if part.preference and lesson.user_name and reported_speech.speaks_of_self(part.text):
-        content, quote = reported_speech.third_person(part.text, lesson.user_name), part.text
+    if part.preference and lesson.user_name:
+        told = language.get().in_third_person(part.text, lesson.user_name)
+        content, quote = (told, part.text) if told else (part.text, "")
     expires = None
     if part.memory_type == WORKING:
         lasts = timedelta(seconds=lesson.working_seconds)
@@ -284,7 +283,7 @@ def weigh(
         others: Centroid of what is known already.
         known_names: Names of people of the game, which count as named entities in any case.
     """
-    found = [salience(text, known_names, taught=True) for text in texts]
+    found = [language.get().salience(text, known_names, taught=True) for text in texts]
     return [
         round(float(conf.NOVELTY_SHARE * new + conf.SALIENCE_SHARE * salient), 4)
         for salient, new in zip(found, others.novelty(vectors), strict=True)

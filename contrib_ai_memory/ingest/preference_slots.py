@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 from twisted.internet import defer
 
+from .. import language
 from ..conf import DISCARD_BELOW
-from ..english.questions import own_statements
-from ..english.salience import signals_of
-from ..english.stated_preferences import Stated, preferences_in, stated, states_preference
+from ..language import Stated
 from ..llm import router
 from ..llm.provider import Pair, Relation, Statement
 from ..records import LOCKED, Entry, MemoryRecord
@@ -28,7 +27,6 @@ from ..store import memory_store
 from ..store.evidence import Work
 from ..store.payload import entry_memory_id, memory_id_for
 from ..store.preferences import Preference, Preferences
-from .routing import parts_of, states_a_fact
 
 SLOTS_A_LINE = 4  # a line that fills more is talk for its own sake, and each is a row to write
 
@@ -201,10 +199,10 @@ def preferences_of(entry: Entry) -> list[Stated]:
     Only those that name a slot: "I love it" replaces nothing, and neither does a question.
     """
     heard = entry.origin == "perceived" and entry.learnable and entry.source_entity
-    if not heard or not states_preference(entry.content) or entry.is_question:
+    spoken = language.get()
+    if not heard or not spoken.states_preference(entry.content) or entry.is_question:
         return []
-    told = [part for part in parts_of(own_statements(entry.content)) if part.preference]
-    found = filter(None, (stated(part.text) for part in told))
+    found = spoken.preferences(entry.content)
     return list({said.filled: said for said in found}.values())[:SLOTS_A_LINE]
 
 
@@ -354,11 +352,4 @@ def _says_more(memory: MemoryRecord) -> bool:
 
     A greeting does not count.
     """
-    if memory.record != "entry":
-        return False
-    rest = [part.text for part in parts_of(memory.content) if part.preference is None]
-    return preferences_in(memory.content) > 1 or any(
-        states_a_fact(text)
-        or any(adds > 0 for name, adds in signals_of(text).items() if name != "named entity")
-        for text in rest
-    )
+    return memory.record == "entry" and language.get().says_more(memory.content)

@@ -28,8 +28,8 @@ from typing import Any, Literal
 from pydantic import AwareDatetime, BaseModel, Field, ValidationError, field_validator
 
 from .. import conf, offload
-from ..english import addressing
 from ..records import OF_NPC, TALK_KINDS, Percept, seconds_between
+from ..text.names import as_name
 from ..text.sanitising import sanitise
 
 LINES_A_TICK = 32
@@ -237,7 +237,7 @@ class Replay:
         return Percept(
             content=text,
             kind=kind,
-            seen_as=self.npc.key if own else addressing.as_name(self._called(line.speaker)),
+            seen_as=self.npc.key if own else as_name(self._called(line.speaker)),
             source=speaker,
             witnesses=tuple(who for who in witnesses if who != self._me),
             entities=(speaker,),

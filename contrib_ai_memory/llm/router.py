@@ -18,15 +18,15 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 from twisted.internet import defer
 
-from .. import conf, offload
-from ..offline.offline_provider import OfflineProvider
+from .. import conf, language, offload
 from ..records import ReplyRequest
 from .breaker import Breaker
 from .provider import Provider, ProviderError, Unreachable
+from .silent_provider import SILENT
 from .tally import Tally, of_call
 from .usage import FILE, BudgetUsedUp, Usage
 
-OFFLINE = OfflineProvider()
+OFFLINE = "offline"  # name of what draws without a language model
 REPLIES = ("converse", "reply")  # operations that somebody waits for
 breaker = Breaker(meanwhile="The offline provider does the work of nights and background")
 reply_breaker = Breaker()  # its own: a slow night sends no reply to the offline provider
@@ -95,11 +95,16 @@ def judge(
     return answer
 
 
+def offline() -> Any:
+    """Return the provider of the game's language, which does the work without a language model."""
+    return language.get().provider or SILENT
+
+
 def rules_judge(settings: conf.Settings | None = None) -> bool:
     """Whether nights are kept by rules: the offline provider, or one that inherits it."""
-    own = own_provider(settings) or OFFLINE
-    compares = getattr(type(own), "compare", None)
-    return model_server(settings, "digest") is None and compares is OfflineProvider.compare
+    rules = offline()
+    compares = getattr(type(own_provider(settings) or rules), "compare", None)
+    return model_server(settings, "digest") is None and compares is type(rules).compare
 
 
 def answers_offline(settings: conf.Settings | None = None) -> bool:
@@ -111,7 +116,7 @@ def chosen_name(settings: conf.Settings | None = None) -> str:
     """Return the name of the provider that the settings choose for nights."""
     if model_server(settings, "digest") is not None:
         return ModelServer.name
-    return (own_provider(settings) or OFFLINE).name
+    return (own_provider(settings) or offline()).name
 
 
 @defer.inlineCallbacks
@@ -190,7 +195,7 @@ def ask_without_tools(
     if name:
         return name, answer
     answer = yield _run_offline(operation, args, priority, tally)
-    return OFFLINE.name, answer
+    return OFFLINE, answer
 
 
 @defer.inlineCallbacks
@@ -225,14 +230,14 @@ def _ask_own(
 def _run_offline(
     operation: str, args: tuple[Any, ...], priority: int, tally: Tally
 ) -> Generator[Any, Any, Any]:
-    answer = yield _run(OFFLINE.name, OFFLINE, operation, args, priority)
-    tally.made(OFFLINE.name)
+    answer = yield _run(OFFLINE, offline(), operation, args, priority)
+    tally.made(OFFLINE)
     return answer
 
 
 def offline_reply(request: ReplyRequest) -> defer.Deferred:
     """Have the offline provider answer for staff who look, as a Deferred `Reply`."""
-    return _run(OFFLINE.name, OFFLINE, "reply", (request,), offload.LOOK)
+    return _run(OFFLINE, offline(), "reply", (request,), offload.LOOK)
 
 
 def _run(
@@ -246,13 +251,13 @@ def _run(
         *args,
         priority=priority,
         timeout=provider.timeout,
-        reads=provider is OFFLINE,
+        reads=path == OFFLINE,
     )
 
 
 def answer_of(provider: str, operation: str, *args: Any) -> Any:
     """Call one operation of a provider, "offline" or the path of a class (worker thread)."""
-    chosen = OFFLINE if provider == OFFLINE.name else _instance_of(import_string(provider))
+    chosen = offline() if provider == OFFLINE else _instance_of(import_string(provider))
     return getattr(chosen, operation)(*args)
 
 
@@ -349,7 +354,7 @@ def own_provider(settings: conf.Settings | None = None) -> Provider | None:
         ImproperlyConfigured: There is no such class, or it is no provider.
     """
     path = (settings or conf.get()).PROVIDER
-    if path in (None, OFFLINE.name, ModelServer.name):
+    if path in (None, OFFLINE, ModelServer.name):
         return None
     try:
         provider = _instance_of(import_string(path))

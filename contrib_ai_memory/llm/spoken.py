@@ -20,9 +20,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from ..english.addressing import Named, folded, forms, named, without_address
-from ..english.tokens import THIRD, WORD, sentence_ends
+from .. import language
+from ..language import Named
 from ..records import ReplyRequest
+from ..text.names import folded, forms
+from ..text.segmentation import WORD, sentence_ends
 
 LONGEST = 12_000  # characters that are looked at, without the reasoning
 REPLY_LENGTH = 2000  # characters that an NPC says at once
@@ -670,7 +672,7 @@ def _lead(inner: str, voice: Voice) -> tuple[str, bool]:
 
 def _gesture(inner: str, voice: Voice) -> bool:
     lead, subject = _lead(inner, voice)
-    return lead in _GESTURES or (subject and lead in THIRD)
+    return lead in _GESTURES or (subject and lead in language.get().third_person)
 
 
 def _has_verb(inner: str, voice: Voice) -> bool:
@@ -678,7 +680,7 @@ def _has_verb(inner: str, voice: Voice) -> bool:
     lead, subject = _lead(inner, voice)
     if not lead or lead in _NO_VERBS:
         return not lead and not subject
-    if lead in _GESTURES or lead in THIRD:
+    if lead in _GESTURES or lead in language.get().third_person:
         return True
     form = (lead.endswith("s") and not lead.endswith("ss")) or lead.endswith("ing")
     if not form or len(lead) < 4 or lead.endswith("thing"):
@@ -732,7 +734,11 @@ def _is_narrative(outside: str, quoted: Sequence[str], voice: Voice) -> bool:
     words = [word.lower() for word in WORD.findall(outside)]
     if any(name.lower() in outside.lower() for name in voice.names if name):
         return True
-    return words[0] in ("she", "he", "they") and len(words) > 1 and words[1] in (THIRD | _GESTURES)
+    return (
+        words[0] in ("she", "he", "they")
+        and len(words) > 1
+        and words[1] in (language.get().third_person | _GESTURES)
+    )
 
 
 def _sentences(text: str, most: int, *, whole: bool) -> tuple[str, bool]:
@@ -780,15 +786,15 @@ def _is_fit(text: str, voice: Voice) -> bool:
         return False  # it repeats itself
     own, listener = _proper(voice.names), _proper([voice.listener])
     called = (*own, *listener)
-    heard, told = _bare(without_address(voice.heard, called)), _bare(voice.described)
-    said = without_address(text, called)
+    heard, told = _bare(language.get().without_address(voice.heard, called)), _bare(voice.described)
+    said = language.get().without_address(text, called)
     if len(heard.split()) >= COPIED_FROM and _bare(said) == heard:
         return False
     if any(_is_copy(each, heard, told, own) for each in _cut(said)):
         return False
     aloud = _QUOTED.sub(" ", text)
     others = _proper(name for name in voice.others if name != voice.listener)
-    of_listener = not others or named(aloud, others) is not Named.CALLED
+    of_listener = not others or language.get().named(aloud, others) is not Named.CALLED
     return not any(
         (_calls_itself(each, own) and not set(own) & set(listener))
         or (of_listener and _tells_of(each, listener))
@@ -822,14 +828,14 @@ def _is_copy(sentence: str, heard: str, told: str, own: tuple[str, ...]) -> bool
         return not sentence.endswith("?")
     if count < COPIED_FROM or of_itself or f" {words} " not in f" {told} ":
         return False
-    return bool(_OF_ANOTHER.search(words)) or named(sentence, own) is not Named.NOT
+    return bool(_OF_ANOTHER.search(words)) or language.get().named(sentence, own) is not Named.NOT
 
 
 def _calls_itself(sentence: str, own: tuple[str, ...]) -> bool:
     """Whether a sentence calls the speaker; one that begins with its name introduces it."""
     said = folded(sentence)
     return (
-        named(sentence, own) is Named.CALLED
+        language.get().named(sentence, own) is Named.CALLED
         and not said.lstrip("\"'(“*").startswith(own)
         and not _OF_ONESELF.search(said)
     )
@@ -837,10 +843,10 @@ def _calls_itself(sentence: str, own: tuple[str, ...]) -> bool:
 
 def _tells_of(sentence: str, listener: tuple[str, ...]) -> bool:
     """Whether a sentence tells of the listener as of somebody absent."""
-    if named(sentence, listener) is Named.TOLD_OF:
+    if language.get().named(sentence, listener) is Named.TOLD_OF:
         return True
     words = WORD.findall(folded(sentence))
-    acts = THIRD | _GESTURES
+    acts = language.get().third_person | _GESTURES
     return any(one in listener and verb in acts for one, verb in pairwise(words))
 
 

@@ -23,9 +23,9 @@ import numpy as np
 from .. import conf
 from ..embedding import runtime
 from ..embedding.model import ModelError, bundled_path, not_installed
-from ..english.addressing import forms
 from ..log import logger
-from ..records import LineInTalk, LineReading, SpeechAct
+from ..records import LINES_BEFORE, LineInTalk, LineReading, SpeechAct
+from ..text.names import forms
 
 GRAPH = Path(__file__).with_name("acts.onnx")
 ACTS = (
@@ -36,7 +36,6 @@ ACTS = (
 MAX_TOKENS = 160  # of a line and the talk before it; the oldest talk is cut off
 MAX_LINE = 400  # characters of a line that are read
 OWN_TOKENS = 112  # of a line, at most; the rest is left to the talk before it
-LINES_BEFORE = 4
 # scores from which a word does an act, where it is not 0: by what was found in the stays
 LEAST = {
     "correction": -1.5,

@@ -14,11 +14,12 @@ from datetime import timedelta
 from ..embedding import embedder
 from ..embedding.model import ModelAway
 from ..english import sentence_classifier
-from ..english.addressing import forms, names
-from ..english.intents import Intent, courtesy_of, is_chatter
+from ..english.intents import courtesy_of, is_chatter
 from ..english.sentence_classifier import NOISE, Sentence
 from ..english.time_words import tells_time
+from ..language import Intent
 from ..records import Reply, ReplyRequest
+from ..text.names import forms, names
 from .matter import thing_of
 from .phrases import says
 from .told_days import age, day_told

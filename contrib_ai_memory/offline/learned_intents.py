@@ -21,10 +21,11 @@ import numpy as np
 
 from ..embedding import embedder
 from ..embedding.model import ModelAway
-from ..english.addressing import forms
-from ..english.intents import Intent, courtesy_of, intent_of, small_talk_in, without_greeting
+from ..english.intents import courtesy_of, intent_of, small_talk_in, without_greeting
 from ..english.questions import asked, asks_about, seems_to_ask
+from ..language import Intent
 from ..records import LineInTalk, SpeechAct
+from ..text.names import forms
 from . import acts
 
 FILE = Path(__file__).with_suffix(".npz")

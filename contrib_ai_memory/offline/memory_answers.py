@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..english.addressing import forms, names, without_address
+from ..english.addressing import without_address
 from ..english.questions import (
     asked,
     asks,
@@ -23,8 +23,10 @@ from ..english.questions import (
     sentences_of,
     statements,
 )
-from ..english.tokens import content_words, words_of
+from ..english.tokens import content_words
 from ..records import MOVE_KINDS, KnownPerson, MemoryRecord, Recalled, Reply, ReplyRequest, Weighed
+from ..text.names import forms, names
+from ..text.segmentation import words_of
 from .courtesies import are_noise, is_mere_courtesy
 from .phrases import phrase
 from .realisation import ended

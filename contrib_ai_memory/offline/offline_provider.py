@@ -41,7 +41,8 @@ from ..english.sentence_classifier import (
 )
 from ..english.stated_preferences import stated, states_preference
 from ..english.table_play import acts_now, at_play, of_game_rules, tells_the_past
-from ..english.tokens import content_words, stem, words_of, zipf
+from ..english.tokens import content_words, stem, zipf
+from ..ingest.corrected_lines import corrected
 from ..llm.provider import (
     AttributeDraft,
     Digest,
@@ -66,8 +67,8 @@ from ..records import (
     ReplyRequest,
     Snippet,
 )
+from ..text.segmentation import words_of
 from . import acts, model_checks, offline_reply, reader
-from .corrected_lines import corrected
 from .realisation import ended, listed
 from .reported_lines import QUOTATION, quoted, reported, voices, without_name
 

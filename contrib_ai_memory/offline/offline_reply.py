@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ..english import agenda_questions
-from ..english.addressing import confides, forms, names
-from ..english.intents import Intent, intent_of, small_talk_in
+from ..english.addressing import confides
+from ..english.intents import intent_of, small_talk_in
 from ..english.questions import (
     asked,
     asks,
@@ -22,8 +22,10 @@ from ..english.questions import (
     seems_to_ask,
     sentences_of,
 )
-from ..english.tokens import words_of
+from ..language import Intent
 from ..records import Reply, ReplyRequest
+from ..text.names import forms, names
+from ..text.segmentation import words_of
 from .courtesies import greeted, greeting
 from .memory_answers import from_memory, known_words
 from .phrases import phrase, says

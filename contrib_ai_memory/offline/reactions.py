@@ -13,13 +13,14 @@ from dataclasses import replace
 
 from ..embedding import emotions
 from ..embedding.model import ModelAway
-from ..english.addressing import confides, forms, hushes, names
+from ..english.addressing import confides, hushes
 from ..english.commitments import errand, keeps, recipient, reminder
 from ..english.due_dates import due
 from ..english.intents import courtesy_of, is_chatter, small_talk_in
 from ..english.questions import asks, sentences_of
 from ..english.reported_speech import capital, second_person
 from ..records import Reply, ReplyRequest, SpeechAct
+from ..text.names import forms, names
 from .courtesies import greeting, stranger_in
 from .matter import days_in, matter_of
 from .phrases import last_words, says

@@ -12,13 +12,16 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 
 from ..english import corrections, reported_speech
-from ..english.addressing import Named, forms, hushes, named, without_address
+from ..english.addressing import hushes, named, without_address
 from ..english.due_dates import due, is_weekday
 from ..english.questions import asks, pieces, sentences_of
-from ..english.tokens import content_words, holds_number, is_past, words_of
+from ..english.tokens import content_words, holds_number, is_past
+from ..language import Named
 from ..local_time import date_of, local
 from ..records import MemoryRecord, ReplyRequest
+from ..text.names import forms
 from ..text.sanitising import oneline
+from ..text.segmentation import words_of
 from .told_days import dated, day_told
 
 _DETERMINED = frozenset("a an the some my your his her their our".split())

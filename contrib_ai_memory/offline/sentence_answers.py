@@ -15,7 +15,7 @@ from itertools import islice
 
 from ..embedding import embedder
 from ..embedding.model import ModelAway
-from ..english.addressing import forms, names, without_address
+from ..english.addressing import without_address
 from ..english.contradiction import tells_change
 from ..english.own_words import own_sentences, pronoun_of
 from ..english.questions import (
@@ -28,10 +28,12 @@ from ..english.questions import (
     sentences_of,
     statements,
 )
-from ..english.tokens import content_words, words_of
+from ..english.tokens import content_words
 from ..local_time import date_of
 from ..records import BUILDER, MOVE_KINDS, MemoryRecord, ReplyRequest
+from ..text.names import forms, names
 from ..text.sanitising import oneline
+from ..text.segmentation import words_of
 from . import reader
 from .courtesies import is_mere_courtesy
 from .realisation import ended, tell_all

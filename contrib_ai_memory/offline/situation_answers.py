@@ -14,12 +14,13 @@ from datetime import date, timedelta
 from ..embedding import embedder
 from ..embedding.model import ModelAway
 from ..english import agenda_questions, presence_questions
-from ..english.addressing import names
-from ..english.intents import Intent
 from ..english.reported_speech import capital
-from ..english.tokens import content_words, without_quotations, words_of
+from ..english.tokens import content_words, without_quotations
+from ..language import Intent
 from ..local_time import date_of
 from ..records import KnownPerson, MemoryRecord, OpenItem, Reply, ReplyRequest
+from ..text.names import names
+from ..text.segmentation import words_of
 from .memory_answers import from_memory, portrait, worth_telling
 from .phrases import last_words, phrase, says
 from .realisation import listed, tell_all

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from ..english.contradiction import says_the_same
+from .. import language
 from ..local_time import day_of
 from ..records import OWN, MemoryRecord, Recalled, RecallRequest, ScoreParts
 from ..text.sanitising import neutralise
@@ -124,7 +124,7 @@ def _is_copy(
     if len(words & others) < SAME_WORDS * max(len(words | others), 1):
         return False
     # a denial shares nearly all words with what it denies
-    return says_the_same(memory.content, other.content)
+    return language.get().says_the_same(memory.content, other.content)
 
 
 def prompt_block(memories: list[MemoryRecord], *, bare: bool = False) -> str:

@@ -72,7 +72,7 @@ def mood_towards(
         for each in newest
         if may_hear(each.private, each.witnesses, (listener,))
         and (private or not each.private)
-        and (guessed or each.provider != router.OFFLINE.name)
+        and (guessed or each.provider != router.OFFLINE)
     ]
     mood = mood_from(known, now)
     felt = set(mood.felt)

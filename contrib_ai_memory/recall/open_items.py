@@ -1,39 +1,30 @@
 """Open items: what an NPC says of its agenda to somebody, in sentences.
 
-A question about what is due, owed or promised (`english.agenda_questions`) gets the items that it
+A question about what is due, owed or promised (`Language.agenda`) gets the items that it
 asks for; any other line gets those that concern the speaker. Told is only what the listeners may
 hear; what is private is brought up unasked in a whisper alone, a message that was whispered too.
-Each sentence quotes the line that states the item. Reactor thread: it reads the journal.
+Reactor thread: it reads the journal.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
+from .. import language
 from ..attention import TALK_OVER
-from ..english import addressing, agenda_questions, due_dates
-from ..english.addressing import forms, without_address
-from ..english.agenda_questions import AgendaQuestion
-from ..english.commitments import creditor, message, owed, recipient, reminds
-from ..english.contradiction import of_the_past
-from ..english.reported_speech import capital, second_person
-from ..english.tokens import content_words, is_past
 from ..ingest.index import to_memory
+from ..language import AgendaQuestion, ItemWords, Named, Teller
 from ..llm.router import answers_offline
-from ..local_time import date_of, day_of, local
-from ..offline.realisation import ended
-from ..offline.told_days import dated, day_told
+from ..local_time import day_of, local
 from ..records import AgendaItem, Entry, MemoryRecord, OpenItem, seconds_between
 from ..store.agenda import RECENTLY_DUE
-from ..text.sanitising import oneline
+from ..text.names import forms
 from .budget import IN_CONFIDENCE
 
 TOLD = 3  # items of one answer
-_PRONOUN = re.compile(r"\b(?:he|she|him|her|his|hers)\b", re.IGNORECASE)
 READ_BACK = 60  # last entries, for what was told in this talk
 BROUGHT_UP = 4  # items that a reply is given unasked
 SOON = timedelta(days=1)
@@ -52,8 +43,8 @@ def open_items(memory: Any, entry: Entry) -> tuple[tuple[OpenItem, ...], tuple[M
     if not len(memory.agenda):
         return (), ()
     now = local(memory.clock())
-    said = without_address(entry.content, forms(memory.names))
-    question = agenda_questions.read(said, now)
+    spoken, called = language.get().agenda, forms(memory.names)
+    question = _question(memory, entry)
     asker = entry.source_entity or ""
     # a model answers aloud what is said aloud
     may_whisper = entry.private or answers_offline(memory.settings)
@@ -67,7 +58,8 @@ def open_items(memory: Any, entry: Entry) -> tuple[tuple[OpenItem, ...], tuple[M
             if each not in messages
         ]
         items = [*messages, *others][:BROUGHT_UP]
-    tell, note = _Telling(memory, entry, messages, now), _Noting(memory, entry, messages, now)
+    own = memory.owner.get_memory_identity(memory.owner)
+    teller = Teller(own, called, asker, memory.people.name_of, now)
     told_before = _told_before(memory, entry)
     told, evidence = [], dict[str, MemoryRecord]()
     for item in items:
@@ -75,23 +67,37 @@ def open_items(memory: Any, entry: Entry) -> tuple[tuple[OpenItem, ...], tuple[M
         if lines:
             records = [to_memory(memory.id, each) for each in lines]
             evidence |= {each.id: each for each in records}
-            is_message, quoted = item in messages, tell.words(item)
+            is_message = item in messages
+            quoted = spoken.quoted(item, teller, message=is_message)
             heard_it = asker in item.witnesses  # of a message: they were there
             waits = not heard_it if is_message else _is_pressing(item, asker, now)
             once = is_message or (_reminds(item) and item.is_due(now))
             told.append(
                 OpenItem(
-                    text=tell.sentence(item, lines[0]),
+                    text=spoken.told(item, lines[0], teller, message=is_message, noted=False),
                     quoted=quoted,
                     evidence=tuple(each.id for each in records),
                     pressing=quoted not in told_before and waits,
                     message=is_message,
                     private=item.private,
                     done_by_telling=item.id if once else "",
-                    noted=IN_CONFIDENCE * item.private + note.sentence(item, lines[0]),
+                    noted=IN_CONFIDENCE * item.private
+                    + spoken.told(item, lines[0], teller, message=is_message, noted=True),
                 )
             )
     return tuple(told), tuple(evidence.values())
+
+
+def _said(memory: Any, entry: Entry) -> str:
+    return language.get().without_address(entry.content, forms(memory.names))
+
+
+def _question(memory: Any, entry: Entry) -> AgendaQuestion | None:
+    return language.get().agenda.question(_said(memory, entry), local(memory.clock()))
+
+
+def _words(item: AgendaItem) -> ItemWords:
+    return language.get().agenda.words(item.text)
 
 
 def close_told(memory: Any, item_ids: Iterable[str], said: Entry) -> None:
@@ -113,14 +119,15 @@ def _messages_for(memory: Any, entry: Entry, *, may_whisper: bool) -> list[Agend
     if not listener:
         return []
     name = forms([memory.people.name_of(listener) or entry.seen_as])
+    spoken = language.get()
     return [
         item
         for item in memory.agenda
         if item.state == "open"
         and item.kind == "request"
         and item.to != listener
-        and addressing.named(recipient(item.text), name) is not addressing.Named.NOT
-        and (not item.private or (may_whisper and not addressing.confides(item.text)))
+        and spoken.named(_words(item).recipient, name) is not Named.NOT
+        and (not item.private or (may_whisper and not spoken.confides(item.text)))
     ]
 
 
@@ -172,7 +179,7 @@ def _is_pressing(item: AgendaItem, identity: str, now: str) -> bool:
 
 
 def _reminds(item: AgendaItem) -> bool:
-    return item.kind == "request" and reminds(item.text)
+    return item.kind == "request" and _words(item).reminds
 
 
 # --- what is asked for ----------------------------------------------------------------------------
@@ -241,15 +248,17 @@ def nothing_open(memory: Any, entry: Entry) -> bool:
     A question that does not ask whether there is any ("what do i owe you?") counts if there was
     some: what was owed may have been said in words that made no item.
     """
-    said = without_address(entry.content, forms(memory.names))
-    question = agenda_questions.read(said, local(memory.clock()))
-    if question is None or of_the_past(said):  # what was owed may be told from memory
+    question = _question(memory, entry)
+    if question is None or language.get().of_the_past(
+        _said(memory, entry)
+    ):  # what was owed may be told from memory
         return False
     asked = _Asked(memory, entry, question)
     if question.by_day:
         return question.whether and not any(item.state == "open" for item in asked.found)
     if not (question.who and question.kinds) or question.day:
         return False
+    content_words = language.get().content_words
     names = set().union(*(content_words(memory.people.name_of(who)) for who in asked.named))
     names |= set().union(*map(_creditor, asked.found))
     if question.about - names or (question.who == "named" and not asked.found):
@@ -265,26 +274,17 @@ def nothing_open(memory: Any, entry: Entry) -> bool:
 
 def _creditor(item: AgendaItem) -> set[str]:
     """The stems of the words for somebody unknown whom a debt is owed to: "the miller"."""
-    return content_words(creditor(item.text)) if item.kind == "debt" and not item.to else set()
+    if item.kind != "debt" or item.to:
+        return set()
+    return language.get().content_words(_words(item).creditor)
 
 
 def _about(items: Iterable[AgendaItem], about: frozenset[str]) -> list[AgendaItem]:
     """Return the items with the most words of a question in them; empty if none has any."""
+    content_words = language.get().content_words
     shared = [(len(about & content_words(item.text)), item) for item in items]
     most = max((count for count, _item in shared), default=0)
     return [item for count, item in shared if count == most] if most else []
-
-
-def _of_the_debtor(what: str, who: str) -> str:
-    """Tell what somebody owes for: "for a jug he broke" is "a jug you broke", if that is clear."""
-    one = _PRONOUN.findall(what)
-    told = {"You": "you", "I": "I"}.get(who)
-    found = re.search(r"\b(?:he|she) (?P<did>\w+)", what, re.IGNORECASE)
-    if told is None or found is None or len(one) > 1 or not is_past(found["did"]):
-        return what
-    if found["did"] in ("was", "had"):
-        return what
-    return f"{what[: found.start()]}{told} {what[found.start('did') :]}"
 
 
 def _names(text: str, name: str) -> bool:
@@ -292,131 +292,4 @@ def _names(text: str, name: str) -> bool:
     if not name:
         return False
     bare = name.lower().replace("'", "").replace("’", "")
-    return bare in text.lower().split() or bool(addressing.named(text, forms([name])))
-
-
-# --- sentences ------------------------------------------------------------------------------------
-
-
-class _Telling:
-    """Sentences for the speaker of a line, who is "you"; the NPC is "I"."""
-
-    def __init__(self, memory: Any, entry: Entry, messages: Sequence[AgendaItem], now: str):
-        self._memory = memory
-        self._messages = messages
-        self._asker = entry.source_entity
-        self._own = memory.owner.get_memory_identity(memory.owner)
-        self._now = now
-        self._today = date_of(now)
-
-    def sentence(self, item: AgendaItem, stating: Entry) -> str:
-        """Say an item: whose it is, when and in which words it was said, and when it is due.
-
-        Args:
-            stating: The line that states it.
-        """
-        when = self._when(stating.timestamp)
-        if item.told:
-            then, now = (
-                due_dates.due(item.told, local(at)) for at in (stating.timestamp, self._now)
-            )
-            said = "" if then == now else f"{capital(when)}: "  # "tomorrow" was so then
-            return f"{said}{ended(oneline(item.told))}{self._due(item)}"
-        who, to = self._subject(item.who), self._object(item.to)
-        teller = self._subject(stating.source_entity or "")
-        quote, due = f'"{self.words(item)}"', self._due(item)
-        if item.kind == "promise" and item.who == stating.source_entity:
-            head = " ".join(filter(None, [who, "promised", to, when]))
-        elif item in self._messages:
-            head = f"{teller} left word for {self._object(self._asker or '')} {when}"
-        elif item.kind == "request":
-            head = " ".join(filter(None, [teller, "asked", self._object(item.who), when]))
-        elif (
-            item.kind == "debt"
-            and item.who
-            and (to := to or self._stranger(item, stating))
-            and (what := owed(item.text))
-        ):
-            owes = "owe" if who in ("You", "I") else "owes"
-            if item.who != stating.source_entity:  # "he owes me four crowns for a cup he broke"
-                what = _of_the_debtor(what, who)
-            head = f"{who} {owes} {to} {what}{self._until(item)}. {teller} said {when}"
-            due = due if self._is_past(item.due) else ""  # it is told once
-        else:
-            head = f"{teller} said {when}"
-        return f"{head}: {quote}{due}"
-
-    def words(self, item: AgendaItem) -> str:
-        """Return the words that state an item; of a message, what it says."""
-        said = oneline(without_address(item.text, forms(self._memory.names)))
-        return capital(ended(message(said) if item in self._messages else said))
-
-    def _subject(self, identity: str) -> str:
-        if identity == self._own:
-            return "I"
-        if identity == self._asker:
-            return "You"
-        return self._memory.people.name_of(identity) or "Somebody"
-
-    def _object(self, identity: str) -> str:
-        if not identity:
-            return ""
-        if identity == self._own:
-            return "me"
-        return "you" if identity == self._asker else self._memory.people.name_of(identity)
-
-    def _stranger(self, item: AgendaItem, stating: Entry) -> str:
-        """Name somebody unknown whom a debt is owed to: "the miller"."""
-        named = creditor(item.text)
-        if re.match(r"(?:my|our|his|her|their)\b", named, re.IGNORECASE):
-            return second_person(named) if stating.source_entity == self._asker else ""
-        return named
-
-    def _until(self, item: AgendaItem) -> str:
-        if not item.due or self._is_past(item.due):
-            return ""
-        return f", by {self._near(item.due)}"
-
-    def _is_past(self, day: str) -> bool:
-        return bool(day) and date.fromisoformat(day) < self._today
-
-    def _near(self, day: str) -> str:
-        """Name a day to come: "tomorrow, Friday, 6 March"."""
-        ahead = (date.fromisoformat(day) - self._today).days
-        return {0: "today, ", 1: "tomorrow, "}.get(ahead, "") + self._date(day)
-
-    def _due(self, item: AgendaItem) -> str:
-        """Say when it is due, "" without a date."""
-        if not item.due:
-            return ""
-        verb = "was" if self._is_past(item.due) else "is"
-        named = self._near(item.due)
-        on = named if named.startswith("to") else f"on {named}"
-        return f" That {verb} {'' if item.kind == 'plan' else 'due '}{on}."
-
-    def _when(self, time: str) -> str:
-        return day_told(time, self._now)
-
-    def _date(self, day: str) -> str:
-        return dated(date.fromisoformat(day), self._today)
-
-
-class _Noting(_Telling):
-    """The same sentences for a prompt: the NPC is "you", the speaker goes by name.
-
-    Days are told as in the memory block, by ISO dates.
-    """
-
-    def _when(self, time: str) -> str:
-        return f"on {day_of(time)}"
-
-    def _date(self, day: str) -> str:
-        return day
-
-    def _subject(self, identity: str) -> str:
-        if identity == self._own:
-            return "You"
-        return self._memory.people.name_of(identity) or "Somebody"
-
-    def _object(self, identity: str) -> str:
-        return "you" if identity == self._own else self._memory.people.name_of(identity)
+    return bare in text.lower().split() or bool(language.get().named(text, forms([name])))

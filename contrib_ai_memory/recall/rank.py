@@ -17,8 +17,8 @@ import numpy as np
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
-from ..english.questions import asks_for_several, asks_when
-from ..english.time_words import NamedDate, named_in
+from .. import language
+from ..language import Language, NamedDate, QueryReading
 from ..local_time import date_of, day_of
 from ..records import RecallRequest, ScoreParts, seconds_between
 from ..store.payload import DRAWN_RECORDS, OF_NIGHTS, Candidate
@@ -79,10 +79,18 @@ class QueryClues:
 
     @classmethod
     def of(cls, request: RecallRequest) -> QueryClues:
-        today = date_of(request.now)
-        dates = tuple(named_in(request.query, today))
-        query = request.query
-        return cls(frozenset(request.who), dates, asks_when(query), asks_for_several(query))
+        query = asked_for(request.query, request.now)
+        return cls(frozenset(request.who), query.dates, query.when, query.several)
+
+
+def asked_for(query: str, now: str) -> QueryReading:
+    """Return what a query asks for at an ISO 8601 time."""
+    return _asked_for(language.get(), query, date_of(now))
+
+
+@lru_cache(maxsize=64)
+def _asked_for(spoken: Language, query: str, today: date) -> QueryReading:
+    return spoken.query(query, today)
 
 
 @dataclass(slots=True, eq=False)

@@ -5,25 +5,21 @@ from __future__ import annotations
 import heapq
 import json
 import math
-import re
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from twisted.internet import defer
 
-from .. import offload
-from ..english import corrections
-from ..english.addressing import forms, without_address
-from ..english.follow_ups import TURNS_READ, SaidBefore, completed
+from .. import language, offload
+from ..ingest.corrected_lines import corrected_before, set_right
 from ..ingest.heard_line import heard
 from ..ingest.old_corrections import completed_in_store, set_right_in_store
+from ..language import TURNS_READ, SaidBefore
 from ..llm import prompts, router
 from ..llm.usage import estimated
 from ..local_time import local
 from ..log import logger
-from ..offline.corrected_lines import corrected_before, set_right
-from ..offline.learned_intents import understood
 from ..records import (
     NO_PROVENANCE,
     TALK_KINDS,
@@ -45,6 +41,7 @@ from ..store import chat_log
 from ..store.chat_log import bare, provenance_of_messages
 from ..store.journal import join_ranges
 from ..store.links import link_id
+from ..text.names import forms
 from . import sheet
 from .budget import IN_CONFIDENCE, BudgetExceeded, prompt_block
 from .mood import felt_at, mood_towards
@@ -63,13 +60,6 @@ from .tool_loop import (
     retells,
 )
 
-# "what did Bram say about me?"; not "what did I say about me"
-_SAID_OF_ME = re.compile(
-    r"(?P<said>\b(?:did|does|do|has|have) (?!i\b|you\b|u\b|ye\b)[\w'’-]+"
-    r" (?:say|said|says|tell|told|mention|think|thinks|reckon)\b"
-    r"(?: (?:to )?(?:you|u|ye))? (?:about|of) )me\b",
-    re.IGNORECASE,
-)
 ANSWER_SHARE = 1 / 8  # of the context window
 DROPPED_AT_ONCE = 1 / 4  # of the room for the conversation
 SECRETS_SHARE = 1 / 4  # of that room
@@ -150,7 +140,7 @@ def answer(memory: Any, entry: Entry, actions: Actions | None) -> Generator[Any,
     whole = reply.told is None or loop.rounds
     provenance = loop.provenance if whole else provenance_of(entry, used)
     # without a model it has only stock phrases and retellings
-    retold = provider == router.OFFLINE.name or retells(reply.text, used)
+    retold = provider == router.OFFLINE or retells(reply.text, used)
     said = marked(provenance, retold)
     private = any(each.memory.private for each in used)
     rounds, weighed = tuple(loop.rounds), by_link(reply.weighed, request.recalled)
@@ -189,7 +179,8 @@ def prepare(
     said, whole = _as_meant(memory, entry)
     meant, learned, done = yield offload.run(
         offload.MEMORY,
-        understood,
+        language.call,
+        "understood",
         said,
         whole,
         memory.people.names(),
@@ -298,7 +289,7 @@ def _lessons(memory: Any, entry: Entry, recalled: Iterable[Recalled]) -> list[Me
     by_text = {
         each.the_lesson: each
         for each in learned
-        if each.record == "experience" and each.provider != router.OFFLINE.name and each.the_lesson
+        if each.record == "experience" and each.provider != router.OFFLINE and each.the_lesson
     }
     return [each for each in by_text.values() if each.id not in told][:LESSONS]
 
@@ -369,17 +360,16 @@ def _turns_before(memory: Any, entry: Entry) -> tuple[Message, ...]:
 
 def _as_meant(memory: Any, entry: Entry) -> tuple[str, str]:
     """Return a line without its address, and with the subject that it takes from the talk."""
+    spoken = language.get()
     own, speaker = forms(memory.names), forms([entry.seen_as])
     turns = [
-        SaidBefore(without_address(turn.content, speaker), own=True)
+        SaidBefore(spoken.without_address(turn.content, speaker), own=True)
         if turn.role == "assistant"
-        else SaidBefore(without_address(turn.content, own))
+        else SaidBefore(spoken.without_address(turn.content, own))
         for turn in _turns_before(memory, entry)[-TURNS_READ:]
     ]
-    line = without_address(entry.content, own)
-    whole = completed(line, turns, memory.people.names())
-    # who asks what was said of them is named in it
-    return line, _SAID_OF_ME.sub(lambda found: f"{found['said']}{entry.seen_as}", whole)
+    line = spoken.without_address(entry.content, own)
+    return line, spoken.completed(line, turns, memory.people.names(), entry.seen_as)
 
 
 def _beside(others: Iterable[MemoryRecord], recalled: Iterable[Recalled]) -> Iterator[Recalled]:
@@ -410,13 +400,13 @@ def _with_old_corrections(
     memory: Any, recalled: list[Recalled]
 ) -> Generator[Any, Any, list[Recalled]]:
     """Complete the corrections of what was said long before them, as `_with_correction` does."""
-    called = forms(memory.names)
+    spoken, called = language.get(), forms(memory.names)
     some = [
         each.memory
         for each in recalled
         if each.memory.record == "entry"
         and not each.memory.quote
-        and corrections.may_correct(without_address(each.memory.content, called))
+        and spoken.may_correct(spoken.without_address(each.memory.content, called))
     ]
     if not some:
         return recalled
@@ -435,7 +425,7 @@ def _with_old_corrections(
 @defer.inlineCallbacks
 def _set_right_long_ago(memory: Any, entry: Entry, said: str) -> Generator[Any, Any, str]:
     """Return what a line corrects of what its speaker said long before it, or ""."""
-    if not (router.rules_judge(memory.settings) and corrections.may_correct(said)):
+    if not (router.rules_judge(memory.settings) and language.get().may_correct(said)):
         return ""
     return (
         yield offload.run(

@@ -20,13 +20,9 @@ from typing import Any
 import numpy as np
 from twisted.internet import defer
 
-from .. import conf, offload
+from .. import conf, language, offload
 from ..embedding import embedder, emotions
 from ..embedding.model import ModelAway
-from ..english import questions
-from ..english.addressing import folded, forms, without_address
-from ..english.contradiction import of_the_past
-from ..english.tokens import QUESTION_WORDS
 from ..ingest import index
 from ..privacy import may_hear
 from ..records import NO_EVIDENCE, RecallRequest, RecallResult
@@ -36,6 +32,7 @@ from ..store.evidence import EvidenceGone
 from ..store.links import link_id, linked_memory_id
 from ..store.payload import RANKED_BY, WEIGHED_BY, Candidate, summary_id
 from ..store.protocol import LaneSearch
+from ..text.names import folded, forms
 from ..text.sanitising import sanitise
 from . import budget, rank, reranker
 from .rank import Ranked
@@ -49,10 +46,6 @@ PREFERENCES = 40  # newest preferences of the one who asks that become candidate
 BEARS_AMONG = 20  # of the best
 BEARS_FROM = 0.5  # of the best score
 SPARE = 1.25  # of what the budget takes, loaded at once
-
-_TOGETHER = re.compile(r"\b(?:both|each|together)\b", re.IGNORECASE)
-_QUESTION_WORD = re.compile(rf"\b(?:{'|'.join(QUESTION_WORDS)})\b", re.IGNORECASE)
-_JOINED = re.compile(r"\s*(?:,|&|,?\s*\b(?:and|or|nor)\b)\s*", re.IGNORECASE)
 
 
 @defer.inlineCallbacks
@@ -99,15 +92,18 @@ def emotion_request(labels: Sequence[str], query: str = "") -> RecallRequest:
 def completed(memory: Any, request: RecallRequest) -> RecallRequest:
     """Fill in what a request leaves empty, from the settings and from what the NPC knows."""
     settings = memory.settings
-    query = without_address(sanitise(request.query, settings.MAX_LINE), forms(memory.names))
+    spoken = language.get()
+    line = sanitise(request.query, settings.MAX_LINE)
+    query = spoken.without_address(line, forms(memory.names))
+    asks_for = rank.asked_for(query, memory.clock())
     listeners = request.listeners or ()
     named = tuple(
         (identity, memory.people.name_of(identity)) for identity in memory.people.mentioned(query)
     )
     who = spoken_of(query, named)
-    if not who and questions.asks_of_oneself(query):
+    if not who and asks_for.of_oneself:
         who = listeners[:1]
-    if not who and questions.asks_of_you(query):
+    if not who and asks_for.of_you:
         who = (memory.owner.get_memory_identity(memory.owner),)
     preferences = memory.preferences.of(listeners[0], listeners) if listeners else ()
     return replace(
@@ -123,7 +119,7 @@ def completed(memory: Any, request: RecallRequest) -> RecallRequest:
         named=named,
         who=who,
         preferences=tuple(each.memory_id for each in preferences[:PREFERENCES] if each.memory_id),
-        of_the_past=not request.as_evidence and of_the_past(query),
+        of_the_past=not request.as_evidence and asks_for.of_the_past,
     )
 
 
@@ -136,11 +132,10 @@ def spoken_of(query: str, named: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """
     spans = {identity: _spans(query, name) for identity, name in named}
     places = sorted((found[0], identity) for identity, found in spans.items() if found)
-    if len(places) < 2 or _TOGETHER.search(query):
+    if len(places) < 2:
         return tuple(spans)
-    ((start, end), first), ((other, _), _) = places[:2]
-    in_order = _QUESTION_WORD.search(query[:start]) and not _JOINED.fullmatch(query[end:other])
-    return (first,) if in_order else tuple(spans)
+    (span, first), (other, _) = places[:2]
+    return (first,) if language.get().asks_of_first(query, span, other) else tuple(spans)
 
 
 def _linked(memory: Any, starts: list[str]) -> list[str]:
@@ -212,7 +207,7 @@ def find(request: RecallRequest) -> Ranking:
     heard: dict[str, Any] = {}  # filters that leave out secrets of others and earlier questions
     if request.listeners:
         heard["listener"] = request.listeners[0]
-        if not questions.asks_of_asking(request.query):
+        if not rank.asked_for(request.query, request.now).of_asking:
             heard["tells"] = "something"
     if store.remote:
         where |= heard
@@ -337,7 +332,9 @@ def is_permitted(memory: Candidate, request: RecallRequest) -> bool:
     if memory.expires_at and memory.expires_at <= request.now:
         return False
     # players ask the same again and again: earlier questions would crowd out their answers
-    only_asks = memory.tells == "nothing" and not questions.asks_of_asking(request.query)
+    only_asks = (
+        memory.tells == "nothing" and not rank.asked_for(request.query, request.now).of_asking
+    )
     if only_asks and request.listeners is not None:
         return False
     if request.only_emotions and not set(request.emotions) & set(memory.dominant_emotions):

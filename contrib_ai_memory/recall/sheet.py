@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import language
 from ..embedding import embedder
 from ..embedding.model import ModelAway
-from ..english.own_words import own_sentences, pronoun_of
-from ..english.questions import sentences_of
 from ..privacy import may_hear
 from ..records import BUILDER, MemoryRecord
 from ..store import memory_store
@@ -62,10 +61,6 @@ def field_of(npc: Any, name: str) -> str:
 
 def as_told(npc: Any, text: str) -> list[str]:
     """Return the sentences of a text that a builder gives an NPC as it tells them."""
-    pronoun = pronoun_of((field_of(npc, name) for name in ("persona", "description")), text)
-    return [
-        each.text
-        for line in text.splitlines()
-        if not line.lstrip().startswith("#")
-        for each in own_sentences(sentences_of(line), (npc.key, *npc.aliases.all()), pronoun)
-    ]
+    described = [field_of(npc, name) for name in ("persona", "description")]
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
+    return language.get().own_sentences(lines, (npc.key, *npc.aliases.all()), described)

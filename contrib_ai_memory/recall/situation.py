@@ -6,24 +6,20 @@ journal is only collected for lines that ask for it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from ..english import presence_questions
-from ..english.addressing import forms, without_address
-from ..english.intents import Intent, courtesy_of, intent_of
-from ..english.presence_questions import PresenceQuestion
-from ..english.questions import asks_of_a_whole
+from .. import language
+from ..ingest.corrected_lines import corrected_before
 from ..ingest.index import to_memory
+from ..language import Intent, PresenceQuestion, Wants
 from ..local_time import day_of, local
-from ..offline.corrected_lines import corrected_before
-from ..offline.told_days import day_asked
 from ..privacy import may_hear
 from ..records import TALK_KINDS, Coming, Entry, KnownPerson, MemoryRecord, Situation, Visit
 from ..store.profiles import ProfileAttribute
+from ..text.names import forms
 from .open_items import nothing_open, open_items
 
 LOOKED_BACK = 400  # journal entries that are read for visits and for the last talk
@@ -37,10 +33,6 @@ ATTRIBUTES = 5  # of a profile
 NEXT_WITHIN = timedelta(hours=6)  # after somebody came in, for who came next
 COMPANY = 8  # people in the room of whom is told how they are known
 
-# "Bram is leaving The Drowned Lantern, heading for The Village Green."
-_HEADING = re.compile(r"\bheading (?:for|to|towards) (?P<place>[^.]+)")
-_NOW = re.compile(r"\bbeen talking\b", re.IGNORECASE)
-
 
 def situation_of(
     memory: Any, entry: Entry, recalled: Iterable[MemoryRecord] = (), learned: str = ""
@@ -50,7 +42,7 @@ def situation_of(
     Args:
         memory: The NPC's MemoryHandler.
         recalled: What the line brought to mind.
-        learned: The name of its intent, where no rule knows it (`offline.learned_intents`).
+        learned: The name of its intent, where no rule knows it (`Language.understood`).
 
     Returns:
         The situation, and the memories of `Situation.lines_asked_for` and `Situation.agenda`, and
@@ -63,17 +55,14 @@ def situation_of(
     identities = dict.fromkeys([entry.source_entity, *named])
     # what is private is not told aloud, even to the one who shared it
     listeners = (entry.source_entity,) if entry.source_entity and entry.private else ()
-    said = without_address(entry.content, forms(memory.names))
-    found = intent_of(said)
-    meant = found[0] if found else Intent[learned] if learned else courtesy_of(said)
-    who_was_there = presence_questions.read(said)
+    wants = _wants(memory, entry)
+    meant = wants.intent or (Intent[learned] if learned else wants.courtesy)
+    who_was_there = wants.presence
     look_up = _LOOKED_UP.get(meant) if meant else None
     talk = look_up(memory, entry) if look_up else ()
     agenda, evidence = open_items(memory, entry)
     people = tuple(_person(memory, each, here, listeners) for each in identities if each)
-    asks_of_people = meant in (Intent.OPINION, Intent.ABOUT) or asks_of_a_whole(
-        entry.content.lower()
-    )
+    asks_of_people = meant in (Intent.OPINION, Intent.ABOUT) or wants.of_a_whole
     profiled = _behind(memory, people) if asks_of_people else ()
     asks_of_visits = meant in (Intent.VISITORS, Intent.LAST_SEEN)
     found_here = Situation(
@@ -100,6 +89,11 @@ def situation_of(
         coming=_coming(memory, entry, who_was_there) if who_was_there else None,
     )
     return found_here, (*talk, *evidence, *profiled)
+
+
+def _wants(memory: Any, entry: Entry) -> Wants:
+    spoken = language.get()
+    return spoken.wants(spoken.without_address(entry.content, forms(memory.names)), entry.content)
 
 
 def _person(
@@ -134,8 +128,9 @@ def _behind(memory: Any, people: tuple[KnownPerson, ...]) -> Iterator[MemoryReco
 def _visits(memory: Any) -> Iterator[Visit]:
     for entry in reversed(list(_lately(memory))):
         if entry.origin == "perceived" and entry.seen_as and not entry.private:
-            heading = _HEADING.search(entry.content) if entry.kind == "leave" else None
-            yield Visit(entry.seen_as, entry.timestamp, heading["place"] if heading else "")
+            leaves = entry.kind == "leave"
+            place = language.get().destination(entry.content) if leaves else ""
+            yield Visit(entry.seen_as, entry.timestamp, place)
 
 
 def _visits_since(memory: Any) -> str:
@@ -161,7 +156,7 @@ def _coming(memory: Any, entry: Entry, asked: PresenceQuestion) -> Coming | None
         if each.origin == "perceived" and not each.private and each.id < entry.id
     ]
     came = [each for each in seen if each.kind == "arrive" and each.source_entity == speaker]
-    day = None if asked.first else day_asked(entry.content, now)
+    day = None if asked.first else language.get().day_asked(entry.content, now)
     if day:
         came = [each for each in came if day_of(each.timestamp) == day.isoformat()]
     if not came:
@@ -195,11 +190,11 @@ def _last_talk(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
         and not each.is_question
         and _may_be_told(each, entry)
     ]
-    if day := day_asked(entry.content, local(memory.clock())):
+    if day := language.get().day_asked(entry.content, local(memory.clock())):
         last = [each for each in said if day_of(each.timestamp) == day.isoformat()]
     else:
         before = [each for each in said if each.session_id != entry.session_id]
-        talk = said if _NOW.search(entry.content) else before or said
+        talk = said if _wants(memory, entry).of_this_talk else before or said
         session = talk[-1].session_id if talk else None
         last = [each for each in said if each.session_id == session]
         if len(last) < A_TALK:
@@ -229,8 +224,8 @@ def news(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
 
 def _gifts(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
     """Return the last gifts of whom a question asks for: the speaker, or somebody else."""
-    found = intent_of(without_address(entry.content, forms(memory.names)))
-    whom = found[1] if found and found[0] is Intent.GIVEN else ""
+    wants = _wants(memory, entry)
+    whom = wants.whom if wants.intent is Intent.GIVEN else ""
     givers = memory.people.mentioned(whom) if whom else (entry.source_entity,)
     given = [
         each

@@ -16,10 +16,8 @@ from typing import Any
 import numpy as np
 from twisted.internet import defer
 
-from .. import offload
+from .. import language, offload
 from ..embedding import embedder
-from ..english.questions import sentences_of
-from ..english.tokens import content_words, zipf
 from ..store.condition import HELD
 
 COMMON_FROM = 5.5  # Zipf frequency of words that tell nothing by themselves
@@ -96,9 +94,11 @@ def _tells(words: Words, secrets: tuple[Secret, ...], known: str) -> bool:
     """Return whether words tell a secret (worker thread)."""
     hidden = set().union(*(_telling(each.text) for each in secrets))
     said = _telling(words.text) & hidden - _telling(known)
-    if said and (words.marked or any(zipf(word) < COMMON_FROM for word in said)):
+    if said and (
+        words.marked or any(language.get().frequency(word) < COMMON_FROM for word in said)
+    ):
         return True
-    texts = [words.text, *sentences_of(words.text), f"{words.asked} {words.text}"]
+    texts = [words.text, *language.get().sentences(words.text), f"{words.asked} {words.text}"]
     vectors = embedder.shared().encode([*texts, *(each.text for each in secrets)])
     similar = vectors[: len(texts)] @ vectors[len(texts) :].T
     if words.marked:
@@ -112,4 +112,4 @@ def _tells(words: Words, secrets: tuple[Secret, ...], known: str) -> bool:
 
 def _telling(text: str) -> set[str]:
     """Return the stems of the words that carry meaning, and the numbers."""
-    return content_words(text) | set(_NUMBER.findall(text))
+    return language.get().content_words(text) | set(_NUMBER.findall(text))

@@ -16,9 +16,8 @@ from typing import Any, Protocol
 from twisted.internet import defer
 from twisted.python.failure import Failure
 
-from .. import conf, offload
+from .. import conf, language, offload
 from ..embedding import emotions
-from ..english.tokens import content_words
 from ..ingest.experiences import remember_or_reinforce
 from ..llm import prompts, router, tools
 from ..llm.spoken import is_silence, utterance, voice_of
@@ -39,11 +38,12 @@ from ..records import (
 )
 from ..store import memory_store
 from ..store.chat_log import bare
+from ..store.condition import HELD
 from ..store.evidence import EvidenceGone, Work
 from ..store.links import link_id
 from ..store.payload import memory_id_for
 from ..store.profiles import Profile, ProfileObservation
-from .assistant_talk import speaks_as_assistant
+from ..text.names import forms
 from .budget import BudgetExceeded
 from .search import emotion_request, recall
 from .told_secrets import Secret, Words, tells_secret
@@ -527,6 +527,7 @@ def marked(provenance: Provenance, retold: bool) -> Provenance:
 
 def retells(text: str, recalled: Iterable[Recalled]) -> bool:
     """Return whether nearly all that words say is in one of the recalled memories."""
+    content_words = language.get().content_words
     said = content_words(text)
     if not said:
         return True
@@ -549,3 +550,27 @@ def commit(agent_id: str, experience: MemoryRecord) -> None:
         if CONSCIOUS not in known.tags:  # the background loop had stored the same
             importance = max(known.importance, experience.importance)
             store.change(kept, tags=[*known.tags, CONSCIOUS], importance=importance)
+
+
+@defer.inlineCallbacks
+def speaks_as_assistant(text: str, *names: str) -> Generator[Any, Any, bool]:
+    """Return, as a Deferred, whether a model's reply is an assistant's rather than its character's.
+
+    False if there is no time for it.
+
+    Args:
+        names: What people in the talk are called, which are left out of the comparison.
+    """
+    try:
+        return (
+            yield offload.run(
+                offload.MEMORY,
+                language.call,
+                "speaks_as_assistant",
+                language.get().without_address(text, forms(names)),
+                priority=offload.REPLY,
+                reads=True,
+            )
+        )
+    except (*HELD, offload.Busy, offload.TimedOut):
+        return False

@@ -20,9 +20,8 @@ from typing import Any
 import numpy as np
 from twisted.internet import defer
 
-from .. import conf, offload
+from .. import conf, language, offload
 from ..embedding import embedder
-from ..english.persona_protection import about_itself
 from ..ingest import agenda_items, components, endings, experiences, preference_slots
 from ..ingest.index import reweigh
 from ..llm import router
@@ -97,7 +96,7 @@ def _consolidate_scored(memory: Any) -> Generator[Any, Any, PassReport]:
 def _of_others(memory: Any, drafts: Iterable[FactDraft], work: Work) -> list[FactDraft]:
     """Return the drafts that persona protection lets through; count and log the others."""
     drafts = list(drafts)
-    kept = [draft for draft in drafts if not about_itself(draft.text, *memory.names)]
+    kept = [draft for draft in drafts if not language.get().about_itself(draft.text, memory.names)]
     _count_refused(memory, {ABOUT_ITSELF: len(drafts) - len(kept)}, work)
     return kept
 
@@ -245,9 +244,7 @@ def _look(
         digest = yield work.judge("digest", passage)
         if digest is not None:
             digest = replace(digest, facts=tuple(_of_others(memory, digest.facts, work)))
-            checked = yield work.run(
-                router.answer_of, router.OFFLINE.name, "checked", digest, passage
-            )
+            checked = yield work.run(router.answer_of, router.OFFLINE, "checked", digest, passage)
             _count_refused(memory, checked.refused, work)
             name = router.chosen_name(memory.settings)
             return (yield _apply(memory, checked.digest, passage, name, work))
@@ -257,9 +254,9 @@ def _look(
         if away:  # the model does it in a later night; what it cannot do is left to rules for good
             outage.note_outage(memory, entries)
         if away or not halve or len(entries) <= FEWEST:
-            digest = yield work.run(router.answer_of, router.OFFLINE.name, "digest", passage)
-            work.tally.made(router.OFFLINE.name)
-            return (yield _apply(memory, digest, passage, router.OFFLINE.name, work))
+            digest = yield work.run(router.answer_of, router.OFFLINE, "digest", passage)
+            work.tally.made(router.OFFLINE)
+            return (yield _apply(memory, digest, passage, router.OFFLINE, work))
     middle = len(entries) // 2
     changed = 0
     for part in (entries[:middle], entries[middle:]):
@@ -336,7 +333,7 @@ def _apply(
     ]
     shown = _shown(passage)
     # a model may have used anything that it was shown; a rule reads the lines that it cites
-    of_facts = "" if provider == router.OFFLINE.name else shown
+    of_facts = "" if provider == router.OFFLINE else shown
     changed = yield _keep_facts(memory, drafts, entries, provider, work, of_facts)
     for draft in drafts:
         agenda_items.update_from_fact(memory, draft, passage, of_facts)
@@ -370,7 +367,7 @@ def _weighed(entry: Entry, importance: Mapping[int, int], provider: str) -> Entr
     """The entry with its new importance; what was set by hand stays."""
     if LOCKED in entry.tags or entry.scoring_method == "manual":
         return entry
-    method = "offline" if provider == router.OFFLINE.name else "llm"
+    method = "offline" if provider == router.OFFLINE else "llm"
     score = importance.get(entry.id, entry.importance)
     return replace(entry, importance=score, scoring_method=method)
 

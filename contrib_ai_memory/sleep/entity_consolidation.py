@@ -11,14 +11,13 @@ it counts: a step that was killed and runs again counts nothing twice.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from twisted.internet import defer
 
-from .. import offload
+from .. import language, offload
 from ..embedding import emotions
 from ..llm import router
 from ..llm.provider import (
@@ -31,7 +30,6 @@ from ..llm.provider import (
     combined_confidence,
 )
 from ..local_time import day_of
-from ..offline.reported_lines import sentences_in, without_name
 from ..records import LOCKED, TALK_KINDS, Entry, PassReport
 from ..store import memory_store
 from ..store.evidence import Work
@@ -57,7 +55,6 @@ SENTENCES_AN_ENTRY = 12
 DESCRIBED_AT_ONCE = 40  # observations in one request to the provider
 LINES_FOR_ONE = 2  # lines that tell as much as one observation
 TEXT_LENGTH = 500  # characters of an observation or an attribute
-_YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 
 
 @defer.inlineCallbacks
@@ -139,12 +136,14 @@ def heard_in(
             cut and filter its sentences.
         over: Ids of entries that hold no longer: nothing is observed in them.
     """
-    said = {entry.id: without_name(entry.content, npc_name) for entry in batch}
+    said = {entry.id: language.get().without_name(entry.content, npc_name) for entry in batch}
     felt = [entry.id for entry in batch if entry.id in about_npc]
     labels = emotions.classify([said[entry_id] for entry_id in felt])
     warmth = {entry_id: warmth_of(found) for entry_id, found in zip(felt, labels, strict=True)}
     told = {
-        entry.id: sentences_in(entry, npc_name) if least is None else _words_of(entry, least)
+        entry.id: language.get().claims(entry, npc_name)
+        if least is None
+        else _words_of(entry, least)
         for entry in batch
     }
     return {
@@ -182,11 +181,11 @@ def _is_about_npc(memory: Any, entry: Entry) -> bool:
     """Whether talk is about the NPC: a line about hating wolves shows no dislike of the NPC."""
     if entry.kind not in TALK_KINDS or entry.origin != "perceived" or not entry.source_entity:
         return False
-    if memory.owner.is_named(without_name(entry.content, memory.name)):
+    if memory.owner.is_named(language.get().without_name(entry.content, memory.name)):
         return True
     alone = set(entry.witnesses) <= {entry.source_entity}
     addressed = entry.private or alone or memory.owner.is_named(entry.content)
-    return addressed and bool(_YOU.search(entry.content))
+    return addressed and language.get().manner(entry.content).says_you
 
 
 def _by_entity(batch: Iterable[Entry]) -> dict[str, list[Entry]]:

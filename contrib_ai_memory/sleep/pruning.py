@@ -13,9 +13,8 @@ from typing import Any
 
 from twisted.internet import defer
 
-from .. import offload
+from .. import language, offload
 from ..embedding import embedder
-from ..english.salience import salience, telling_words
 from ..llm import router
 from ..records import Entry, PassReport
 from ..store import memory_store
@@ -136,8 +135,8 @@ def _may_be_asked_for(entry: Entry) -> bool:
     """
     if entry.scoring_method == "llm":
         return False
-    tells = salience(entry.content) >= TELLS_SOMETHING
-    return tells or telling_words(entry.content) > 0
+    tells = language.get().salience(entry.content) >= TELLS_SOMETHING
+    return tells or language.get().telling_words(entry.content) > 0
 
 
 @defer.inlineCallbacks

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from twisted.internet import defer
 
+from .. import language
 from ..embedding import embedder
-from ..english.contradiction import denies, of_the_past
 from ..llm.provider import Ending, Pair, Relation, Statement
 from ..records import LOCKED, PINNED, MemoryRecord
 from ..store import memory_store
@@ -315,8 +315,8 @@ def _sources(
 ) -> Iterable[Source]:
     for line in store.get(entry_memory_id(agent_id, entry_id) for entry_id in past.journal_ids):
         # what was done or has happened is true for ever, unless it is denied
-        happened = line.is_deed or of_the_past(line.said)
-        if happened and not denies(by.said, line.said):
+        happened = line.is_deed or language.get().of_the_past(line.said)
+        if happened and not language.get().denies(by.said, line.said):
             continue
         if line.superseded_by in (None, by.id) and not KEPT_TAGS & set(line.tags):
             yield Source(line, tuple(_experiences(store, agent_id, line)))
@@ -402,7 +402,7 @@ def _store(
 
 def _never_held(past: MemoryRecord, by: MemoryRecord) -> bool:
     """Whether what ends a fact denies that it ever held, or has held since before it (a lock)."""
-    return by.valid_from < past.valid_from or denies(by.said, past.said)
+    return by.valid_from < past.valid_from or language.get().denies(by.said, past.said)
 
 
 def _retire(

@@ -47,7 +47,7 @@ def run_reflection(memory: Any) -> Generator[Any, Any, PassReport]:
             insights, shown = yield _insights(memory, important, work)
         for provider, insight in insights:
             # a model may have used anything that it was shown
-            _write(memory, insight, provider, "" if provider == router.OFFLINE.name else shown)
+            _write(memory, insight, provider, "" if provider == router.OFFLINE else shown)
         new = len(insights)
         # insights and cursor are one write: killed before it, nothing happened
         memory.journal.last_reflection = memory.clock()
@@ -104,7 +104,7 @@ def _insights(
     insights: dict[str, tuple[str, InsightDraft]] = {}
     for draft in drafts:
         insights.setdefault(draft.text, (provider, _as_links(draft, cited)))
-    if modelled and provider != router.OFFLINE.name:
+    if modelled and provider != router.OFFLINE:
         return [each for text, each in insights.items() if text not in known], shown
     return (yield _news(memory, list(insights.values()), work)), shown
 
@@ -195,7 +195,7 @@ def _write(memory: Any, insight: InsightDraft, provider: str, shown: str) -> Non
             context=shown,
         )
     )
-    method = "offline" if provider == router.OFFLINE.name else "llm"
+    method = "offline" if provider == router.OFFLINE else "llm"
     worded = {"importance": importance, "scoring_method": method, "provider": provider}
     memory.journal.update({entry.id: worded})
 

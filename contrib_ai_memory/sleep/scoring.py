@@ -33,7 +33,7 @@ def score_pending_entries(memory: Any) -> Generator[Any, Any, PassReport]:
     if pending:
         with memory.evidence.work_on(pending, priority=offload.NIGHT) as work:
             provider, scores = yield work.ask("score_importance", pending, memory.goals)
-            method = "offline" if provider == router.OFFLINE.name else "llm"
+            method = "offline" if provider == router.OFFLINE else "llm"
             scored = [
                 replace(entry, importance=score, scoring_method=method)
                 for entry, score in zip(pending, scores, strict=True)

@@ -15,9 +15,8 @@ from typing import Any
 
 from evennia.prototypes import prototypes, spawner
 
-from .. import conf
+from .. import conf, language
 from ..log import logger
-from ..offline.phrases import KINDS, unknown_kinds
 from ..text.redaction import redact
 from . import attributes
 
@@ -140,10 +139,11 @@ def _layered(game: conf.Settings, layers: list[tuple[str, Any]], dbref: str) -> 
 
 def _validated(name: str, raw: Any) -> Any:
     value = conf.validated(name, raw)
-    if name == "PHRASES" and (unknown := unknown_kinds(value)):
+    phrases = language.get().phrases
+    if name == "PHRASES" and (unknown := phrases.unknown(value)):
         raise conf.InvalidSetting(
             f"PHRASES: {redact(', '.join(unknown)[:60])}: no such kind; the kinds are "
-            f"{', '.join(KINDS)}."
+            f"{', '.join(phrases.kinds)}."
         )
     return value
 

@@ -10,15 +10,13 @@ from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from .. import conf
-from ..english import salience, time_words
-from ..english.questions import asked
-from ..records import MemoryRecord, now_iso
+from .. import conf, language
+from ..records import MEMORY_TYPES, MemoryRecord, now_iso
 from ..text.sanitising import sanitise
+from ..text.segmentation import length
 from .lanes import LANES
 
 RECORDS = ("entry", "experience", "fact", "taught", "summary", "insight")
-MEMORY_TYPES = ("episodic", "semantic", "working", "procedural")
 EPOCH = "1970-01-01T00:00:00.000+00:00"
 ANYONE = "*"
 OF_NIGHTS = ("fact", "summary", "insight")
@@ -58,6 +56,7 @@ def to_payload(agent_id: str, memory: MemoryRecord) -> dict[str, Any]:
     plain = memory.to_dict()
     plain.pop("id")
     payload = {_RENAMED.get(name, name): value for name, value in plain.items()}
+    asking, tells_time = language.get().asks_and_tells_time(memory.content)
     return payload | {
         "agent_id": agent_id,
         "hash": hashlib.md5(memory.content.encode()).hexdigest(),  # Mem0's own field
@@ -66,10 +65,10 @@ def to_payload(agent_id: str, memory: MemoryRecord) -> dict[str, Any]:
         # [C §3.2] of a summary: the conversation that it sums up
         **({"source_session_id": memory.session_id} if memory.compression_source else {}),
         "private": memory.private,
-        "asking": (asking := round(asked(memory.content), 3)),
+        "asking": (asking := round(asking, 3)),
         "tells": "nothing" if memory.question and asking == 1.0 else "something",
-        "length": round(salience.length(memory.content), 3),
-        "tells_time": time_words.tells_time(memory.content),
+        "length": round(length(memory.content), 3),
+        "tells_time": tells_time,
     }
 
 

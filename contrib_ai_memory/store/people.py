@@ -13,8 +13,8 @@ from typing import Any
 
 from evennia.utils.utils import inherits_from
 
-from ..english import addressing
 from ..records import seconds_between
+from ..text.names import folded, forms, whole_forms
 from . import attributes
 
 ATTRIBUTE = "entity_profiles"  # the key of the index
@@ -134,20 +134,20 @@ class People:
             identities.discard(identity)
 
     def mentioned(self, text: str) -> tuple[str, ...]:
-        """Return the identities of the people named in a text (`addressing.forms`).
+        """Return the identities of the people named in a text (`text.names.forms`).
 
         A whole name names everybody who bears it. A part of one, such as a first name, names its
         only bearer, and nobody where it is somebody else's whole name or a part of it.
         """
-        folded = addressing.folded(text)
+        plain = folded(text)
         whole: dict[str, set[str]] = {}
         part: dict[str, set[str]] = {}
-        for word in set(_WORD.findall(folded)):
+        for word in set(_WORD.findall(plain)):
             for identity in self._by_word.get(word, ()):
                 name = self._known[identity].name
-                for form in addressing.forms([name]):
-                    if re.search(rf"(?<!\w){re.escape(form)}(?!\w)", folded):
-                        bearers = whole if form in addressing.whole_forms(name) else part
+                for form in forms([name]):
+                    if re.search(rf"(?<!\w){re.escape(form)}(?!\w)", plain):
+                        bearers = whole if form in whole_forms(name) else part
                         bearers.setdefault(form, set()).add(identity)
         found: set[str] = set().union(*whole.values())
         for form, owners in part.items():
@@ -157,7 +157,7 @@ class People:
         return tuple(sorted(found))
 
     def _note_name(self, person: Acquaintance) -> None:
-        for form in addressing.forms([person.name]):
+        for form in forms([person.name]):
             if words := _WORD.findall(form):
                 self._by_word.setdefault(max(words, key=len), set()).add(person.identity)
 

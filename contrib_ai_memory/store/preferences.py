@@ -13,8 +13,7 @@ from typing import Any
 
 from twisted.internet import defer
 
-from .. import conf, offload
-from ..english.tokens import content_words
+from .. import conf, language, offload
 from ..privacy import may_hear
 from ..records import Entry
 from . import attributes
@@ -245,7 +244,8 @@ class Preferences:
     def _by_itself(self, held: Any) -> Any:
         """Return a preference in the words of its own line, if an older one completed them."""
         entry = self._entry(held.journal_id) if held.journal_id else None
-        if entry is None or content_words(held.text) <= content_words(entry.words):
+        words_of = language.get().content_words
+        if entry is None or words_of(held.text) <= words_of(entry.words):
             return held
         return replace(held, text=entry.words)
 

@@ -7,16 +7,8 @@ replies of a strong model) none counts; of 21 of assistants that were not looked
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import Any
-
-from twisted.internet import defer
-
-from .. import offload
 from ..embedding import embedder, model
-from ..english.addressing import forms, without_address
-from ..english.questions import sentences_of
-from ..store.condition import HELD
+from .questions import sentences_of
 
 ASSISTANT = (
     "As an AI language model, I do not have personal experiences or feelings.",
@@ -63,27 +55,6 @@ CHARACTER = (
 LIKE = 0.5  # cosine with one of ASSISTANT
 NEARER = 0.2  # than to any of CHARACTER
 SAME = 0.75  # from which any nearer will do
-
-
-@defer.inlineCallbacks
-def speaks_as_assistant(text: str, *names: str) -> Generator[Any, Any, bool]:
-    """Return, as a Deferred, whether a reply is an assistant's; False if there is no time for it.
-
-    Args:
-        names: What people in the talk are called, which are left out of the comparison.
-    """
-    try:
-        return (
-            yield offload.run(
-                offload.MEMORY,
-                is_of_assistant,
-                without_address(text, forms(names)),
-                priority=offload.REPLY,
-                reads=True,
-            )
-        )
-    except (*HELD, offload.Busy, offload.TimedOut):
-        return False
 
 
 def is_of_assistant(text: str) -> bool:

@@ -1,6 +1,6 @@
 """Corrections in the journal: which earlier line of the same speaker a new line corrects.
 
-What a correction means is read from the journal each time (`english.corrections`): when the older
+What a correction means is read from the journal each time (`Language.corrected`): when the older
 line is forgotten, nothing of it stays in the newer one.
 """
 
@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..english import corrections
-from ..english.addressing import forms, without_address
-from ..english.corrections import WITHIN
+from .. import language
 from ..records import TALK_KINDS, Entry
+from ..text.names import forms
+
+WITHIN = 40  # journal entries before a correction, the NPC's own among them
 
 
 def corrected(
@@ -27,13 +28,14 @@ def corrected(
     said = _said(entry, names)
     if not said:
         return None
+    spoken = language.get()
     lines = [each for each in before if _may_be_corrected(each, entry)]
     meant: list[str] = []
     for line in lines:  # a correction may be corrected in its turn
-        told = without_address(line.content, forms(names))
-        found = corrections.completed(told, meant) if corrections.may_correct(told) else None
+        told = spoken.without_address(line.content, forms(names))
+        found = spoken.corrected(told, meant) if spoken.may_correct(told) else None
         meant.append(found[1] if found else told)
-    found = corrections.completed(said, meant)
+    found = spoken.corrected(said, meant)
     return (lines[found[0]], found[1]) if found else None
 
 
@@ -53,15 +55,17 @@ def set_right(memory: Any, entry: Entry) -> str:
     found = corrected_before(memory, entry)
     if found is None:
         return ""
-    return corrections.changed(without_address(found[0].content, forms(memory.names)), found[1])
+    spoken = language.get()
+    known = spoken.without_address(found[0].content, forms(memory.names))
+    return spoken.changed(known, found[1])
 
 
 def _said(entry: Entry, names: Iterable[str]) -> str:
     """Return the words of an entry that may correct another, "" if it corrects none."""
     if entry.kind not in TALK_KINDS:
         return ""
-    said = without_address(entry.content, forms(names))
-    return said if corrections.may_correct(said) else ""
+    said = language.get().without_address(entry.content, forms(names))
+    return said if language.get().may_correct(said) else ""
 
 
 def _may_be_corrected(known: Entry, entry: Entry) -> bool:

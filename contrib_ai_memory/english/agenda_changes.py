@@ -14,26 +14,34 @@ item by saying it again.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
-from ..english import addressing, agenda_questions, commitments, corrections
-from ..english.commitments import Commitment
-from ..english.due_dates import dates, due
-from ..english.questions import asks, sentences_of
-from ..english.tokens import FUNCTION_WORDS, NUMBER_WORD, NUMBERS, content_words, stem, words_of
+from ..language import Circle, Commitment, Named
 from ..local_time import day_of, local
 from ..privacy import shared_privacy
-from ..records import RETOLD, TALK_KINDS, AgendaItem, Entry, LineReading, SpeechAct, seconds_between
+from ..records import (
+    LOOK_BACK,
+    RETOLD,
+    TALK_KINDS,
+    TEXT_KEPT,
+    AgendaItem,
+    Entry,
+    LineReading,
+    SpeechAct,
+    seconds_between,
+)
+from ..text.segmentation import words_of
+from . import addressing, agenda_questions, commitments, corrections
+from .due_dates import dates, due
+from .questions import asks, sentences_of
+from .tokens import FUNCTION_WORDS, NUMBER_WORD, NUMBERS, content_words, stem
 
 BARE = 3  # stems: a line with fewer says nothing without the one that it answers
-LOOK_BACK = 8  # lines before, in which the one spoken to and the same matter are looked for
 ANSWERED_WITHIN = 120.0  # seconds
 TOLD_FROM = 0.5  # share of a message's stems in the words that pass it on
 WHOLE_LINE = 240  # characters: a line up to this length is kept whole
-TEXT_KEPT = 500  # characters of an item's text
-EVIDENCE_KEPT = 20  # lines of one item: the first, and the newest
 FEW_WORDS = 4
 # from which score on an act counts, of words that name a day to come and of others
 LEAST: dict[str, tuple[float, float]] = {
@@ -114,23 +122,6 @@ _GENERIC = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Circle:
-    """Whom the NPC knows when it reads lines.
-
-    Attributes:
-        npc: Its own memory identity.
-        names: The forms of its name (`english.addressing.forms`).
-        mentioned: Returns the identities of the people named in a text.
-        called: Returns those whom it addresses by name.
-    """
-
-    npc: str
-    names: tuple[str, ...]
-    mentioned: Callable[[str], Sequence[str]]
-    called: Callable[[str], Sequence[str]]
-
-
-@dataclass(frozen=True, slots=True)
 class Said:
     """A sentence with what is done in it: a commitment, and the day that it names or ""."""
 
@@ -141,18 +132,13 @@ class Said:
     sure: float
 
 
-def calls(text: str, name: str) -> bool:
-    """Return whether a line addresses the bearer of a name."""
-    return addressing.named(text, addressing.forms([name])) is addressing.Named.CALLED
-
-
 def _may_commit(entry: Entry) -> bool:
     """Whether an entry may state, move or close an item by its words."""
     own = entry.origin == "self" and RETOLD not in entry.tags
     return (own or entry.learnable) and entry.kind in TALK_KINDS and bool(entry.source_entity)
 
 
-def is_read(entry: Entry) -> bool:
+def commits(entry: Entry) -> bool:
     """Whether what is done with the words of an entry may change the agenda."""
     told = entry.origin != "self" or _due(entry.content, entry) > day_of(entry.timestamp)
     return told and _may_commit(entry) and bool(entry.content.strip())
@@ -405,7 +391,7 @@ class Line:
             return listener or (named[0] if len(named) == 1 else "")
         if last in _THIRD:
             return named[0] if len(named) == 1 else None
-        if addressing.named(words, self.circle.names) is not addressing.Named.NOT:
+        if addressing.named(words, self.circle.names) is not Named.NOT:
             return self.circle.npc
         known = [each for each in self.circle.mentioned(words) if each != self.speaker]
         return known[0] if len(known) == 1 else None
@@ -467,7 +453,7 @@ class Line:
         return [replace(self._again(chosen, day), text=text)]
 
     def _again(self, item: AgendaItem, day: str) -> AgendaItem:
-        return repeated(item, day, (self.entry.id,), self.entry)
+        return item.repeated(day, (self.entry.id,), self.entry)
 
     def _said_before(self) -> Entry | None:
         """Return what the speaker said last; None if somebody has asked something since."""
@@ -496,9 +482,9 @@ class Line:
         ]
         if self.gift:
             found = [item for item in open_items if _is_given(self.entry, item, self.circle)]
-            return [close(item, "done", self.entry) for item in found]
+            return [item.closed("done", self.entry) for item in found]
         if self.own:
-            return [close(item, "done", self.entry) for item in open_items if self._tells(item)]
+            return [item.closed("done", self.entry) for item in open_items if self._tells(item)]
         given = {each.id for each in self.recent[-2:] if each.source_entity == self.speaker}
         how = self.closing
         if how is None or any(not given.isdisjoint(item.closed_by) for item in items):
@@ -512,7 +498,7 @@ class Line:
         ]
         chosen = self._chosen(mine, how, between)
         return (
-            [close(chosen, "broken" if how == "broken" else "done", self.entry)] if chosen else []
+            [chosen.closed("broken" if how == "broken" else "done", self.entry)] if chosen else []
         )
 
     def _tells(self, item: AgendaItem) -> bool:
@@ -629,12 +615,12 @@ def spoken_to(
     if alone or (entry.private and entry.kind == "whisper"):
         return circle.npc
     named = addressing.named(entry.content, circle.names)
-    if named is addressing.Named.CALLED:
+    if named is Named.CALLED:
         return circle.npc
     called = [each for each in circle.called(entry.content) if each != speaker]
     if called:
         return called[0] if len(called) == 1 else ""
-    if named is addressing.Named.NAMED or answers >= ANSWERS:
+    if named is Named.NAMED or answers >= ANSWERS:
         return circle.npc
     for earlier in reversed(recent):
         if earlier.session_id != entry.session_id or earlier.audience not in (None, entry.audience):
@@ -659,33 +645,10 @@ def _is_gift(entry: Entry) -> bool:
 def _receiver(entry: Entry, circle: Circle) -> str:
     """Return who is given something: "Alice gives Mara a key."; "" if unknown."""
     after = entry.content.partition(" gives ")[2]
-    if addressing.named(" ".join(after.split()[:2]), circle.names) != addressing.Named.NOT:
+    if addressing.named(" ".join(after.split()[:2]), circle.names) != Named.NOT:
         return circle.npc
     others = [e for e in circle.mentioned(after) if e != entry.source_entity]
     return others[0] if len(others) == 1 else ""
-
-
-def repeated(
-    known: AgendaItem, day: str, evidence: Sequence[int], line: AgendaItem | Entry
-) -> AgendaItem:
-    """Return an item with the line that repeats, confirms or moves it."""
-    private, witnesses = shared_privacy([known, line])
-    first, *later = dict.fromkeys((*known.evidence, *evidence))
-    return replace(
-        known,
-        due=day or known.due,
-        evidence=(first, *later[1 - EVIDENCE_KEPT :]),
-        private=private,
-        witnesses=witnesses,
-        updated=line.timestamp if isinstance(line, Entry) else line.updated,
-    )
-
-
-def close(item: AgendaItem, state: Any, entry: Entry) -> AgendaItem:
-    """Return an item that a line ends."""
-    return replace(
-        item, state=state, closed_by=(*item.closed_by, entry.id), updated=entry.timestamp
-    )
 
 
 def _add(agenda: dict[str, AgendaItem], item: AgendaItem, circle: Circle, *, own: bool) -> None:
@@ -699,7 +662,7 @@ def _add(agenda: dict[str, AgendaItem], item: AgendaItem, circle: Circle, *, own
     for known in sorted(earlier, key=lambda each: each.updated, reverse=True):
         if _is_same(known, item, circle):
             if not own:
-                agenda[known.id] = repeated(known, item.due, item.evidence, item)
+                agenda[known.id] = known.repeated(item.due, item.evidence, item)
             return
     agenda[item.id] = item
 

@@ -10,13 +10,12 @@ import re
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from ..english.questions import asks
-from ..english.stated_preferences import Stated, labelled, stated, states_preference
-from ..english.tokens import split_sentences
-from .chunk import paragraphs
-
-EPISODIC, SEMANTIC, WORKING, PROCEDURAL = "episodic", "semantic", "working", "procedural"
-MEMORY_TYPES = (EPISODIC, SEMANTIC, WORKING, PROCEDURAL)
+from ..ingest.chunk import paragraphs
+from ..language import Part, Stated
+from ..records import EPISODIC, PROCEDURAL, SEMANTIC, WORKING
+from ..text.segmentation import split_sentences
+from .questions import asks
+from .stated_preferences import labelled, stated, states_preference
 
 _NOW = re.compile(
     r"\b(?:right now|just now|as of now|for now|at the moment|at this moment|at present|presently|"
@@ -43,15 +42,6 @@ _LASTING = (
 )
 _TRIPLE = re.compile(rf"^{_SUBJECT}{_QUALIFIER}(?: |(?=['’]m)){_LASTING}{_QUALIFIER} \S+")
 _MARKS = re.compile(r"^[\s>#*_+-]*(?:\d+[.)]\s+)?|[*_]{1,3}(?=\w)|(?<=\w)[*_]{1,3}")
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a chunk that becomes one memory, with its type and the preference it states."""
-
-    text: str
-    memory_type: str
-    preference: Stated | None = None
 
 
 def parts_of(chunk: str, hint: str | None = None) -> list[Part]:
