@@ -21,7 +21,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from . import evenings_ablation, evenings_play
+from . import evenings_ablation, evenings_play, reader_halves
 from .evenings_data import NOT_ANSWERABLE, files, load
 from .evenings_score import (
     SERVED_COLUMNS,
@@ -230,11 +230,13 @@ def main() -> int:
     parser.add_argument("--show", action="store_true", help="each question with its reply")
     parser.add_argument("--jobs", type=int, default=JOBS, metavar="N", help="processes")
     add_settings(parser)
+    reader_halves.add_option(parser)
     parser.add_argument(
         "--ablation", action="store_true", help="answer without each part of the memory, too"
     )
     parser.add_argument("--bars", action="store_true", help="exit 1 where a bar is missed, too")
     options = parser.parse_args()
+    reader_halves.use(options.halves)
     chosen = files(options.files)
     settings = dict(map(setting, options.set))
     if options.jobs < 1:

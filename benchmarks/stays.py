@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from . import evenings_play
+from . import evenings_play, reader_halves
 from .evenings import in_copies, played_all, show
 from .evenings_data import Stay, load, stay_files
 from .evenings_score import (
@@ -253,7 +253,9 @@ def main() -> int:
     parser.add_argument("--show", action="store_true", help="each question or line with its reply")
     parser.add_argument("--jobs", type=int, default=JOBS, metavar="N", help="processes")
     add_settings(parser)
+    reader_halves.add_option(parser)
     options = parser.parse_args()
+    reader_halves.use(options.halves)
     if options.jobs < 1:
         parser.error("--jobs: at least one process is needed")
     stays = {file: _stay(file) for file in stay_files(options.files)}

@@ -31,11 +31,11 @@ _unusable = False
 class AnswerReader:
     """The network. 0 is as sure as that nothing answers."""
 
-    def __init__(self, *, threads: int | None = None):
+    def __init__(self, graph: Path, *, threads: int | None = None):
         from tokenizers import Tokenizer
 
         folder = bundled_path()
-        self._session = runtime.open_session(GRAPH, weights=folder, threads=threads)
+        self._session = runtime.open_session(graph, weights=folder, threads=threads)
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(MAX_TOKENS, strategy="longest_first")
@@ -66,7 +66,7 @@ def shared() -> AnswerReader | None:
     with _opening:
         if _reader is None and not _unusable and not not_installed():
             try:
-                _reader = AnswerReader(threads=conf.get().EMBEDDING.threads)
+                _reader = AnswerReader(GRAPH, threads=conf.get().EMBEDDING.threads)
             except ModelError as problem:
                 _unusable = True
                 logger().error("Answers are the first memory that comes to mind: %s", problem)
