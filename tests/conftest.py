@@ -14,16 +14,23 @@ import tempfile
 import threading
 from pathlib import Path
 
+import hypothesis
 import pytest
 from pytest_django.plugin import blocking_manager_key
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
+import progress_bar  # noqa: E402
 import real_stores  # noqa: E402
 import talk_scene  # noqa: E402
 
 from world.game import Game  # noqa: E402
+
+# examples of a property that says no number of its own: few, or as `make test-all` has them
+hypothesis.settings.register_profile("few", max_examples=20)
+hypothesis.settings.register_profile("many", max_examples=100)
+hypothesis.settings.load_profile("few")
 
 _workdir = Path(tempfile.mkdtemp(prefix="ai-memory-tests-"))
 
@@ -37,7 +44,9 @@ CONTRIB_AI_MEMORY = {memory!r}
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
-        return  # this process only hands out tests; each worker has a game of its own
+        # this process only hands out tests; each worker has a game of its own
+        config.pluginmanager.register(progress_bar.ProgressBar())
+        return
     extra = _SETTINGS.format(memory={}, database=_database())
     game = Game(_workdir / "game", extra_settings=extra)
     game.build()
