@@ -63,7 +63,12 @@ DAMAGES = {
 }
 
 
-@pytest.fixture(params=DAMAGES)
+FEW = ("cut off", "empty", "wrong types", "missing")  # the others end in one of these ways
+
+
+@pytest.fixture(
+    params=[each if each in FEW else pytest.param(each, marks=pytest.mark.slow) for each in DAMAGES]
+)
 def damage(request):
     """Damages a page, as the next start of the server finds it."""
     change = DAMAGES[request.param]
