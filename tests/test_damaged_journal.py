@@ -271,12 +271,17 @@ def open_page(npc):
     "left",
     [
         None,
-        '"x"',
-        "7",
-        "[]",
         '{"entries":[{"id":65,"timest',
-        '{"entries":"x","entry_count":"y","cursors":3}',
-        '{"entries":[1,{}]}',
+        *(
+            pytest.param(each, marks=pytest.mark.slow)
+            for each in (
+                '"x"',
+                "7",
+                "[]",
+                '{"entries":"x","entry_count":"y","cursors":3}',
+                '{"entries":[1,{}]}',
+            )
+        ),
     ],
 )
 def test_without_its_open_page_it_goes_on_behind_what_the_store_holds(
