@@ -16,7 +16,7 @@ class ProgressBar:
     """A plugin of the process that hands out the tests."""
 
     def __init__(self) -> None:
-        self._bar = tqdm(unit="test", mininterval=SECONDS, dynamic_ncols=True, delay=0.1)
+        self._bar = tqdm(unit="test", mininterval=SECONDS, dynamic_ncols=True)
 
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
         """Set how many there are: each process has found all of them."""
