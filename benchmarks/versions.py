@@ -1,4 +1,5 @@
-"""Two checkouts of this repository side by side: what embedding, recall, nights and a server cost.
+"""Two checkouts of this repository side by side: what embedding, recall, nights and a server cost,
+and what a telnet client feels in play while 20 NPCs sleep.
 
     git worktree add ../before COMMIT
     python -m benchmarks.versions ../before [--python PYTHON]
@@ -140,11 +141,24 @@ def stalled(before: dict[str, Any], this: dict[str, Any]) -> list[Row]:
     return rows
 
 
+def lagged(before: dict[str, Any], this: dict[str, Any]) -> list[Row]:
+    """What `benchmarks.lag` found on the server with the contrib, and on the one without."""
+    rows = [
+        {(row["server"], row["what"]): row for row in each["rows"] if "what" in row}
+        for each in (before, this)
+    ]
+    return [
+        compared(f"{server} the contrib, {what}: {key}", rows[0][server, what][key], row[key])
+        for (server, what), row in rows[1].items()
+        for key in ("median ms", "p99 ms")
+    ]
+
+
 def main() -> int:
     parser = arguments("Two checkouts of this repository side by side.")
     parser.add_argument("before", type=Path, help="the folder of the older checkout")
     parser.add_argument("--python", default=sys.executable, help="that runs the older checkout")
-    parser.add_argument("--seconds", type=int, default=60, help="of sleep, for the stalls")
+    parser.add_argument("--seconds", type=int, default=60, help="of sleep, and of talk")
     parser.add_argument("--sizes", nargs="*", default=["1000", "10000"], help="of growth")
     options = parser.parse_args()
     checkouts = {
@@ -164,6 +178,9 @@ def main() -> int:
         asleep = ("--seconds", str(options.seconds))
         found = [each.benchmark(place, "stalls", *asleep) for each in checkouts.values()]
         report.table(columns, stalled(*found))
+        busy = ("--busy", str(options.seconds))
+        found = [each.benchmark(place, "lag", *busy) for each in checkouts.values()]
+        report.table(columns, lagged(*found))
     report.bars.append(Bar("largest difference of two numbers of a vector", apart, EQUAL))
     return report.finish(options.json)
 

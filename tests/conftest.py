@@ -5,6 +5,7 @@ The folder is made by the same code that makes the demo's; nothing of it is left
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import shutil
@@ -14,16 +15,23 @@ import tempfile
 import threading
 from pathlib import Path
 
+import hypothesis
 import pytest
 from pytest_django.plugin import blocking_manager_key
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
+import progress_bar  # noqa: E402
 import real_stores  # noqa: E402
 import talk_scene  # noqa: E402
 
 from world.game import Game  # noqa: E402
+
+# examples of a property that says no number of its own: few, or as `make test-all` has them
+hypothesis.settings.register_profile("few", max_examples=20)
+hypothesis.settings.register_profile("many", max_examples=100)
+hypothesis.settings.load_profile("few")
 
 _workdir = Path(tempfile.mkdtemp(prefix="ai-memory-tests-"))
 
@@ -37,12 +45,18 @@ CONTRIB_AI_MEMORY = {memory!r}
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
-        return  # this process only hands out tests; each worker has a game of its own
+        # this process only hands out tests; each worker has a game of its own
+        config.pluginmanager.register(progress_bar.ProgressBar())
+        return
     extra = _SETTINGS.format(memory={}, database=_database())
     game = Game(_workdir / "game", extra_settings=extra)
     game.build()
     with config.stash[blocking_manager_key].unblock():
         game.enter()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # before the tables are made: `nothing_old_is_searched_for_garbage`
 
 
 def _database() -> dict[str, str]:
@@ -62,6 +76,12 @@ def pytest_unconfigure() -> None:
     if left:  # Python would wait for them for ever
         sys.stderr.write(f"Threads that no test ended: {', '.join(each.name for each in left)}")
         os._exit(1)
+
+
+@pytest.fixture(scope="session")
+def django_db_use_migrations():
+    """Tables are made from the models: a hundred migrations end in the same after ten seconds."""
+    return False
 
 
 @pytest.fixture(scope="session")
@@ -108,6 +128,17 @@ def database_file(transactional_db, tmp_path):
     connection.connection.close()
     connection.connection = in_memory
     ObjectDB.flush_instance_cache(force=True)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def nothing_old_is_searched_for_garbage():
+    """Keep all that a file's tests find out of Python's collections of garbage.
+
+    Evennia collects fifteen times where tables are made or emptied, each up to a quarter of a
+    second.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

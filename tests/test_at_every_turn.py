@@ -37,6 +37,7 @@ THINGS = ("forget", "forget all", "wipe", "erase", "delete", "copy", "rename", "
 RARE = ("import", "export") if "TURN_PLAYS" in os.environ else ()
 WORKS = ("day", "answer", "night", "wipe", "erase", *RARE)
 KINDS = list(itertools.product(THINGS, WORKS))
+NOT_SLOW = ("answer", "night")  # works, for `make test`
 FEW = 1  # plays of each kind
 CHOICES = 400
 PLAYS = int(os.environ.get("TURN_PLAYS", "0")) // len(KINDS)
@@ -333,7 +334,10 @@ def errors():
     logger().removeHandler(handler)
 
 
-@pytest.mark.parametrize(("thing", "work"), KINDS)
+@pytest.mark.parametrize(
+    ("thing", "work"),
+    [pytest.param(*kind, marks=[] if kind[1] in NOT_SLOW else pytest.mark.slow) for kind in KINDS],
+)
 def test_nothing_forgotten_is_left_and_nothing_else_is_lost(
     tavern, often, store_folder, errors, thing, work
 ):

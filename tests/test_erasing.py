@@ -685,6 +685,7 @@ def test_every_connection_to_the_game_database_overwrites_what_it_frees(db):
         assert cursor.execute("PRAGMA secure_delete").fetchone() == (1,)
 
 
+@pytest.mark.slow
 def test_on_the_disk_is_nothing_left(tmp_path):
     """A game with a database in a file: every byte below its folder is looked at."""
     done = subprocess.run(

@@ -15,6 +15,8 @@ from benchmarks.recorded_model import RECORDED, RecordedModel
 from contrib_ai_memory import offload
 from contrib_ai_memory.admin import archive, erase
 
+pytestmark = pytest.mark.slow
+
 ALL = "AI_MEMORY_EVENINGS" in os.environ
 EVENINGS = sorted(file.stem for file in FOLDER.glob("*.json")) if ALL else ["harbour-1"]
 MODELS = sorted(file.name.partition(".")[0] for file in RECORDED.glob("*.replies.json"))

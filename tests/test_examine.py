@@ -8,6 +8,7 @@ import pytest
 from evennia.typeclasses.attributes import Attribute
 
 from contrib_ai_memory import offload
+from contrib_ai_memory.records import Percept
 from contrib_ai_memory.store import attributes
 from contrib_ai_memory.store.links import Link
 
@@ -16,9 +17,14 @@ from contrib_ai_memory.store.links import Link
 def talked(mara, alice):
     mara.db.persona = "A warm soul."
     alice.execute_cmd("whisper Mara = I hide a silver key in Elmstead.")
-    for number in range(40):
-        alice.execute_cmd(f"say I prefer tea and keep the ferry number {number}.")
+    alice.execute_cmd("say I prefer tea and keep the ferry.")
     offload.wait(mara.assistant.sleep.whole_night())
+    identity = mara.get_memory_identity(alice)
+    for number in range(40):
+        line = f"I prefer tea and keep the ferry number {number}."
+        heard = {"seen_as": "Alice", "source": identity, "witnesses": (identity,)}
+        mara.memory.perceive(Percept(content=line, kind="say", location="#2", **heard))
+    offload.wait(mara.memory.work_through(until_silent=True))
     mara.memory.links.add([Link(str(a), str(a + 1), 0.5, "similar", "") for a in range(1, 30)])
     mara.memory.flush()
     return mara

@@ -425,6 +425,7 @@ def one_spelling(line):
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(mutations=MUTATIONS)
+@pytest.mark.slow
 def test_whatever_is_changed_it_is_refused_or_imported_whole(talked, odo, tmp_path, mutations):
     start = tmp_path / "start.jsonl"
     if not start.exists():

@@ -180,7 +180,7 @@ _paragraphs = st.lists(_sentences, min_size=1, max_size=12).map(" ".join)
 _texts = st.lists(_paragraphs | _code | st.text(max_size=40), max_size=12).map("\n\n".join)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(deadline=None)
 @example("word " * 260 + "end\t\n\n```\n" + "y\n" * 200 + "```")
 @given(_texts)
 def test_chunking_loses_nothing_keeps_its_bounds_and_repeats_itself(text):
@@ -196,7 +196,7 @@ def test_chunking_loses_nothing_keeps_its_bounds_and_repeats_itself(text):
             assert by_words(one) + by_words(next_one) > 300
 
 
-@settings(max_examples=40, deadline=None)
+@settings(deadline=None)
 @given(text=st.text(max_size=400) | _texts)
 def test_the_models_own_tokens_keep_the_bounds_too(text):
     text = cleaned(text)

@@ -117,9 +117,7 @@ ACTIONS = st.lists(
 
 
 @given(actions=ACTIONS)
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_it_behaves_like_one_list_whatever_is_done_to_it(mara, actions):
     journal = mara.memory.journal
     journal.clear()

@@ -74,11 +74,7 @@ def test_older_lines_get_new_keys_only_as_far_as_they_change(store_folder):
     assert sorted(found) == list(range(30 - lanes.SPAN, 31))
 
 
-@settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     lines=st.lists(
         st.tuples(

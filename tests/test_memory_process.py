@@ -12,6 +12,8 @@ import pytest
 
 from contrib_ai_memory.memory_process import server
 
+pytestmark = pytest.mark.slow  # games and memory processes of their own
+
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
 

@@ -51,7 +51,7 @@ def test_the_bundled_model_gives_the_vectors_that_stores_are_written_with():
 
 
 @given(st.lists(st.text(max_size=300), max_size=8), st.integers(1, 9))
-@settings(max_examples=25, deadline=None)
+@settings(deadline=None)
 def test_a_text_has_one_vector_whatever_is_embedded_beside_it(texts, batch_size):
     together = open_one(batch_size).encode([*texts, "word " * 900])
     alone = [open_one(1).encode([text])[0] for text in texts]

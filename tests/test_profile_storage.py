@@ -15,9 +15,7 @@ from contrib_ai_memory.store.profiles import (
     Relationship,
 )
 
-quick = settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+quick = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def on_disk(mara):

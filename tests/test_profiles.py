@@ -23,9 +23,7 @@ from contrib_ai_memory.store.profiles import (
 )
 from contrib_ai_memory.store.removal import Removal
 
-quick = settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+quick = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def night(mara):

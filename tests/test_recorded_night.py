@@ -23,6 +23,7 @@ def played(server, speaks_through, tavern):
     return live_through("keep-1", tavern), model, evening
 
 
+@pytest.mark.slow
 def test_what_a_model_answered_of_an_evening_is_found_and_what_ended_has_ended(played):
     npc, model, evening = played
     assert not model.unknown

@@ -85,7 +85,7 @@ def log_file():
         mark = f"end of what is looked at {time.monotonic_ns()}"
         logger().info(mark)
         for _ in range(100):
-            text = path.read_text()[start:] if path.exists() else ""
+            text = path.read_bytes()[start:].decode() if path.exists() else ""
             if mark in text:
                 return text
             time.sleep(0.05)

@@ -325,6 +325,7 @@ def small(tmp_path, db, store_folder):
     return file
 
 
+@pytest.mark.slow
 def test_a_stay_is_played_by_the_roads_of_its_users(small):
     stay = load(small)
     assert isinstance(stay, Stay)
@@ -360,6 +361,7 @@ def test_a_stay_is_played_by_the_roads_of_its_users(small):
     assert (greeted.who, greeted.due) == ("Alice", False)
 
 
+@pytest.mark.slow
 def test_a_stay_is_answered_live_by_the_npc_itself(small):
     playing = Playing(load(small))
     reactions = {each.line: each for each in playing.live()}

@@ -231,6 +231,7 @@ def test_forgetting_one_memory_leaves_what_was_said_and_all_from_it_takes_it(tol
     assert "A zanzibar instrument." in [e.content for e in memory.journal.read()]
 
 
+@pytest.mark.slow
 def test_on_the_disk_is_nothing_left_of_what_was_told_on(tmp_path):
     """Two NPCs, a model that repeats what it is shown: every byte of the game is looked at."""
     done = subprocess.run(

@@ -44,6 +44,8 @@ from contrib_ai_memory import AIMemoryCmdSet, offload
 from contrib_ai_memory.privacy import may_hear
 from contrib_ai_memory.store import memory_store
 
+pytestmark = pytest.mark.slow
+
 PLAYS_IN_A_WORLD = 6
 WORLDS = 2 * int(os.environ.get("WITNESS_PLAYS", "0")) // PLAYS_IN_A_WORLD
 FEW = 15  # worlds

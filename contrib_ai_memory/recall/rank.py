@@ -100,7 +100,7 @@ class Ranked:
     candidate: Candidate
     total: float
     similarity: float
-    clues: tuple[float, ...]
+    clues: Sequence[float]
     reranked: float | None = None
 
     def parts(self, request: RecallRequest) -> ScoreParts:
@@ -115,7 +115,7 @@ class Ranked:
             frequency=min(memory.access_count / FREQUENCY_FULL, 1.0),
             emotion=EMOTION_BONUS if same_mood else 0.0,
             importance=memory.importance,
-            clues=self.clues,
+            clues=tuple(self.clues),
             reranked=self.reranked,
         )
 
@@ -130,10 +130,8 @@ def score(candidates: Sequence[Candidate], request: RecallRequest) -> list[Ranke
         similar = np.array([each.lanes[0] for each in candidates])
     else:
         similar = relevance(table, asked, Weights(*request.weights))
-    ranked = [
-        Ranked(candidate, total, min(1.0, max(0.0, total)), tuple(row))
-        for candidate, total, row in zip(candidates, similar.tolist(), table.tolist(), strict=True)
-    ]
+    bounded = similar.clip(0, 1).tolist()
+    ranked = list(map(Ranked, candidates, similar.tolist(), bounded, table.tolist()))
     if total_of := score_profile(request.score_profile):
         for each in ranked:
             each.total = total_of(each.parts(request))

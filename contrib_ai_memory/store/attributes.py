@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from django.db import DatabaseError
+from django.db import DatabaseError, connection
 from django.db.models import Q
 from evennia.typeclasses.attributes import Attribute, AttributeHandler
 from evennia.utils.dbserialize import deserialize
@@ -172,38 +172,31 @@ def write_as_text(obj: Any, keys: Iterable[str]) -> None:
 
 def read_json(obj: Any, key: str, category: str = CATEGORY) -> Any:
     """Return the value of a JSON Attribute; None if there is none."""
-    text = _rows(obj, category).filter(db_key=key.lower()).values_list("db_strvalue", flat=True)
-    stored = text.first()
-    return json.loads(stored) if stored else None
+    return read_some_json(obj, [key.lower()], category).get(key.lower())
 
 
 def read_all_json(obj: Any, category: str, prefix: str = "") -> list[Any]:
     """Return every JSON Attribute of a category whose key starts with `prefix`, in one query."""
-    rows = _rows(obj, category, prefix).order_by("db_key")
-    return [json.loads(text) for text in rows.values_list("db_strvalue", flat=True) if text]
+    rows = _select(obj, "db_strvalue", category, prefix=prefix)
+    return [json.loads(text) for (text,) in rows if text]
 
 
-def read_some_json(obj: Any, keys: list[str], category: str) -> dict[str, Any]:
+def read_some_json(obj: Any, keys: Sequence[str], category: str) -> dict[str, Any]:
     """Return the existing JSON Attributes among `keys` (lower case), in one query."""
-    rows = _rows(obj, category).filter(db_key__in=keys).order_by("db_key")
-    return {
-        key: json.loads(text) for key, text in rows.values_list("db_key", "db_strvalue") if text
-    }
+    rows = _select(obj, "db_key, db_strvalue", category, keys)
+    return {key: json.loads(text) for key, text in rows if text}
 
 
 def read_text(obj: Any, key: str, category: str = CATEGORY) -> str | None:
     """Return the stored text of a JSON Attribute; None if there is no such row."""
-    rows = _rows(obj, category).filter(db_key=key.lower())
-    row = rows.values_list("db_strvalue", "db_value").first()
-    if row is None:
-        return None
-    text, value = row
-    return text or ("" if value is None else str(value))  # somebody has set a plain value
+    for text, value in _rows(obj, category, key).values_list("db_strvalue", "db_value"):
+        return text or ("" if value is None else str(value))  # somebody has set a plain value
+    return None
 
 
 def keys_of(obj: Any, prefix: str, category: str = CATEGORY) -> list[str]:
     """Return the keys of a category that start with `prefix`."""
-    return list(_rows(obj, category, prefix).values_list("db_key", flat=True))
+    return [key for (key,) in _select(obj, "db_key", category, prefix=prefix)]
 
 
 def write_json(obj: Any, key: str, value: Any, category: str = CATEGORY) -> None:
@@ -218,8 +211,7 @@ def write_some_json(obj: Any, values: Mapping[str, Any], category: str) -> None:
     18 ms of the reactor's time where a memory has 5,000.
     """
     texts = {key.lower(): as_json(value) for key, value in values.items()}
-    rows = _rows(obj, category).filter(db_key__in=list(texts)).values_list("db_key", "pk")
-    known = dict(rows)
+    known = dict(_select(obj, "db_key, attribute.id", category, [*texts]))
     for key, text in texts.items():
         if key not in known:
             obj.attributes.backend.create_attribute(key, category, LOCK, text, strvalue=True)
@@ -236,7 +228,7 @@ def as_json(value: Any) -> str:
 
 def remove_json(obj: Any, key: str, category: str = CATEGORY) -> None:
     """Remove a JSON Attribute if it exists."""
-    obj.attributes.backend.delete_attribute(_rows(obj, category).filter(db_key=key.lower()).first())
+    obj.attributes.backend.delete_attribute(_rows(obj, category, key).first())
 
 
 def key_with_digest(readable: str, *exact: str) -> str:
@@ -323,9 +315,40 @@ def reload_after_rollback(obj: Any) -> None:
     obj.attributes.reset_cache()
 
 
-def _rows(obj: Any, category: str, prefix: str = "") -> Any:
-    rows = obj.db_attributes.filter(db_category=category)
-    return rows.filter(db_key__startswith=prefix.lower()) if prefix else rows
+def _rows(obj: Any, category: str, key: str) -> Any:
+    return obj.db_attributes.filter(db_category=category, db_key=key.lower())
+
+
+def _select(
+    obj: Any,
+    columns: str,
+    category: str,
+    keys: Sequence[str] | None = None,
+    prefix: str = "",
+) -> list[tuple[Any, ...]]:
+    """Return columns of the JSON Attributes of a category, by key: those of `keys`, or all.
+
+    In SQL, because to build the same query of Django's objects takes four times as long as the
+    query itself, and every recall makes two.
+    """
+    owned = obj.db_attributes
+    where, values = "", [obj.pk, category]
+    if keys is not None:
+        if not keys:
+            return []
+        where, values = f" AND db_key IN ({', '.join(['%s'] * len(keys))})", [*values, *keys]
+    elif prefix:
+        where, values = " AND SUBSTR(db_key, 1, %s) = %s", [*values, len(prefix), prefix.lower()]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT {columns} FROM {Attribute._meta.db_table} AS attribute "
+            f"INNER JOIN {owned.through._meta.db_table} AS owned "
+            f"ON attribute.id = owned.{owned.target_field.column} "
+            f"WHERE owned.{owned.source_field.column} = %s AND db_category = %s{where} "
+            "ORDER BY db_key",
+            values,
+        )
+        return cursor.fetchall()
 
 
 def _rows_of_memory(obj: Any, keys: tuple[str, ...] = ()) -> Any:

@@ -240,16 +240,19 @@ class EdgeStore(MemoryStore):
         best are this NPC's.
         """
         wanted = math.ceil(limit * (2 / share - 1))  # twice the others that are to be expected
+        found = [
+            [hit.id for hit in hits]  # once: each reading makes another UUID
+            for hits in self._query_all(queries.values(), wanted, None)
+        ]
+        known = self._recent.of({each for ids in found for each in ids})
         best: set[PointId] = set()
-        for hits in self._query_all(queries.values(), wanted, None):
-            ids = [hit.id for hit in hits]  # once: each reading makes another UUID
-            known = self._recent.of(ids)
+        for ids in found:
             own = [
                 each
                 for each in ids
                 if (one := known.get(number_of(each))) and one.payload.get("agent_id") == agent_id
             ]
-            if len(own) < limit and len(hits) == wanted:
+            if len(own) < limit and len(ids) == wanted:
                 return None
             best.update(own[:limit])
         return best
