@@ -431,9 +431,9 @@ def first_phrase(kind: str, phrases: Mapping[str, tuple[str, ...]], **values: st
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:
+    begins = capital(values.get("topic", ""))
+    text = _TOPIC_BEGINS.sub(lambda _: begins, text)
     for key, value in values.items():
-        if key == "topic":  # common nouns
-            text = _TOPIC_BEGINS.sub(lambda _found, value=value: capital(value), text)
         text = text.replace(f"{{{key}}}", value)
     return text
 
