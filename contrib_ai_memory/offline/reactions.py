@@ -242,7 +242,7 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
     if act.kind == "correction" and _ONLY_DENIES.search(said):
         return says("corrected", request)
     if act.kind == "settle" and not _PAYS_IT.search(act.text):
-        with_matter = ""
+        with_matter = "taken up"
     if act.kind in ASKED and (errand := _errand(act, said, request)):
         return errand
     may_ask = act.kind.startswith("claim") and not last_words(request).endswith("?")
