@@ -92,6 +92,7 @@ _REMIND = re.compile(
     r"\bremind (?:me|us)\b(?! (?:what|who|whom|where|how|why|which|if|whether)(?:['’]?s)?\b)",
     re.IGNORECASE,
 )
+_NEXT = re.compile(r"[.?!] |, (?:you|it|he|she|they)\b")  # what is said behind a reminder
 _GLAD = re.compile(
     r"(?<!not )(?<!not so )(?<!n't )\b(?:proud|chuffed|happy|glad|delighted|thrilled)\b",
     re.IGNORECASE,
@@ -269,7 +270,8 @@ def _errand(act: SpeechAct, said: str, request: ReplyRequest) -> Reply | None:
     if _REMIND.search(words):
         named = due(words, request.now) if request.now else None
         day = rf"(?:\s*\b(?:on|by|at|this|next|come))?\s*{re.escape(named.said)}" if named else "$^"
-        what = second_person(reminder(re.sub(day, "", words))).strip(" ,.;?!").removeprefix("to ")
+        what = _NEXT.split(second_person(reminder(re.sub(day, "", words))))[0]
+        what = what.strip(" ,.;?!").removeprefix("to ")
         what = what or matter_of(words, act.kind, _called(request))
         days = [each for each in days_in(said) if each.lower() not in what.lower()]
         what = ", ".join(filter(None, [what, *days[:1]]))
