@@ -7,14 +7,15 @@ only by its words. Before a line stands the talk as it was recorded, with what t
 "By its own answers" passes the NPC's recorded lines over, and the answers that the rule gives stand
 in their place: one missed greeting then breaks the whole exchange that was recorded after it.
 
-Lines that name nobody are decided by what `offline.acts` reads in them, which was trained on other
-talks; "without the local model" by the score alone.
+Lines that name nobody are decided by what `recall.line_reading` reads of them; "without the local
+model" as they are heard alone.
 
 The first version answered every line with its name in it, every whisper, whatever was said alone
 with it, and all that somebody said within 60 s of its last answer to them; it thanked for no gift.
 
-The weights of the score are fitted on other evenings than are measured, in folds of four. `--fit`
-writes those of all evenings into the package.
+The weights of the scores are fitted on evenings and stays, other ones than are measured: folds of
+four evenings, and of the stays that may have an author in common. `--fit` writes those of all into
+the package, and those without each fold of stays for `benchmarks.stays --live`.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -32,30 +34,43 @@ from typing import Any
 import numpy as np
 from django.conf import settings
 
+from contrib_ai_memory import attention as in_play
 from contrib_ai_memory.attention import (
     WEIGHTS,
     Attention,
     AttentionWeights,
     Floor,
     HeardLine,
+    Score,
     attend,
     features,
     is_open,
     is_spent,
     is_undecided,
     judged,
+    read_features,
 )
-from contrib_ai_memory.offline.acts import ActReader
+from contrib_ai_memory.offline.acts import ACTS, ActReader
+from contrib_ai_memory.offline.reactions import wants_errand
+from contrib_ai_memory.recall import sheet
 from contrib_ai_memory.records import LineInTalk, LineReading, TalkLine
 from contrib_ai_memory.text.names import forms
 
-from .harness import Bar, Report, arguments
+from .evenings_data import stay_files
+from .harness import Bar, Report, arguments, folder
 from .talks import as_said
 
 EVENINGS = Path(__file__).resolve().parent / "data" / "evenings"
 EXCHANGE_SECONDS = 60.0  # the default of the settings
+WITHOUT = Path(__file__).resolve().parent / "data" / "attention_without.json"
 FOLD = 4  # evenings left out at once
-C = 0.05  # inverse L2 of the fit
+STAY_FOLDS = (
+    ("barge-1", "orchard-1", "post-1", "sewer-1"),
+    ("cable-1", "orbit-1", "theatre-1"),
+    ("lodge-1", "stable-1"),
+)
+STAYS_COUNT = 1.0  # a line of theirs beside one of an evening
+C = 0.03  # inverse L2 of the fit
 MOST_STEPS = 1000
 DECIMALS = 4
 LEAST_PRECISION = 0.93
@@ -67,12 +82,17 @@ READER: list[ActReader] = []  # with it, what is done with words decides where i
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A line of an evening as the NPC perceives it, and whether a good NPC would answer it."""
+    """A line of an evening as the NPC perceives it, and whether a good NPC would answer it.
+
+    Attributes:
+        sheet: What its builder made the NPC know.
+    """
 
     line: HeardLine
     session: str
     wanted: bool
     heard: LineInTalk
+    sheet: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +108,14 @@ Evening = Sequence[Labelled | Spoken]
 
 
 @cache
-def _reading(heard: LineInTalk) -> LineReading:
-    return READER[0].read(heard)
+def _reading(heard: LineInTalk, known: tuple[str, ...]) -> LineReading:
+    reader = READER[0]
+    return replace(
+        reader.read(heard),
+        lead=reader.lead(heard),
+        known=sheet.nearness(heard.line.text, known),
+        errand=wants_errand(heard.line.text),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +178,7 @@ def read(file: Path) -> list[Labelled | Spoken]:
 def _perceived(evening: dict[str, Any]) -> Iterable[Labelled | Spoken]:
     npc = evening["npc"]["name"]
     own_names = forms([npc, *evening["npc"]["aliases"]])
+    known = tuple(_known(evening))
     npcs = {person["name"] for person in evening["people"] if person.get("npc")}
     session, here = None, []
     talk: list[TalkLine] = []
@@ -183,7 +210,16 @@ def _perceived(evening: dict[str, Any]) -> Iterable[Labelled | Spoken]:
         )
         present = tuple(here) if told else ()
         heard = LineInTalk(said, (npc, *evening["npc"]["aliases"]), present, before)
-        yield Labelled(line, each["session"], bool(each["npc_answers"]), heard)
+        yield Labelled(line, each["session"], bool(each["npc_answers"]), heard, known)
+
+
+def _known(evening: dict[str, Any]) -> Iterable[str]:
+    npc = evening["npc"]
+    goals = npc.get("goals") or ""
+    yield from (npc.get("desc") or "", npc.get("persona") or "")
+    yield goals if isinstance(goals, str) else " ".join(goals)
+    for given in evening.get("builder", ()):
+        yield given.get("text") or given.get("document") or ""
 
 
 # --- those who decide -----------------------------------------------------------------------------
@@ -203,7 +239,7 @@ class Ours:
             return False
         line = replace(line, turned_to=self.floor.turned_to(line))
         if READER and is_undecided(line):
-            read = _reading(each.heard)
+            read = _reading(each.heard, each.sheet)
             answered = judged(
                 read,
                 line,
@@ -302,11 +338,11 @@ def count(decider: Callable[[], Any], evenings: Sequence[Evening], *kinds: str) 
 # --- fitting --------------------------------------------------------------------------------------
 
 
-def fitted(evenings: Sequence[Evening]) -> AttentionWeights:
-    """Fit the score of open lines: a logistic regression with L2 over standardised features."""
-    from sklearn.linear_model import LogisticRegression
+Example = tuple[dict[str, float], bool, float]  # features, whether it is answered, its weight
 
-    found, wanted = [], []
+
+def examples(evenings: Sequence[Evening], counts: float) -> Iterable[Example]:
+    """Yield the open lines, after the talk as it was recorded."""
     for evening in evenings:
         session, rule = None, Ours()
         for each in evening:
@@ -321,54 +357,91 @@ def fitted(evenings: Sequence[Evening]) -> AttentionWeights:
                 continue
             line = replace(line, turned_to=rule.floor.turned_to(line))
             if is_open(line):
-                found.append(features(line, rule.floor.at(line), EXCHANGE_SECONDS))
-                wanted.append(each.wanted)
+                found = features(line, rule.floor.at(line), EXCHANGE_SECONDS)
+                read = read_features(_reading(each.heard, each.sheet)) if READER else {}
+                yield found | read, each.wanted, counts
             rule.floor = rule.floor.heard(line)
-    table = np.array([list(each.values()) for each in found])
+
+
+def fitted(evenings: Sequence[Evening], stays: Sequence[Evening]) -> AttentionWeights:
+    """Fit the scores of open lines; what was read only where there is a reader.
+
+    Stays are left out of the score of what is only heard, which they made worse: their people name
+    it less, and speak to it more.
+    """
+    some = list(examples(evenings, 1.0))
+    heard = list(features(HeardLine("", "", 0.0), Floor(), EXCHANGE_SECONDS))
+    read = ["answer", "lead", "errand", "known", "known, asked", *(f"act {act}" for act in ACTS)]
+    every = [*some, *examples(stays, STAYS_COUNT)]
+    return AttentionWeights(_score(some, heard), _score(every, [*heard, *read]))
+
+
+def _score(some: Sequence[Example], names: Sequence[str]) -> Score:
+    """Fit a logistic regression with L2 over standardised features."""
+    from sklearn.linear_model import LogisticRegression
+
+    table = np.array([[found.get(name, 0.0) for name in names] for found, _, _ in some])
+    wanted, counts = [each[1] for each in some], [each[2] for each in some]
     mean, scale = table.mean(axis=0), table.std(axis=0)
     scale[scale < 1e-6] = 1.0
-    fit = LogisticRegression(C=C, max_iter=MOST_STEPS).fit((table - mean) / scale, wanted)
+    fit = LogisticRegression(C=C, max_iter=MOST_STEPS)
+    fit.fit((table - mean) / scale, wanted, sample_weight=counts)
     weights = fit.coef_[0] / scale
     rounded = (round(float(each), DECIMALS) for each in weights)
     bias = round(float(fit.intercept_[0] - mean @ weights), DECIMALS)
-    return AttentionWeights(bias, dict(zip(found[0], rounded, strict=True)))
+    return Score(bias, dict(zip(names, rounded, strict=True)))
 
 
-def left_out(decider: type[Ours], evenings: Sequence[Evening], *kinds: str) -> list[Count]:
-    """The decisions over each fold, by weights fitted on the other evenings."""
+def left_out(
+    decider: type[Ours], evenings: Sequence[Evening], stays: Sequence[Evening], *kinds: str
+) -> list[Count]:
+    """The decisions over each fold, by weights fitted on the other evenings and the stays."""
     found = []
     for start in range(0, len(evenings), FOLD):
         others = [*evenings[:start], *evenings[start + FOLD :]]
-        weights = _fitted_without(start, others)
+        weights = _fitted_without(start, others, stays)
         some = evenings[start : start + FOLD]
         found.append(count(lambda weights=weights: decider(weights), some, *kinds))
     return found
 
 
-_fits: dict[int, AttentionWeights] = {}
+_fits: dict[tuple[int, bool], AttentionWeights] = {}
 
 
-def _fitted_without(start: int, others: Sequence[Evening]) -> AttentionWeights:
-    if start not in _fits:
-        _fits[start] = fitted(others)
-    return _fits[start]
+def _fitted_without(
+    start: int, others: Sequence[Evening], stays: Sequence[Evening]
+) -> AttentionWeights:
+    key = (start, bool(READER))
+    if key not in _fits:
+        _fits[key] = fitted(others, stays)
+    return _fits[key]
+
+
+def without_stays(
+    evenings: Sequence[Evening], stays: Mapping[str, Evening]
+) -> dict[str, AttentionWeights]:
+    """Fit the weights for each stay without the stays of its fold."""
+    found = {}
+    for fold in STAY_FOLDS:
+        others = [stay for name, stay in stays.items() if name not in fold]
+        found |= dict.fromkeys(fold, fitted(evenings, others))
+    return found
 
 
 # --- the run --------------------------------------------------------------------------------------
 
 
-def measure(report: Report, evenings: list[list[Labelled | Spoken]]) -> None:
-    folds = left_out(Ours, evenings) if len(evenings) > FOLD else [count(Ours, evenings)]
-    guessed = sum(folds, Count())
-    READER.append(ActReader(threads=1))
+def measure(report: Report, evenings: list[Evening], stays: dict[str, Evening]) -> None:
+    others = [*stays.values()]
     fit = len(evenings) > FOLD
+    guessed = sum(left_out(Ours, evenings, others) if fit else [count(Ours, evenings)], Count())
+    READER.append(ActReader(threads=1))
     ours, own, talk = (
-        sum(left_out(decider, evenings, *kinds), Count())
+        sum(left_out(decider, evenings, others, *kinds), Count())
         if fit
         else count(decider, evenings, *kinds)
         for decider, kinds in ((Ours, ()), (ByOwnAnswers, ()), (Ours, ("say", "whisper")))
     )
-    READER.clear()
     first = count(First, evenings)
     rows = [
         ours.row("ours"),
@@ -378,12 +451,44 @@ def measure(report: Report, evenings: list[list[Labelled | Spoken]]) -> None:
         own.row("ours, by its own answers"),
         count(FirstByOwnAnswers, evenings).row("the first version, by its own answers"),
     ]
+    if fit:
+        weights = without_stays(evenings, stays)
+        for name, decider in (("stays", Ours), ("stays, by its own answers", ByOwnAnswers)):
+            counts = [count(lambda w=w, d=decider: d(w), [stays[s]]) for s, w in weights.items()]
+            rows.append(sum(counts, Count()).row(name))
+    READER.clear()
     report.table(COLUMNS, rows)
     report.bars.append(Bar("precision", ours.precision, LEAST_PRECISION, at_least=True))
     report.bars.append(Bar("recall", ours.recall, LEAST_RECALL, at_least=True))
     report.bars.append(
         Bar("precision by its own answers", own.precision, first.precision, at_least=True)
     )
+
+
+@contextmanager
+def weights_without(stay: str) -> Iterator[None]:
+    """Have NPCs decide by the weights fitted without the fold of a stay, if it has one."""
+    known = json.loads(WITHOUT.read_text("utf-8")).get(stay)
+    with folder() as place:
+        if known:
+            in_play.WEIGHTS = place / WEIGHTS.name
+            in_play.WEIGHTS.write_text(json.dumps(known), "utf-8")
+        in_play.shipped.cache_clear()
+        try:
+            yield
+        finally:
+            in_play.WEIGHTS = WEIGHTS
+            in_play.shipped.cache_clear()
+
+
+def fit(evenings: Sequence[Evening], stays: Mapping[str, Evening]) -> None:
+    """Write the weights of all into the package, and those without each fold of stays."""
+    READER.append(ActReader(threads=1))
+    made = fitted(evenings, [*stays.values()])
+    WEIGHTS.write_text(json.dumps(asdict(made), indent=1) + "\n", "utf-8")
+    each = {name: asdict(w) for name, w in without_stays(evenings, stays).items()}
+    WITHOUT.write_text(json.dumps(each, indent=1) + "\n", "utf-8")
+    READER.clear()
 
 
 def main() -> int:
@@ -394,13 +499,12 @@ def main() -> int:
     settings.configure(TIME_ZONE="UTC")
     files = options.files or sorted(EVENINGS.glob("*-*.json"))
     evenings = [read(file) for file in files]
+    stays: dict[str, Evening] = {file.stem: read(file) for file in stay_files()}
     if options.fit:
-        made = fitted(evenings)
-        text = json.dumps({"bias": made.bias, "weights": dict(made.weights)}, indent=1)
-        WEIGHTS.write_text(text + "\n", "utf-8")
+        fit(evenings, stays)
     lines = sum(isinstance(each, Labelled) for evening in evenings for each in evening)
     report = Report("attention", f"{lines:,} lines of {len(evenings)} evenings")
-    measure(report, evenings)
+    measure(report, evenings, stays)
     return report.finish(options.json)
 
 

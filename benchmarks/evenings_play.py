@@ -69,9 +69,14 @@ def play(
 
 
 def play_live(file: Path, settings: dict[str, Any]) -> tuple[Reaction, ...]:
-    """Play the lines of a stay live in the game that is entered, with a store of its own."""
-    with own_store(settings), reader_halves.unseen(file):
-        return tuple(Playing(load(file)).live())
+    """Play the lines of a stay live in the game that is entered, with a store of its own.
+
+    The NPC decides whom to answer by weights that were fitted without the authors of the stay.
+    """
+    stay = load(file)
+    unseen = attention.weights_without(stay.id)
+    with own_store(settings), reader_halves.unseen(file), unseen:
+        return tuple(Playing(stay).live())
 
 
 @contextmanager

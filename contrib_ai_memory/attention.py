@@ -2,10 +2,10 @@
 
 `attend` decides about a line from the `Floor`, the state of the talk in the room. `npc` calls it in
 the game, `benchmarks.attention` with recorded evenings. Lines in company that name nobody it can
-only guess, by a linear score over the line and the talk before it (docs/adr/025), fitted on
-recorded evenings (`python -m benchmarks.attention --fit`). No embedding: it runs on the reactor
-thread. Where the local model is installed, `judged` decides about them by what
-`Language.read` finds on a worker.
+only guess, by a linear score over the line and the talk before it (docs/adr/025). No embedding: it
+runs on the reactor thread. Where the local model is installed, `judged` decides about them by what
+was read of them on a worker too (`recall.line_reading`). Both scores are fitted on recorded
+evenings and stays (`python -m benchmarks.attention --fit`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ MAX_UNASKED = 2  # answers in a row to lines that do not name the NPC (DESIGN §
 # by TALKATIVENESS: what a line that names nobody needs beyond its usual score
 LEAN: Mapping[str, float] = {"quiet": 1.5, "normal": 0.0, "talkative": -1.5}
 # from which a line that was read is answered, and from which even a third one, or one about the NPC
-READ_FROM, SURELY_FROM = 1.35, 4.0
+READ_FROM, SURELY_FROM = -0.3, 1.2
+FIRST_FROM = 3.0  # what is read of the first line in a silent room that wants an answer
 # acts that want somebody to answer, whoever it is
 CALLING = frozenset("question request order alarm greeting thanks apology secret settle".split())
 TURNED_SECONDS = 60.0  # after a pose, in which what its poser says is for whom it names
@@ -102,7 +103,7 @@ class HeardLine:
     def is_for_another(self) -> bool:
         """Whether its words address somebody else who is there."""
         turned_away = self.turned_to is False
-        return not self.is_for_npc and (turned_away or self.names_other is not Named.NOT)
+        return not self.is_for_npc and (turned_away or self.names_other >= Named.NAMED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +244,7 @@ def _is_answered(
     if may_be_anothers(line, floor):
         return False  # no chorus
     found = features(line, floor, exchange_seconds)
-    return (weights or _weights()).score(found) >= lean
+    return (weights or shipped()).heard.of(found) >= lean
 
 
 def is_undecided(line: HeardLine, max_unasked: int = MAX_UNASKED) -> bool:
@@ -274,12 +275,16 @@ def judged(
     """
     if any(act.kind == "alarm" for act in read.acts):
         return True  # whoever is meant
-    guess = (weights or _weights()).score(features(line, floor.at(line), exchange_seconds))
+    floor = floor.at(line)
     told_of = line.names_npc is Named.TOLD_OF  # "the innkeeper has a cellar"
+    calls = any(act.kind in CALLING for act in read.acts)
+    if floor.lines == 0 and calls and not told_of:  # no talk tells for whom it is
+        return read.answer >= FIRST_FROM + lean
+    found = features(line, floor, exchange_seconds) | read_features(read)
     # said into a room in which it has not spoken: "I keep the ferry"
-    to_nobody = floor.at(line).partner is None and not any(a.kind in CALLING for a in read.acts)
+    to_nobody = floor.partner is None and not calls
     least = SURELY_FROM if spent or told_of or to_nobody else READ_FROM
-    return read.answer + guess >= least + lean
+    return (weights or shipped()).read.of(found) >= least + lean
 
 
 def is_spent(line: HeardLine, floor: Floor, max_unasked: int = MAX_UNASKED) -> bool:
@@ -294,20 +299,32 @@ def _wants_an_answer(text: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class AttentionWeights:
+class Score:
     """The weights of the features of a line that names nobody."""
 
     bias: float
     weights: Mapping[str, float]
 
-    def score(self, found: Mapping[str, float]) -> float:
+    def of(self, found: Mapping[str, float]) -> float:
         """Return how likely a line is for the NPC, in log odds."""
-        return self.bias + sum(weight * found[name] for name, weight in self.weights.items())
+        return self.bias + sum(
+            weight * found.get(name, 0.0) for name, weight in self.weights.items()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionWeights:
+    """The scores of a line as it is heard, and of one that was read too."""
+
+    heard: Score
+    read: Score
 
 
 @cache
-def _weights() -> AttentionWeights:
-    return AttentionWeights(**json.loads(WEIGHTS.read_text("utf-8")))
+def shipped() -> AttentionWeights:
+    """The weights of the package."""
+    kept = json.loads(WEIGHTS.read_text("utf-8"))
+    return AttentionWeights(**{name: Score(**score) for name, score in kept.items()})
 
 
 def is_open(line: HeardLine) -> bool:
@@ -350,6 +367,19 @@ def features(line: HeardLine, floor: Floor, exchange_seconds: float) -> dict[str
         "lines since": math.log1p(min(floor.lines - part.answered_line, MANY_LINES)),
     }
     return {name: float(value) for name, value in found.items()}
+
+
+def read_features(read: LineReading) -> dict[str, float]:
+    """Return what tells for whom an open line is: what was read of it."""
+    does = {f"act {each.kind}": 1 / (1 + math.exp(-each.sure)) for each in read.possible}
+    asks_for = max(does.get("act question", 0.0), does.get("act request", 0.0))
+    return does | {
+        "answer": read.answer,
+        "lead": read.lead,
+        "errand": float(read.errand),
+        "known": read.known,
+        "known, asked": read.known * asks_for,
+    }
 
 
 def _with(

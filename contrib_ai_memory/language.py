@@ -464,6 +464,7 @@ class Language:
             one that draws nothing and says no more than PHRASES.
         lesson: Of what is remembered on purpose without one.
         third_person: Verbs in the third person singular, which begin stage directions.
+        any_lines: What anybody might say to anybody (`recall.sheet.nearness`).
     """
 
     agenda = AgendaLanguage()
@@ -471,6 +472,7 @@ class Language:
     provider: Any = None
     lesson: str = ""
     third_person: frozenset[str] = frozenset()
+    any_lines: Sequence[str] = ()
 
     def load(self) -> None:
         """Load what the first line needs (worker thread)."""
@@ -546,6 +548,10 @@ class Language:
     def read(self, heard: LineInTalk) -> LineReading | None:
         """Read what is done with the words of a line; None if nothing can (worker thread)."""
         return None
+
+    def read_for_whom(self, heard: LineInTalk) -> LineReading | None:
+        """Read a line of company and for whom it is: `lead` and `errand` too (worker thread)."""
+        return self.read(heard)
 
     # --- what texts say ---
 

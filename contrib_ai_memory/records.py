@@ -771,11 +771,17 @@ class LineReading:
         acts: In the order of their words.
         answer: How surely a good NPC answers at once; from 0 on rather than not.
         possible: All that may be done, the less sure ones too.
+        lead: How much more surely than anybody else who hears it.
+        known: How near it is to what the NPC was made to know, a cosine.
+        errand: Whether it asks for a message or a reminder.
     """
 
     acts: tuple[SpeechAct, ...]
     answer: float
     possible: tuple[SpeechAct, ...] = ()
+    lead: float = 0.0
+    known: float = 0.0
+    errand: bool = False
 
 
 @dataclass(frozen=True, slots=True)

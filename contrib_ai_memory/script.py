@@ -29,8 +29,10 @@ from .llm.router import answers_offline
 from .log import logger
 from .memory_process import client
 from .recall import initiative
+from .recall.line_reading import OWN, read_line
 from .recall.open_items import close_told
 from .recall.reply import Answer
+from .recall.sheet import field_of
 from .recall.tool_loop import ToolError
 from .records import OF_NPC, TALK_KINDS, Entry, LineInTalk, Provenance, now_iso, seconds_between
 from .sleep.chat_compaction import EMERGENCY, compact
@@ -376,7 +378,15 @@ class AssistantScript(DefaultScript):
 
         try:
             read = yield offload.run(
-                offload.MEMORY, language.call, "read", whole, priority=offload.REPLY, reads=True
+                offload.MEMORY,
+                read_line,
+                whole,
+                self.obj.memory.id,
+                [field_of(self.obj, each) for each in OWN],
+                entry.witnesses,
+                entry.timestamp,
+                priority=offload.REPLY,
+                reads=True,
             )
         except Exception as problem:  # noqa: BLE001 - whatever keeps it from reading, it can guess
             logger().warning("#%s: entry %s was not read: %s", self.db_obj_id, entry.id, problem)

@@ -5,10 +5,18 @@ from dataclasses import replace
 import pytest
 
 from benchmarks import talks
+from contrib_ai_memory.attention import Floor, HeardLine, judged
 from contrib_ai_memory.embedding.model import not_installed
 from contrib_ai_memory.offline import acts, offline_reply, reactions
 from contrib_ai_memory.offline.matter import matter_of
-from contrib_ai_memory.records import LineInTalk, Reply, ReplyRequest, SpeechAct, TalkLine
+from contrib_ai_memory.records import (
+    LineInTalk,
+    LineReading,
+    Reply,
+    ReplyRequest,
+    SpeechAct,
+    TalkLine,
+)
 
 MARA = ("Mara", "innkeeper")
 needs_model = pytest.mark.skipif(bool(not_installed()), reason="the local model is not installed")
@@ -119,7 +127,33 @@ def test_what_is_asked_beside_an_order_is_answered():
     assert "Three pence" in reply and "Mara" in reply
 
 
+@pytest.mark.parametrize(
+    ("said", "done", "holds"),
+    [
+        ("oh n remind me its my mums nameday monday", "question", "Monday"),
+        ("Remind me on Sunday to wind it? I forget.", "question", "Wind it, Sunday."),
+        ("if Hob Lum looks in, would you tell him the soup is cold?", "question", "to Hob Lum"),
+        ("did i say? im so proud i cried on a monk", "feeling", "Alice"),
+        ("ill bring it back monday", "promise", "Monday"),
+        ("platforms done, every last one", "settle", "Alice"),
+        ("im off, night mara", "parting", "Alice"),
+    ],
+)
+def test_what_is_said_first_takes_up_what_is_said(said, done, holds):
+    reply = offline_reply.reply(request(said, (done, said))).text
+    assert holds in reply and "nothing" not in reply and "sorry" not in reply
+
+
+def test_who_thanks_and_parts_is_named_once():
+    said = "thanks for the soup, mara, good night"
+    done = [("thanks", "thanks for the soup"), ("parting", "good night")]
+    reply = reactions.react(said, request(said, *done)).text
+    assert reply.count("Alice") == 1 and reply.endswith("Alice.")
+
+
 def test_what_is_given_is_named_in_whole():
+    looks = request("Alice gives Mara a tin button shaped like a boot, a bit melted.", kind="give")
+    assert reactions.thank_for_gift(looks).text.startswith("A tin button!")
     given = request("Alice gives Mara Potion of Healing.", kind="give")
     assert reactions.thank_for_gift(given).text.startswith("Potion of Healing")
 
@@ -176,19 +210,28 @@ def test_an_alarm_is_answered_and_teasing_among_friends_is_not():
 @pytest.mark.parametrize(
     ("kind", "said", "matter"),
     [
-        ("debt", "still owe you 12 pence for the rope", "Twelve pence"),
-        ("settle", "heres 4, rest on fri", "Four, Friday"),
-        ("correction", "hamo not hanno", "Hamo"),
+        ("debt", "still owe you 12 pence for the rope", "twelve pence"),
+        ("settle", "heres 4, rest on fri", "four"),
+        ("correction", "hamo not hanno", "hamo"),
         ("correction", "scratch that, tuesday", "Tuesday"),
-        ("request", "remind me weds the trapdoor wants oil", "The trapdoor, Wednesday"),
-        ("promise", "ill bring my lute tmrw", "Tomorrow, your lute"),
-        ("plan", "we ride for the capital at dawn", "Dawn"),
+        ("request", "remind me weds the trapdoor wants oil", "the trapdoor, Wednesday"),
+        ("promise", "ill bring my lute tmrw", "tomorrow, your lute"),
+        ("plan", "we ride for the capital at dawn", "dawn"),
         ("insult", "youre a liar and a thief", ""),
-        ("request", "give me two ales", "Two ales"),
+        ("request", "give me two ales", "two ales"),
         ("debt", "they'll hang me", ""),
-        ("insult", "your stew tastes of boots", "My stew"),
+        ("insult", "your stew tastes of boots", "my stew"),
         ("feeling", "so tired i could die", ""),
-        ("preference", "i cant abide fennel", "Fennel"),
+        ("preference", "i cant abide fennel", "fennel"),
+        ("feeling", "a night alone gives me a headache", ""),
+        ("correction", "im not from the mill, im from under the weir", "the weir"),
+        ("correction", "*haskell!! hoskins is the dentist", "haskell"),
+        ("correction", "thats not true", ""),
+        ("debt", "ill pay you five pence saturday, no, sunday", "five pence, Sunday"),
+        ("promise", "ill bring a copy of the map", "a copy of the map"),
+        ("claim_self", "my good trousers leaked", "your good trousers"),
+        ("claim_other", "she swells up on groundnuts", "groundnuts"),
+        ("alarm", "help, he fell off his ladder", ""),
     ],
 )
 def test_the_matter_of_what_is_said(kind, said, matter):
@@ -204,7 +247,7 @@ def test_the_matter_of_what_is_said(kind, said, matter):
         ("the barn burns! and thanks", [("thanks", "thanks"), ("alarm", "the barn burns")], "barn"),
         ("sorry, i owe 3 pence", [("apology", "sorry"), ("debt", "i owe 3 pence")], "Three pence"),
         ("keep my lute till friday", [("request", "keep my lute till friday")], "lute, Friday"),
-        ("ta mara, night", [("thanks", "ta"), ("parting", "night")], "night"),
+        ("ta mara, night", [("thanks", "ta"), ("parting", "night")], "Sleep well"),
     ],
 )
 def test_the_most_pressing_act_is_answered_in_words_of_its_matter(said, done, holds):
@@ -253,6 +296,20 @@ def test_an_alarm_amid_the_talk_of_others_is_answered_too(mara, alice, bram):
     assert not own_words(mara)
     alice.execute_cmd("say HELP the stove has caught fire, water, quick!")
     assert own_words(mara)
+
+
+def test_what_it_knows_and_an_errand_are_its_to_answer_amid_the_talk_of_others():
+    said = HeardLine("#2", "did you bring the net", 90.0, own_names=("mara",), others=(("bram",),))
+    floor = Floor().heard(said).heard(replace(said, speaker="#3", at=95.0))
+    line = replace(said, text="nine coppers is too much", at=100.0)
+
+    def answered(**more):
+        read = LineReading((SpeechAct("world", line.text),), 1.0, **more)
+        return judged(read, line, floor, 60.0, spent=False)
+
+    assert not answered()
+    assert answered(known=0.6, lead=4.0, errand=True)
+    assert not answered(lead=-4.0, errand=True)
 
 
 @needs_model

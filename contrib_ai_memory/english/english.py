@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import date
 from functools import lru_cache
 
@@ -18,8 +19,9 @@ from ..language import (
     Stated,
     Wants,
 )
-from ..offline import acts, learned_intents, phrases, reported_lines, told_days
+from ..offline import acts, learned_intents, phrases, reactions, reported_lines, told_days
 from ..offline.offline_provider import OfflineProvider
+from ..records import LineInTalk, LineReading
 from ..text.names import forms
 from . import (
     addressing,
@@ -112,6 +114,16 @@ class English(Language):
     provider = OfflineProvider()
     lesson = "Bear this in mind."
     third_person = tokens.THIRD
+    any_lines = (
+        "I am so tired today.",
+        "What a storm that was last night.",
+        "My brother lives in the city.",
+        "Did you see that?",
+        "I will come back on Friday.",
+        "That is the funniest thing I ever heard.",
+        "Can I have some water?",
+        "You are a good friend.",
+    )
 
     load = staticmethod(confidence.load)
     named = staticmethod(addressing.named)
@@ -121,6 +133,12 @@ class English(Language):
     asks = staticmethod(questions.asks)
     confides = staticmethod(addressing.confides)
     read = staticmethod(acts.read)
+
+    def read_for_whom(self, heard: LineInTalk) -> LineReading | None:
+        read = acts.read(heard)
+        errand = reactions.wants_errand(heard.line.text)
+        return read and replace(read, lead=acts.lead(heard), errand=errand)
+
     sentences = staticmethod(questions.sentences_of)
     content_words = staticmethod(tokens.content_words)
     numbers = staticmethod(contradiction.numbers)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,8 @@ ACTS = (
 MAX_TOKENS = 160  # of a line and the talk before it; the oldest talk is cut off
 MAX_LINE = 400  # characters of a line that are read
 OWN_TOKENS = 112  # of a line, at most; the rest is left to the talk before it
+OTHERS_READ = 3  # as whom a line is read
+ANSWER_OF_NOBODY = -6.0
 # scores from which a word does an act, where it is not 0: by what was found in the stays
 LEAST = {
     "correction": -1.5,
@@ -86,6 +88,21 @@ class ActReader:
         tokens, _line, answer = self._run(heard)
         return np.max([scores - _LEAST for scores, _, _ in tokens], axis=0), answer
 
+    def lead(self, heard: LineInTalk) -> float:
+        """Return how much more surely the NPC answers a line than anybody else who hears it.
+
+        It is read as each of them hears it; of many, those who spoke last.
+        """
+        own, speaker = heard.npc[0], heard.line.speaker
+        spoke = [each.speaker for each in reversed(heard.before)]
+        others = [each for each in dict.fromkeys(heard.others) if each not in (own, speaker)]
+        others.sort(key=lambda each: spoke.index(each) if each in spoke else len(spoke))
+        answers = [
+            self._run(replace(heard, npc=(each,), others=(*heard.others, own)))[2]
+            for each in others[:OTHERS_READ]
+        ]
+        return self._run(heard)[2] - max(answers, default=ANSWER_OF_NOBODY)
+
     def _run(self, heard: LineInTalk) -> tuple[list[tuple[np.ndarray, int, int]], Masked, float]:
         before, line = as_read(heard)
         alone = self._whole.encode(line.text, add_special_tokens=False).offsets
@@ -124,6 +141,13 @@ def shared() -> ActReader | None:
 def read(heard: LineInTalk) -> LineReading | None:
     """Read a line, where the bundled embedding model is installed."""
     return _read(heard) if shared() and heard.line.text.strip() else None
+
+
+@lru_cache(maxsize=READ_LATELY)
+def lead(heard: LineInTalk) -> float:
+    """Return `ActReader.lead` of a line, 0.0 where it cannot be read."""
+    reader = shared()
+    return reader.lead(heard) if reader else 0.0
 
 
 @lru_cache(maxsize=READ_LATELY)

@@ -11,13 +11,14 @@ import re
 from collections.abc import Collection, Iterator
 from itertools import islice
 
-from ..english.reported_speech import capital
-from ..english.tokens import BASES, FILLERS, FUNCTION_WORDS, NUMBER_WORD, NUMBERS, zipf
+from ..english.tokens import BASES, FILLERS, FUNCTION_WORDS, NUMBER_WORD, NUMBERS, is_past, zipf
 
 COMMON = 5.3  # Zipf frequency from which a noun says nothing: "the thing", "my way"
 RARE = 4.9  # below which a word alone says what is meant
 MISSPELT = 4.6  # that of a word which no list has
+SHORTEST = 4  # letters of that: "kip" is more likely a verb
 MOST = 2  # parts
+ALARM = 4  # words with which an alarm tells of what
 
 _WEEK = {day: day for day in "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()}
 _WEEK = {day.lower(): day for day in _WEEK} | {
@@ -68,7 +69,8 @@ _SUM = re.compile(
 # "hamo not hanno", "Hadlow, not Hadley"
 _DENIED = re.compile(
     r"[\s,;.]*\b(?:(?:is|was|its|it['’]s|hes|shes) )?(?:not|never|isn['’]?t|instead of|rather than"
-    r"|no longer) (?:the |an? |my |on |at |till? |until |for )?(?:(?:mr|mrs|miss) )?[\w'’-]+",
+    r"|no longer) (?:(?:on|at|in|till?|until|for|from|behind|by|with) )?(?:(?:the|an?|my) )?"
+    r"(?:(?:mr|mrs|miss)\.? )?[\w'’-]+",
     re.IGNORECASE,
 )
 _END = (
@@ -79,28 +81,39 @@ _END = (
     "next every without into about like inside wont cant dont isnt wasnt didnt doesnt up wud gona "
     "gonna her his their must should may might comes needs wants looks feels o w btw tho lol pls "
     "please tastes smells hurts ok right mate really anyway alone behind beside between myself "
-    "yourself alright never "
+    "yourself alright never nite til gimme goodbye bye hello farewell thanks "
     "always already once twice today tomorrow tonight yesterday neway mite swear ill id hes shes "
     "theyre youre theres whats thats hows wheres whos lets guess mean means know thing stuff"
 ).split()
 _THING = re.compile(
-    r"\b(?P<of>my|the|an?|our|her|his|their|your|ur|that|this|some|dem|yer) "
+    r"(?<!\blike )(?<!\bas )\b(?P<of>my|the|an?|our|her|his|their|your|ur|that|this|some|dem|yer) "
     r"(?!(?:my|the|an?|our|her|his|their|your)\b)"
     rf"(?P<thing>(?:(?!(?:{'|'.join(_END)})\b)[a-z][a-z'’-]+ ?){{1,3}})",
     re.IGNORECASE,
 )
+# "a copy of the map", "a charm for sleep"
+_OF_WHAT = re.compile(
+    r"(?P<by>of|for) (?:(?P<of>my|the|an?|our|her|his|their|your) )?"
+    rf"(?P<thing>(?:(?!(?:{'|'.join(_END)})\b)[a-z][a-z'’-]+ ?){{1,2}})",
+    re.IGNORECASE,
+)
+_RETYPED = re.compile(r"\*([\w'’-]+)")  # "*haskell", of a line before
+_CORRECTED = re.compile(r"\b(?:no|nah|wait|scratch|i mean|rather)\b", re.IGNORECASE)
 _AS_SAID_BACK = {"my": "your", "our": "your", "your": "my", "ur": "my", "yer": "my"}
 _AS_SAID_BACK |= dict.fromkeys(("that", "this", "some", "dem"), "the")
 _OF_NOBODY = frozenset("life lives eye eyes mind breath way time while word foot pleasure".split())
 _SHORTENED = re.compile(
     r"(?:i|you|he|she|it|we|they|that|there|who|what)['’]?(?:ll|d|ve|re|m|s)", re.IGNORECASE
 )
+_NAMED_ALONE = frozenset("alarm settle feeling joke boast".split())  # the rarest says nothing
 # of these only what is somebody's own is said back: "your stew tastes of boots" - "My stew?"
 _OWN_ALONE = frozenset({"insult", "praise"})
 _NAME = re.compile(
     r"(?<![.!?] )(?<!^)\b(?:(?:Mr|Mrs|Miss|Old|Captain|Nurse|Doctor|Dr|Lady|Lord|Dame)\.? )?"
     r"[A-Z][a-z]+(?:['’-][A-Za-z]+)?(?: [A-Z][a-z]+)?\b"
 )
+# before a verb, "she swells up", and before what something is only likened to
+_DOES = re.compile(r"\b(?:i|you|u|he|she|it|they|we|who|(?:like|as)(?: an?)?)\s$", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z][a-z'’-]{2,}")
 _NO_MATTER = frozenset([*FUNCTION_WORDS, *FILLERS, *_WEEK, *_SOON, *_END, "abide", "stand"])
 
@@ -114,17 +127,23 @@ def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
         names: Words by which speaker and NPC are called, in lower case.
 
     >>> matter_of("remind me weds the trapdoor wants oil", "request")
-    'The trapdoor, Wednesday'
+    'the trapdoor, Wednesday'
     >>> matter_of("It is Hadlow, not Hadley", "correction"), matter_of("7 marks innit", "debt")
-    ('Hadlow', 'Seven marks')
+    ('Hadlow', 'seven marks')
     """
     told = _DENIED.sub("", said) if kind in ("correction", "preference") else said
-    if not _WORD.search(told) and not _SUM.search(told):
-        told = said
+    if not (_WORD.search(told) or _SUM.search(told)):
+        return ""  # it only denies
     days, sums = list(dict.fromkeys(days_in(told))), list(dict.fromkeys(_sums(told)))
     things, people = _things(told, names), _people(told, names)
-    if kind in ("settle", "debt"):
+    if _CORRECTED.search(told):
+        days = days[-1:]  # "saturday, no, sunday"
+    if kind == "settle":
+        parts = (sums or things)[:1]
+    elif kind == "debt":
         parts = [*(sums or things)[:1], *days[:1]]
+    elif kind == "correction" and (retyped := _RETYPED.match(told)):
+        return retyped[1]
     elif kind == "correction":
         parts = (days[-1:] or people or sums or things)[:1]
     elif kind == "plan":
@@ -132,15 +151,21 @@ def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
     elif kind == "promise":
         parts = [*days[:1], *(things or sums)[:1]]
     elif kind in _OWN_ALONE:
-        return capital(next((each for each in things if each.startswith("my ")), ""))
+        return next((each for each in things if each.startswith("my ")), "")
+    elif kind == "alarm":  # what it begins with: "the barn burns", not "help, get to the door"
+        parts = [*_things(" ".join(told.split()[:ALARM]), names)][:1]
+    elif kind == "feeling":
+        parts = [each for each in [*things, *people] if not each.startswith(("a ", "an "))][:1]
+    elif kind in _NAMED_ALONE:
+        parts = (things or people)[:1]
     elif kind in ("request", "order"):
         parts = [*(things or sums or people)[:1], *days[:1]]
     else:
         counted = [each for each in sums if " " in each]  # "dryer two is on fire" is not about two
-        parts = (things or people or counted or days)[:1]
-    if not parts and kind != "settle":
+        parts = (things or people or counted)[:1]
+    if not parts and kind not in _NAMED_ALONE:
         parts = [each for each in [_rarest(told, names)] if each]
-    return capital(", ".join(parts[:MOST]))
+    return ", ".join(parts[:MOST])
 
 
 def thing_of(said: str, names: Collection[str] = ()) -> str:
@@ -182,18 +207,35 @@ def _things(said: str, names: Collection[str]) -> list[str]:
 
 def _each_thing(said: str, names: Collection[str]) -> Iterator[str]:
     for found in _THING.finditer(said):
-        words = found["thing"].split()
-        while words and (
-            words[-1].lower() in _NO_MATTER or words[-1].lower() in names or words[-1][-2:] == "ly"
-        ):
-            words.pop()
-        verb = next((n for n, word in enumerate(words) if n and word.lower()[:-1] in BASES), None)
-        words = words[:verb]
-        last = words[-1].lower() if words else ""
-        if last and last not in _OF_NOBODY and zipf(last) < COMMON:
-            of = found["of"].lower()
-            told = (word.lower() if word.isupper() else word for word in words)
-            yield f"{_AS_SAID_BACK.get(of, of)} {' '.join(told)}"
+        if words := _noun(found["thing"], names):
+            whole = len(words) == len(found["thing"].split())
+            of = _OF_WHAT.match(said, found.end()) if whole else None
+            more = _noun(of["thing"], names) if of else []
+            yield _as_said_back(found["of"], words) + (
+                f" {of['by'].lower()} {_as_said_back(of['of'] or '', more)}" if of and more else ""
+            )
+
+
+def _noun(thing: str, names: Collection[str]) -> list[str]:
+    """Return the words of a noun, without what is said of it: "old boots" of "old boots leaked"."""
+    words = thing.split()
+    while words and (
+        words[-1].lower() in _NO_MATTER or words[-1].lower() in names or words[-1][-2:] == "ly"
+    ):
+        words.pop()
+    words = words[: next((n for n, word in enumerate(words) if n and _is_verb(word.lower())), None)]
+    last = words[-1].lower() if words and not (len(words) == 1 and is_past(words[0])) else ""
+    return words if last and last not in _OF_NOBODY and zipf(last) < COMMON else []
+
+
+def _is_verb(word: str) -> bool:
+    bare = re.sub(r"(?:in[g'’]?|s)$", "", word)
+    return is_past(word) or (bare != word and not BASES.isdisjoint((bare, f"{bare}e")))
+
+
+def _as_said_back(of: str, words: Collection[str]) -> str:
+    told = (word.lower() if word.isupper() else word for word in words)
+    return " ".join([_AS_SAID_BACK.get(of.lower(), of.lower()), *told]).strip()
 
 
 def _people(said: str, names: Collection[str]) -> list[str]:
@@ -201,7 +243,8 @@ def _people(said: str, names: Collection[str]) -> list[str]:
     return [
         each
         for each in found
-        if each.lower() not in names and each.lower() not in _NO_MATTER and not each.isupper()
+        if not {each.lower(), each.split()[-1].lower()} & {*names, *_NO_MATTER}
+        and not (each.isupper() or (each[-1] == "s" and each[-2] in "'’"))
     ]
 
 
@@ -211,7 +254,9 @@ def _rarest(said: str, names: Collection[str]) -> str:
         lower = found[0].lower().replace("’", "'")
         if lower in _NO_MATTER or lower in names or lower.endswith(("'s", "ly", "n't")):
             continue
-        if lower in BASES or lower.endswith(("ing", "ed", "in'")) or _SHORTENED.fullmatch(lower):
+        if len(lower) < SHORTEST or _SHORTENED.fullmatch(lower):
+            continue
+        if lower in BASES or _is_verb(lower) or _DOES.search(said[: found.start()]):
             continue
         known = zipf(lower)
         if (rarity := known if known > 2 else MISSPELT) < best:

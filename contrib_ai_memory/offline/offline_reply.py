@@ -166,7 +166,8 @@ def _answer(request: ReplyRequest) -> Reply:
         return greeted(as_learned, said, request)
     if found.reply:
         return greeted(with_answer(found.reply, said, request), said, request)
-    if done & (BEFORE_AN_ANSWER | ASKED):  # "help, what is that?" is not answered "I know nothing"
+    # "help, what is that?" and "you look like a fencepost" are not answered "I know nothing"
+    if done & (BEFORE_AN_ANSWER | ASKED) or (done and "question" not in done and "?" not in said):
         return greeted(react(said, request), said, request)
     return greeted(replace(_unknown(request), weighed=found.weighed), said, request)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 
+from ..english.reported_speech import capital
 from ..records import Reply, ReplyRequest
 
 Phrases = Mapping[str, tuple[str, ...]]
@@ -41,7 +42,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "Go well, {name}.",
         "Until next time, {name}.",
     ),
-    "parting at night": ("Good night, {name}.", "Sleep well, {name}.", "Good night to you."),
+    "parting at night": ("Sleep well, {name}.", "Good night, {name}.", "Good night to you."),
     "thanks": (
         "You are welcome, {name}.",
         "Gladly, {name}.",
@@ -71,25 +72,25 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "I see. I will not forget it.",
     ),
     "taken up": (
-        "{topic}, you say, {name}.",
-        "{topic}. I will keep it in mind.",
         "{topic}? I will remember that, {name}.",
+        "{topic}, you say, {name}.",
         "{topic}? Good to know, {name}.",
+        "{topic}. I will keep it in mind.",
     ),
     "alarm": (
-        "I am coming, {name}! Stand back, all of you!",
-        "Quick, everybody, lend a hand! Hold on, {name}!",
-        "Out of the way! Show me, {name}!",
+        "Out of the way, all of you! Hold on, {name}, I am coming!",
+        "Quick, lend a hand! Water, cloths, whatever there is! I am coming, {name}!",
+        "Stand back, all of you! Show me where, {name}!",
     ),
     "alarm of": (
-        "{topic}! Quick, everybody, lend a hand!",
-        "{topic}! Get back, all of you. I am coming, {name}!",
-        "{topic}? Out of the way! Show me, {name}!",
+        "{topic}! Out of the way, all of you! Hold on, {name}, I am coming!",
+        "{topic}! Quick, water, cloths, whatever there is! I am coming, {name}!",
+        "{topic}? Stand back, all of you! Show me where, {name}!",
     ),
     "settled": (
         "Then that is settled, {name}.",
-        "Settled, then. Thank you, {name}.",
-        "Paid, and we are square, {name}.",
+        "That is off the slate, then, {name}.",
+        "Good, that is done with, {name}.",
     ),
     "settled of": (
         "{topic}: paid, then. Thank you, {name}.",
@@ -102,14 +103,14 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "{topic}. It goes in the book, {name}.",
     ),
     "promised": (
+        "I count on it, {name}, and thank you.",
+        "That is good of you, {name}.",
         "I will hold you to that, {name}.",
-        "Good. I will look out for it, {name}.",
-        "I count on it, {name}.",
     ),
     "promised of": (
-        "{topic}: I will hold you to it, {name}.",
-        "{topic}. I will look out for it, {name}.",
-        "{topic}. Good, {name}. I count on it.",
+        "{topic}. I count on it, {name}, and thank you.",
+        "{topic}, then. That is kind of you, {name}.",
+        "{topic}: I will look out for it, {name}, and thank you.",
     ),
     "planned": ("{topic}, then, {name}.", "{topic}: good luck with it, {name}."),
     "insulted": (
@@ -128,9 +129,9 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "Bravo, {name}.",
     ),
     "boasted of": (
-        "{topic}! Well done, {name}.",
-        "{topic}? I should like to have seen that.",
-        "{topic}? Bravo, {name}.",
+        "{topic}? I should like to have seen that, {name}.",
+        "{topic}! Bravo, {name}.",
+        "{topic}? You never fail to amaze me, {name}.",
     ),
     "joked": (
         "Ha! That is a good one, {name}.",
@@ -138,8 +139,8 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "You and your jokes, {name}.",
     ),
     "joked of": (
-        "Ha! {topic}.",
-        "{topic}! You will be the death of me, {name}.",
+        "Ha! {topic}, of all things.",
+        "Ha! {topic}! You will be the death of me, {name}.",
         "{topic}? You and your jokes, {name}.",
     ),
     "asks who": ("I will remember that. Who is {topic}?", "{topic}? Who is that, {name}?"),
@@ -156,8 +157,8 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     ),
     "set right": (
         "{topic}, then. I had it otherwise.",
-        "{topic}, then, {name}. So I will keep it.",
         "{topic} it is, {name}.",
+        "{topic}, then, {name}. So I will keep it.",
     ),
     "misheard": ("Then I misunderstood you, {name}. Ask me again in other words.",),
     "dropped": ("As you like, {name}.",),
@@ -187,22 +188,22 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "One moment, {name}. I will look.",
     ),
     "sorry": (
-        "I am sorry to hear that, {name}. Sit down a while.",
-        "That is hard, {name}.",
-        "Come and sit a while, {name}. I am sorry.",
-        "Stay here as long as you like, {name}. That is no small thing.",
+        "I am sorry, {name}. Sit down a while.",
+        "That is hard, {name}. Come and sit with me.",
+        "I am sorry to hear it, {name}. Stay as long as you like.",
+        "Come and sit, {name}. That is no small thing.",
     ),
     "sorry for": (
-        "{topic}? That is hard, {name}. Sit down a while.",
-        "I am sorry, {name}. {topic}: tell me of it, if it helps.",
-        "{topic}? Come and sit by me, {name}.",
-        "{topic}. Stay as long as you like, {name}.",
+        "I am sorry, {name}. Sit down and tell me about {topic}.",
+        "{topic}... that is hard, {name}. Stay a while.",
+        "Come and sit by me, {name}. I am sorry about {topic}.",
+        "That is no small thing, {name}. Sit, and tell me more of {topic}.",
     ),
-    "glad": ("I am glad to hear it, {name}.", "That is good news, {name}. Well done."),
+    "glad": ("Well done, {name}! I am glad to hear it.", "That is good news, {name}. Bravo!"),
     "glad of": (
-        "{topic}! I am glad of it, {name}.",
-        "{topic}! Well done, {name}.",
-        "{topic}? Bravo, {name}.",
+        "{topic}! Well done, {name}, I am glad of it.",
+        "{topic}? Bravo! That is good news, {name}.",
+        "{topic}! You may well be proud, {name}.",
     ),
     "cannot think": (
         "My head is full of fog just now, {name}. Give me a moment.",
@@ -236,8 +237,12 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "{topic}: it shall be done, {name}.",
     ),
     "forbidden": ("As you wish, {name}.", "Very well, {name}."),
-    "passes on": ("{topic}: I will tell {whom}.", "{topic}. {whom} will hear it from me."),
-    "passes on word": ("I will tell {whom}, {name}.", "It will be passed on, {name}."),
+    "passes on": (
+        "{topic}: I will pass it on to {whom}.",
+        "{topic}. {whom} will hear it from me.",
+        "{topic}: I will tell {whom}, {name}.",
+    ),
+    "passes on word": ("I will pass it on to {whom}, {name}.", "I will tell {whom}, {name}."),
     "nothing": (
         "I know nothing about that, {name}.",
         "I have heard nothing about that, {name}.",
@@ -253,6 +258,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     ),
 }
 _SENTENCES = re.compile(r"(?<=[.!?]) ")
+_TOPIC_BEGINS = re.compile(r"(?:^|(?<=[.!?] ))\{topic\}")
 _WORD = re.compile(r"[^\W_]+")
 KINDS = tuple(PHRASES)  # as settings name them
 # said no more; settings may still name them
@@ -425,6 +431,8 @@ def first_phrase(kind: str, phrases: Mapping[str, tuple[str, ...]], **values: st
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:
+    begins = capital(values.get("topic", ""))
+    text = _TOPIC_BEGINS.sub(lambda _: begins, text)
     for key, value in values.items():
         text = text.replace(f"{{{key}}}", value)
     return text

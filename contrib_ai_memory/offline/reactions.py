@@ -8,8 +8,9 @@ PHRASES). Where the local model is not installed, only the acts that rules find 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
+from itertools import chain
 
 from ..embedding import emotions
 from ..embedding.model import ModelAway
@@ -18,7 +19,7 @@ from ..english.commitments import errand, keeps, recipient, reminder
 from ..english.due_dates import due
 from ..english.intents import courtesy_of, is_chatter, small_talk_in
 from ..english.questions import asks, sentences_of
-from ..english.reported_speech import capital, second_person
+from ..english.reported_speech import second_person
 from ..records import Reply, ReplyRequest, SpeechAct
 from ..text.names import forms, names
 from .courtesies import greeting, stranger_in
@@ -55,10 +56,13 @@ REACTIONS: dict[str, tuple[str, str]] = {
 }
 # said before an answer too: who cries out or pays is not only told what a bunk costs
 BEFORE_AN_ANSWER = frozenset("alarm settle debt correction promise feeling plan".split())
+BEFORE_AN_ERRAND = frozenset("alarm secret".split())
 # acts beside which a question is cut out of its line
 WEIGHTY = frozenset(REACTIONS) - frozenset("thanks greeting parting chatter aside move".split())
 LONGEST_GIFT = 6  # words
 ASKED = frozenset({"request", "order"})
+DATED = frozenset("debt promise request order".split())
+UNDATED = frozenset("plan claim_self claim_other world".split())  # their days are their own
 CLAIMS = frozenset({"claim_self", "claim_other", "world"})
 SHORT = 12  # words of a line that has one matter
 LONGEST_GREETING = 4  # words of one in other words than the usual
@@ -68,13 +72,14 @@ _TELLS = re.compile(
     r"\b(?:tell|warn|inform|let|say to|message (?:for|to)|pass (?:it|this|that|word|a word))\b",
     re.I,
 )
+_GIFT_LOOKS = re.compile(r",| (?:with|shaped|stamped|wrapped|that|which|in an?|folded)\b")
 _FORBIDS = re.compile(r"^\W*(?:\w+ ){0,2}(?:don['’]?t|do not|never|no more)\b", re.IGNORECASE)
 _PAYS_IT = re.compile(  # "here's your six"; not "bram paid me back the six"
     r"\b(?:here|heres|you|u|ur|your|yours|ye|ya|yer|we|were)\b|^\W*(?:\d|counts|puts|lays|pays)",
     re.IGNORECASE,
 )
 _POLITELY = re.compile(
-    r"(?:and |so |please )?(?:can|could|will|would|won'?t) (?:you|u|ye)\b"
+    r"(?:[^?]*, ?)?(?:and |so |please )?(?:can|could|will|would|won'?t|might) (?:you|u|ye)\b"
     r"|.*\b(?:can|could|will|would|won'?t) (?:you|u|ye|ya)\W*$",
     re.IGNORECASE,
 )
@@ -83,7 +88,15 @@ _ONLY_DENIES = re.compile(
     re.IGNORECASE,
 )
 _TELL_ME = re.compile(r"\b(?:tell|show) (?:me|us)\b(?! (?:a|an|to)\b)", re.IGNORECASE)
-_REMIND = re.compile(r"\bremind (?:me|us)\b", re.IGNORECASE)
+_REMIND = re.compile(
+    r"\bremind (?:me|us)\b(?! (?:what|who|whom|where|how|why|which|if|whether)(?:['’]?s)?\b)",
+    re.IGNORECASE,
+)
+_NEXT = re.compile(r"[.?!] |, (?:you|it|he|she|they)\b")  # what is said behind a reminder
+_GLAD = re.compile(
+    r"(?<!not )(?<!not so )(?<!n't )\b(?:proud|chuffed|happy|glad|delighted|thrilled)\b",
+    re.IGNORECASE,
+)
 _AT_NIGHT = re.compile(r"\b(?:good ?)?ni(?:ght|te)\b|\bbed\b|\bsleep\b", re.IGNORECASE)
 
 
@@ -94,17 +107,22 @@ def react(said: str, request: ReplyRequest) -> Reply:
         said: Its words without the NPC's name.
     """
     if request.set_right:
-        return says("set right", request, topic=capital(request.set_right))
+        return says("set right", request, topic=request.set_right)
     if kind := small_talk_in(said):  # about what the NPC has just said
         return says(kind, request)
     if not request.acts:
         return says("chatter" if is_chatter(said) else "heard", request)
-    first = most_pressing(_acts(said, request))
+    acts = _acts(said, request)
+    first = next(filter(_is_errand_of(request), acts), None)
+    if first is None or any(act.kind in BEFORE_AN_ERRAND for act in acts):
+        first = most_pressing(acts)
     if first.kind == "greeting":
         return greeting(request)
     made = _reaction(first, said, request)
     if first.kind != "parting" and any(act.kind == "parting" for act in request.acts):
-        made = replace(made, text=f"{made.text} {_parting(said, request).text}")
+        parting = _parting(said, request).text
+        once = made.text.replace(f", {request.speaker}", "", 1)
+        made = replace(made, text=f"{once if request.speaker in parting else made.text} {parting}")
     return made
 
 
@@ -125,15 +143,34 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
         acts = [SpeechAct("claim_self", said)]
     if courtesy and courtesy.name.lower() not in known:
         acts.append(SpeechAct(courtesy.name.lower(), said))
+    # "look after it, would you?" asks for no answer
+    if _wants_reminder(said):
+        acts = _with_errand(acts, said, _wants_reminder)
     for sentence in sentences_of(said) if request.now else ():
         wants = not asks(sentence) or _POLITELY.match(sentence)
-        if wants and (errand(sentence) or keeps(sentence)):
-            # "look after it, would you?" asks for no answer
-            acts = [act for act in acts if act.kind not in ("question", *ASKED)]
-            acts.append(SpeechAct("request", sentence))
+        if wants and _is_kept(sentence):
+            acts = _with_errand(acts, sentence, _is_kept)
     if confides(said) and "secret" not in known:
         acts.append(SpeechAct("secret", said))
     return replace(request, acts=tuple(acts))
+
+
+def _with_errand(
+    acts: Collection[SpeechAct], said: str, is_one: Callable[[str], bool]
+) -> list[SpeechAct]:
+    """Return acts with an errand in place of what they ask: in their words, else in `said`."""
+    asked = [act for act in acts if act.kind in ("question", *ASKED)]
+    errands = [replace(act, kind="request") for act in asked if is_one(act.text)]
+    return [each for each in acts if each not in asked] + (errands or [SpeechAct("request", said)])
+
+
+def wants_errand(said: str) -> bool:
+    """Whether words ask to be reminded, or to tell or give somebody something."""
+    return errand(said) or _wants_reminder(said)
+
+
+def _is_kept(said: str) -> bool:
+    return errand(said) or keeps(said)
 
 
 def with_answer(answer: Reply, said: str, request: ReplyRequest) -> Reply:
@@ -147,21 +184,32 @@ def with_answer(answer: Reply, said: str, request: ReplyRequest) -> Reply:
 
 def is_errand(request: ReplyRequest) -> bool:
     """Whether a line, however it asks, wants something done later: a message, a reminder."""
-    asked = [act.text for act in request.acts if act.kind in ASKED]
-    return any(
-        (_REMIND.search(each) and reminder(each))
-        or (_TELLS.search(each) and _known(recipient(each), request))
-        or errand(each)
-        or keeps(each)
-        for each in asked
-    )
+    return any(map(_is_errand_of(request), request.acts))
+
+
+def _is_errand_of(request: ReplyRequest) -> Callable[[SpeechAct], bool]:
+    def is_errand(act: SpeechAct) -> bool:
+        said = act.text
+        return act.kind in ASKED and (
+            _wants_reminder(said)
+            or bool(_TELLS.search(said) and _known(recipient(said), request))
+            or _is_kept(said)
+        )
+
+    return is_errand
+
+
+def _wants_reminder(said: str) -> bool:
+    return bool(_REMIND.search(said) and (reminder(said) or any(days_in(said))))
 
 
 def thank_for_gift(request: ReplyRequest) -> Reply:
     """Thank for what `utterance` says is given to the NPC: "Alice gives Mara a mug."."""
     what = request.utterance.partition(f" gives {request.npc_name} ")[2].rstrip(". ")
+    if len(what.split()) > LONGEST_GIFT:
+        what = _GIFT_LOOKS.split(what)[0]
     if what and len(what.split()) <= LONGEST_GIFT:
-        return says("gift of", request, topic=capital(what))
+        return says("gift of", request, topic=what)
     return says("gift", request)
 
 
@@ -195,18 +243,22 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
     if act.kind == "correction" and _ONLY_DENIES.search(said):
         return says("corrected", request)
     if act.kind == "settle" and not _PAYS_IT.search(act.text):
-        with_matter, without = "taken up", "heard"
+        with_matter = "taken up"
     if act.kind in ASKED and (errand := _errand(act, said, request)):
         return errand
     may_ask = act.kind.startswith("claim") and not last_words(request).endswith("?")
     if may_ask and (stranger := stranger_in(said, request)):
         return says("asks who", request, topic=stranger)
-    if act.kind == "feeling" and is_glad(act.text):
+    if act.kind == "feeling" and (_GLAD.search(said) or is_glad(said)):
         with_matter, without = "glad of", "glad"
     whole = act.kind in CLAIMS and len(said.split()) <= SHORT
     topic = matter_of(said if whole else act.text, act.kind, called) if with_matter else ""
-    if with_matter and not topic and len(said.split()) <= SHORT:
+    if with_matter and not topic and (act.kind == "correction" or len(said.split()) <= SHORT):
         topic = matter_of(said, act.kind, called)
+    if act.kind in DATED and not any(days_in(topic)):
+        others = [each.text for each in request.acts if each.kind in UNDATED]
+        days = [day for day in days_in(said) if day not in set(chain(*map(days_in, others)))]
+        topic = ", ".join(filter(None, [topic, *days[-1:]]))
     return says(with_matter, request, topic=topic) if topic else says(without, request)
 
 
@@ -217,16 +269,20 @@ def _errand(act: SpeechAct, said: str, request: ReplyRequest) -> Reply | None:
         return says("forbidden", request)
     if _REMIND.search(words):
         named = due(words, request.now) if request.now else None
-        what = second_person(reminder(words.replace(named.said, " ") if named else words))
-        days = [each for each in days_in(words) if each.lower() not in what.lower()]
-        what = ", ".join([what, *days[:1]]) if what else ""
+        day = rf"(?:\s*\b(?:on|by|at|this|next|come))?\s*{re.escape(named.said)}" if named else "$^"
+        what = _NEXT.split(second_person(reminder(re.sub(day, "", words))))[0]
+        what = what.strip(" ,.;?!").removeprefix("to ")
         what = what or matter_of(words, act.kind, _called(request))
-        return says("reminds" if what else "asked for", request, topic=capital(what))
-    whom = _known(recipient(words), request) if _TELLS.search(words) else ""
+        days = [each for each in days_in(said) if each.lower() not in what.lower()]
+        what = ", ".join(filter(None, [what, *days[:1]]))
+        return says("reminds" if what else "asked for", request, topic=what)
+    whom = recipient(words) if _TELLS.search(words) else ""
     if not whom:
         return None
+    as_said = re.search(rf"(?:\bthe )?{re.escape(whom)}", words, re.IGNORECASE)
+    known = _known(whom, request) or (as_said[0] if as_said else whom)
     told = matter_of(words, act.kind, {*_called(request), *names(whom)})
-    return says("passes on" if told else "passes on word", request, topic=told, whom=whom)
+    return says("passes on" if told else "passes on word", request, topic=told, whom=known)
 
 
 def _known(whom: str, request: ReplyRequest) -> str:

@@ -7,6 +7,7 @@ a question than the one sentence that a builder gave for it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from .. import language
@@ -52,6 +53,27 @@ def given(
         and not (each.memory.outranked or each.memory.invalid_at)
         and not (each.memory.expires_at and each.memory.expires_at <= now)
     )
+
+
+def nearness(said: str, texts: Iterable[str]) -> float:
+    """Return how near a line is to what an NPC knows (worker thread).
+
+    Returns:
+        The cosine with the nearest sentence, less that of `Language.any_lines`, which is higher
+        the more there is in the texts; 0.0 where there is nothing in them.
+    """
+    split, lines = language.get().sentences, (line for text in texts for line in text.splitlines())
+    sentences = {each for line in lines for each in split(line) if " " in each.strip()}
+    if not sentences:
+        return 0.0
+    spoken = [said, *language.get().any_lines]
+    try:
+        vectors = embedder.shared().encode([*spoken, *sorted(sentences)])
+    except ModelAway:
+        return 0.0
+    first = len(spoken)
+    nearest = (vectors[:first] @ vectors[first:].T).max(axis=1)
+    return float(nearest[0] - nearest[1:].sum() / max(1, first - 1))
 
 
 def field_of(npc: Any, name: str) -> str:
