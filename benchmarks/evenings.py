@@ -271,6 +271,8 @@ def main() -> int:
         f"{whole.tokens:.0f} tokens of memory in a prompt, {whole.given_tokens:.0f} with tags, "
         f"dates and speakers. {seconds:.0f} s with {options.jobs} jobs."
     )
+    if not (options.files or options.halves):
+        report.note(reader_halves.LEARNED)
     report.bars.append(Bar("secrets betrayed, in replies or prompts", whole.betrayed, 0))
     if not options.files:
         report.bars += [replace(bar, goal=not options.bars) for bar in bars(judged)]

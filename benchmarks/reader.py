@@ -1,6 +1,6 @@
 """The reader: which of the recalled sentences answers, over evenings and stays, and its training.
 
-    python -m benchmarks.reader --halves DIR [--plays FILE]             measures it
+    python -m benchmarks.reader [--halves DIR] [--plays FILE]           measures it
     python -m benchmarks.reader --halves DIR [--plays FILE] --train     trains it, then measures it
 
 What the recall brought up for each question is cut into sentences as the offline provider does it,
@@ -39,7 +39,7 @@ from . import scenes
 from .evenings import played_all
 from .evenings_data import NOT_ANSWERABLE, Question, files, load, stay_files
 from .harness import Bar, Report, arguments, progress
-from .reader_halves import graph_of, half_of
+from .reader_halves import LEARNED, graph_of, half_of
 from .served import judge
 
 JOBS = 2
@@ -454,9 +454,11 @@ def main() -> int:
     parser = arguments("Which of the recalled sentences answers.")
     parser.add_argument("--plays", type=Path, help="where what was played is kept")
     parser.add_argument("--train", action="store_true", help="train it and write it")
-    parser.add_argument("--halves", type=Path, metavar="DIR", required=True, help="of two readers")
+    parser.add_argument("--halves", type=Path, metavar="DIR", help="of two readers")
     parser.add_argument("--jobs", type=int, default=JOBS, metavar="N", help="processes that play")
     options = parser.parse_args()
+    if options.train and not options.halves:
+        parser.error("--train: name the folder for the two readers of a half each with --halves")
     begin = time.perf_counter()
     settings.configure(TIME_ZONE="UTC")  # of the days between a line and its question
     plays = played(options.plays, options.jobs)
@@ -464,9 +466,10 @@ def main() -> int:
         options.halves.mkdir(parents=True, exist_ok=True)
         train(plays, options.halves)
     report = Report("benchmarks.reader", f"{len(plays)} questions of evenings and stays")
-    from contrib_ai_memory.offline.reader import AnswerReader
+    from contrib_ai_memory.offline.reader import GRAPH, AnswerReader
 
-    readers = [AnswerReader(graph_of(half, options.halves), threads=1) for half in (0, 1)]
+    graphs = [graph_of(half, options.halves) if options.halves else GRAPH for half in (0, 1)]
+    readers = [AnswerReader(graph, threads=1) for graph in graphs]
     read = progress(plays, "reading", "question")
     found = [
         readers[half_of(row.source)].scores(row.question, [each.read for each in row.shown])
@@ -474,6 +477,8 @@ def main() -> int:
     ]
     tell(report, plays, found)
     report.note(f"{time.perf_counter() - begin:.0f} s.")
+    if not options.halves:
+        report.note(LEARNED)
     return report.finish(options.json)
 
 

@@ -271,6 +271,8 @@ def main() -> int:
     settings = dict(map(setting, options.set))
     measure(report, stays, settings, options.jobs, shown=options.show)
     report.note(f"{time.perf_counter() - begin:.0f} s with {options.jobs} jobs.")
+    if not (options.files or options.halves):
+        report.note(reader_halves.LEARNED)
     report.details["settings"] = settings
     return report.finish(options.json)
 
