@@ -16,8 +16,6 @@ from unittest.mock import patch
 from .evenings_data import files, stay_files
 
 LEARNED = "The reader has learned from these files; `--halves DIR` reads each as one who has not."
-    "The reader has learned from these files: `--halves DIR` reads each as who has not seen it."
-)
 PLACE = "AI_MEMORY_READERS"  # variable of the environment: the folder of the two
 
 
