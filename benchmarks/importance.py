@@ -194,7 +194,8 @@ def main() -> int:
     parser = arguments("The heuristic importance beside ratings that a language model gave.")
     parser.add_argument("file", type=Path, help="observations with their recorded ratings")
     options = parser.parse_args()
-    settings.configure(TIME_ZONE="UTC")
+    if not settings.configured:
+        settings.configure(TIME_ZONE="UTC")
     observations = read(options.file)
     report = Report("importance", f"{len(observations)} observations of {options.file.name}")
     measure(report, observations)
