@@ -359,9 +359,14 @@ class AssistantScript(DefaultScript):
             whole = heard(self.obj.memory, entry)
             reading[entry.id] = (entry, answers)
             done = self._read_line(entry, speaker, line, whole, before, answers=answers)
-            done.addErrback(offload.log_failure, f"reading entry {entry.id} of {self.obj}")
+            done.addErrback(self._not_read, entry)
         elif answers:
             self._answer_line(entry, speaker, line)
+
+    def _not_read(self, failure: Failure, entry: Entry) -> None:
+        """Leave a line that named nobody unanswered: while the database is locked, without a word."""
+        if not game_database.note_unavailable(failure.value):
+            offload.log_failure(failure, f"reading entry {entry.id} of {self.obj}")
 
     @defer.inlineCallbacks
     def _read_line(

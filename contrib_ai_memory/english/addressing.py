@@ -96,6 +96,8 @@ _WORDS_TOO = frozenset(
     "prince king queen faye charity patience prudence honor honour constance chance angel gene "
     "art".split()
 )
+# before what somebody looks like, at the end of a question: "whose is it, a tall man?" (rpsystem)
+_BY_LOOKS = re.compile(r",\s+(?:an?|the)\s+$", re.IGNORECASE)
 # endings of names that may be trades: "the innkeeper"
 _OF_A_ROLE = re.compile(r"(?:er|or|ess|ist|ian|man|woman|smith|guard|keep|maid|monk|cook|nurse)$")
 # how a sentence goes on behind a name in commas that calls somebody: "im nell, mara, i cook"
@@ -197,6 +199,8 @@ def _how(text: str, found: re.Match[str], people: tuple[str, ...]) -> Named:
         return Named.CALLED
     begins = _BEGINS.search(before) or _OPENED.search(before)
     if begins and (_ASKED_OF.match(after) or _asked_of_others(people).match(after)):
+        return Named.CALLED
+    if _BY_LOOKS.search(before) and after.startswith("?"):
         return Named.CALLED
     if _GOES_ON.match(after) or _OF_ONE.search(before):
         return Named.TOLD_OF

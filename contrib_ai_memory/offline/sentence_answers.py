@@ -79,7 +79,7 @@ _TOLD_AS_ASKED = re.compile(  # "did you know that …"
     r"^\W*(?:did|have|had) (?:you|u|ye|ya) (?:know|hear|heard)(?: that)?[,?]? (?=\S+ \S)", re.I
 )
 _OF_THE_ASKERS = re.compile(r"\b(?:my|mine|our|ours|about (?:me|us))\b", re.IGNORECASE)
-_ME = re.compile(r"\b(?:me|us)\b", re.IGNORECASE)
+_ME = re.compile(r"\b(?:i|me|we|us)\b", re.IGNORECASE)
 _WHETHER_IT_KNOWS = re.compile(
     r"\b(?:do|did|can|could|would|will|have) (?:you|u|ye|ya) (?:still |ever |please )?"
     r"(?:know|tell|remember|recall|hear|heard|say|think|told|seen?)\b"
