@@ -364,7 +364,7 @@ class AssistantScript(DefaultScript):
             self._answer_line(entry, speaker, line)
 
     def _not_read(self, failure: Failure, entry: Entry) -> None:
-        """Leave a line that named nobody unanswered: while the database is locked, without a word."""
+        """Leave a line that names nobody unanswered; that the database is locked is said once."""
         if not game_database.note_unavailable(failure.value):
             offload.log_failure(failure, f"reading entry {entry.id} of {self.obj}")
 
