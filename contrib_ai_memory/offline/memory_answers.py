@@ -34,7 +34,9 @@ from .sentence_answers import (
     SEVERAL,
     SURELY,
     SentenceCandidate,
+    asks_of_a_secret,
     choose,
+    is_the_askers_secret,
     of_builder,
     ranked,
     repeats,
@@ -66,6 +68,7 @@ class MemoryAnswer:
         weighed: As `Reply` has it.
         score: Of the best sentence told, as `sentence_answers` has it.
         own: Whether that is of the persona sheet.
+        secret: Whether it is what the asker said in confidence, and asks for.
     """
 
     reply: Reply | None
@@ -73,6 +76,7 @@ class MemoryAnswer:
     weighed: tuple[Weighed, ...] = ()
     score: float = 0.0
     own: bool = False
+    secret: bool = False
 
 
 def from_memory(request: ReplyRequest) -> MemoryAnswer:
@@ -94,7 +98,9 @@ def from_memory(request: ReplyRequest) -> MemoryAnswer:
         reply = Reply(phrase("own life", request), (), weighed)
     score = chosen[0].score if chosen else 0.0
     own = bool(chosen) and (chosen[0].memory is None or of_builder(chosen[0].memory))
-    return MemoryAnswer(reply, score >= SURELY, weighed, score, own)
+    secret = bool(chosen) and is_the_askers_secret(chosen[0], request)
+    secret = secret and asks_of_a_secret(request)
+    return MemoryAnswer(reply, score >= SURELY, weighed, score, own, secret)
 
 
 def _reply(

@@ -146,11 +146,13 @@ def _answer(request: ReplyRequest) -> Reply:
     agenda = request.situation.agenda
     of_agenda = bool(request.now and agenda and agenda_questions.read(said, request.now))
     due = agenda_asked(said, agenda) if of_agenda else ()
+    found = from_memory(asked_for)
+    if found.reply and found.secret:  # "what did i ask you to keep to yourself?"
+        return greeted(found.reply, said, request)
     if 0 < len(due) <= AGENDA_AT_ONCE:
         return agenda_told(due)
     if request.situation.nothing_open:
         return nothing_open(said, request)
-    found = from_memory(asked_for)
     if found.reply and found.surely:
         return greeted(with_answer(found.reply, said, request), said, request)
     if due:

@@ -15,7 +15,7 @@ from itertools import islice
 
 from ..embedding import embedder
 from ..embedding.model import ModelAway
-from ..english.addressing import without_address
+from ..english.addressing import confides, without_address
 from ..english.contradiction import tells_change
 from ..english.own_words import own_sentences, pronoun_of
 from ..english.questions import (
@@ -44,7 +44,7 @@ NOTHING_BELOW = 0.0  # what scores less is not told
 SURELY = 2.5  # from which an answer is told before anything else that a line may mean
 RECALL_COUNTS = 2.0
 ON_ONE_MATTER = 2  # content words that both have
-LATER_WITHIN = 0.6  # less than the best score, from which what was said later is told in its place
+LATER_WITHIN = 1.0  # less than the best score, from which what was said later is told in its place
 LONG = 160  # characters from which a memory is cut into sentences
 READ = 32  # recalled sentences at most, the best ones
 SHEET_READ = 16  # sentences of the persona sheet, beside those recalled
@@ -55,6 +55,7 @@ OF_COMING = 4.0  # more for a coming or going, where such is asked for
 BY_THE_ASKER = 1.0  # surer of the asker's own words, where what is theirs is asked about
 OF_WHOM = 1.0  # more for what somebody said of whom "what did Bram say about me" asks
 OVER = 3.0  # more for what is over, where what was before is asked for
+OF_A_SECRET = 1.5  # more for what the asker said in confidence, where such is asked for
 OF_OTHERS = 2.0  # less for the words of others, where a question is about the NPC alone
 LACKS_NUMBER = 3.0  # less for what holds none of the numbers that the question holds
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
@@ -88,6 +89,11 @@ _WHETHER_IT_KNOWS = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d+")
+_OF_A_SECRET = re.compile(
+    r"\b(?:whisper\w*|secret\w*|confid\w+|on the quiet|keep\w* quiet|to yourself|no further"
+    r"|between ourselves|swear|swore)\b",
+    re.IGNORECASE,
+)
 _MARKED = re.compile(r"(?<!\w)([*_]{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)")  # *emphasis*
 _GOAL = re.compile(r"^\W*to (?=\w)", re.IGNORECASE)
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d+\.)\s+")
@@ -176,8 +182,24 @@ def _more(candidate: SentenceCandidate, request: ReplyRequest) -> float:
     over = bool(candidate.memory and candidate.memory.held_until)
     was = over and bool(_OF_BEFORE.search(request.utterance))
     others = _is_of_the_npc(request) and not _is_own(candidate, request)
-    more = OVER * was + OF_COMING * _tells_a_move(candidate)
+    secret = is_the_askers_secret(candidate, request) and asks_of_a_secret(request)
+    more = OVER * was + OF_COMING * _tells_a_move(candidate) + OF_A_SECRET * secret
     return more - LACKS_NUMBER * lacks - OF_OTHERS * others
+
+
+def asks_of_a_secret(request: ReplyRequest) -> bool:
+    """Whether the asker wants to hear what they said in confidence."""
+    said = words_to_it(request)
+    by_acts = any(act.kind == "secret" for act in request.acts)
+    named = by_acts or confides(said) or bool(_OF_A_SECRET.search(said))
+    return named and bool(_ME.search(said))
+
+
+def is_the_askers_secret(candidate: SentenceCandidate, request: ReplyRequest) -> bool:
+    """Whether a sentence is of what the asker said in confidence."""
+    return _is_by_the_asker(candidate, request) and bool(
+        candidate.memory and candidate.memory.private
+    )
 
 
 def _is_of_the_npc(request: ReplyRequest) -> bool:
