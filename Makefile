@@ -1,4 +1,4 @@
-# The verbs: demo, stop, test, test-all, test-evennia6, test-postgres, test-sentence-transformers, lint, dist, bench, witness, soak, licences. Each sets itself up; nothing but Python and make is needed.
+# The verbs: demo, stop, test, test-all, test-evennia6, test-postgres, test-sentence-transformers, test-llm, lint, dist, bench, witness, soak, licences. Each sets itself up; nothing but Python and make is needed.
 
 PYTHON ?= python3
 VENV := .venv
@@ -19,7 +19,7 @@ DATA ?= ../shared/data
 RATINGS := $(wildcard $(DATA)/poignancy.tsv)
 TALKS := $(wildcard $(DATA)/locomo_dev5.json)
 
-.PHONY: demo stop test test-all test-evennia6 test-postgres test-sentence-transformers lint format dist licences bench witness soak clean
+.PHONY: demo stop test test-all test-evennia6 test-postgres test-sentence-transformers test-llm lint format dist licences bench witness soak clean
 
 demo: $(LOCAL)
 	$(BIN)/python -m world.demo $(if $(DEMO_EXIT),--exit)
@@ -48,6 +48,11 @@ test-sentence-transformers: $(READY)
 	$(BIN)/pip install -c constraints.txt torch
 	$(BIN)/pip install -c constraints.txt -e '.[sentence-transformers]'
 	$(BIN)/python -m pytest tests/test_sentence_transformers.py tests/test_conf.py
+
+# a real language model on a real server: AI_MEMORY_LLM is the URL of one, or a folder with GGUF files
+# and llama.cpp's server
+test-llm: $(READY)
+	$(BIN)/python -m pytest -rs tests/llm $(PYTEST_ARGS)
 
 # the same tests with PostgreSQL as the game's database: PGVECTOR_URL's, else the one in pgserver
 test-postgres: $(READY)

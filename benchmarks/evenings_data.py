@@ -51,7 +51,10 @@ class Someone(BaseModel):
 
 
 class Line(BaseModel):
-    """What the benchmark needs of a line besides what the replay reads; `worth` is 0-3."""
+    """What the benchmark needs of a line besides what the replay reads; `worth` is 0-3.
+
+    `kinds` are those of the README of the evenings, the best first.
+    """
 
     id: str
     time: str
@@ -60,6 +63,7 @@ class Line(BaseModel):
     text: str
     worth: int
     kind: str = "say"
+    kinds: tuple[str, ...] = ()
 
 
 class Fact(BaseModel):

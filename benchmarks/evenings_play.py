@@ -130,6 +130,7 @@ class Playing:
         self.npc = make(NPC, evening.npc.name, self.room)
         self.people = {each.name: _character(each.name, self.room) for each in evening.people}
         self.seconds: dict[str, float] = {}
+        self.nights: list[dict[str, Any]] = []  # what each pass of each night did
 
     def whole(self, file: Path, parts: Sequence[str]) -> Played:
         self._be_given()
@@ -221,6 +222,7 @@ class Playing:
         with self._timed("nights"):
             self._at(later(memory.clock(), NIGHT_AFTER))
             passes = offload.wait(script.sleep.whole_night())
+        self.nights.append(passes)
         if errors := [name for name, told in passes.items() if told["errors"]]:
             raise SystemExit(f"{self.evening.id}: the night failed at {', '.join(errors)}.")
 
@@ -242,6 +244,7 @@ class Playing:
             memory.content,
             self._lines(memory.journal_ids),
             not (memory.superseded_by or memory.invalid_at),
+            memory.provider,
         )
 
     def _lines(self, journal_ids: Any) -> tuple[str, ...]:

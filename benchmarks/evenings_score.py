@@ -24,13 +24,17 @@ WORTH_KNOWING = 2  # least `worth` of a line that a right fact rests on
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A memory after the last night; `lines` are those it rests on, `current` not ended."""
+    """A memory after the last night; `lines` are those it rests on, `current` not ended.
+
+    `provider` is the name of the one that drew it.
+    """
 
     record: str
     type: str
     text: str
     lines: tuple[str, ...]
     current: bool
+    provider: str = ""
 
 
 @dataclass(frozen=True, slots=True)

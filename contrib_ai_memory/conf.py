@@ -8,6 +8,7 @@ their source. A constant that is a time is named …_SECONDS.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -175,16 +176,39 @@ class EmbeddingSettings(_Section):
         return self
 
 
+Style = Literal["full", "plain"]
+SERVED_AT = "http://127.0.0.1:8187/v1"  # by the game itself, without a base_url
+FINDINGS = "models.json"  # in `directory`
+SMALL_BELOW = 4.0  # billions of parameters
+_PARAMETERS = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)([bBmM])(?![a-zA-Z])")  # "qwen2.5:1.5b"
+
+
+def billions(name: str) -> float | None:
+    """Return how many billions of parameters a model's name names; None if it names none.
+
+    >>> billions("qwen2.5-coder:1.5b-instruct"), billions("SmolLM2-135M"), billions("gpt-4o")
+    (1.5, 0.135, None)
+    """
+    sizes = [
+        float(number) * (1 if unit in "bB" else 1e-3) for number, unit in _PARAMETERS.findall(name)
+    ]
+    return max(sizes, default=None)
+
+
 class LLMSettings(_Section):
     """An OpenAI-compatible server. Without one the offline provider is used."""
 
     base_url: SecretUrl = Field(description="up to and including /v1; a login in it is never shown")
     model: str = Field(min_length=1, description="the model's name on that server")
     api_key: KeptSecret = Field(SecretStr("none"), description="sent as bearer token; never shown")
-    timeout: Seconds = Field(30, description="seconds for one answer, retries included")
+    timeout: Seconds = Field(
+        30,
+        description="seconds until an answer begins, retries included, and between the pieces of a "
+        "streamed one, which may take four times as long in all",
+    )
     max_tokens: int = Field(2048, ge=16, le=100_000, description="tokens of one answer")
     temperature: float = Field(0.7, ge=0, le=2, description="sampling temperature")
-    stream: bool = Field(True, description="replies are streamed, and read up to REPLY_SENTENCES")
+    stream: bool = Field(True, description="answers are streamed; replies up to REPLY_SENTENCES")
     max_concurrency: int = Field(4, ge=1, le=64, description="simultaneous calls")
     retries: int = Field(2, ge=0, le=10, description="attempts after a temporary error")
     retry_after: Seconds = Field(
@@ -194,6 +218,35 @@ class LLMSettings(_Section):
         None, description="of the whole game per day (UTC); beyond it the offline provider is used"
     )
     daily_tokens_per_npc: Tokens | None = Field(None, description="the same for one NPC")
+    serve: Path | None = Field(
+        None,
+        description="a GGUF file that the game serves itself, by llama.cpp's server; base_url and "
+        "model may be left out then",
+    )
+    style: Style | None = Field(
+        None,
+        description="plain: for a small model, which replies without tools and at night only words "
+        "the facts that rules draw; full: for others; None: plain if the name says less than 4B",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _served(cls, given: Any) -> Any:
+        if isinstance(given, Mapping) and given.get("serve"):
+            return {"base_url": SERVED_AT, "model": Path(given["serve"]).stem, **given}
+        return given
+
+    @property
+    def name(self) -> str:
+        """The model and its server, to be shown."""
+        return f"{self.model} at {self.base_url}"
+
+    @property
+    def plain(self) -> bool:
+        """Whether the model is small: by `style`, by what was found, or by its name."""
+        if style := self.style or found_of(self).get("style"):
+            return style == "plain"
+        return (billions(self.model) or SMALL_BELOW) < SMALL_BELOW
 
 
 class NightLLMSettings(_Section):
@@ -222,6 +275,7 @@ class NightLLMSettings(_Section):
     daily_tokens: Tokens | None = Field(
         None, description="for this work per day, within LLM.daily_tokens; the rest is for replies"
     )
+    style: Style | None = Field(None, description="of this model, as in LLM")
 
 
 class SleepSchedule(_Section):
@@ -441,6 +495,12 @@ class Settings(_Section):
 
     @property
     def background_llm(self) -> LLMSettings | None:
+        """The model of nights and background work; None where rules do it (`found_of`)."""
+        chosen = self.night_llm
+        return None if chosen is None or found_of(chosen).get("nights") else chosen
+
+    @property
+    def night_llm(self) -> LLMSettings | None:
         """LLM with the changes of LLM_NIGHT; None without LLM, or where that is offline."""
         own = self.LLM_NIGHT
         if self.LLM is None or own is None:
@@ -452,6 +512,8 @@ class Settings(_Section):
         }
         if own.base_url is not None and own.api_key is None:
             changed["api_key"] = LLMSettings.model_fields["api_key"].default
+        if own.model is not None:
+            changed["style"] = own.style
         return self.LLM.model_copy(update=changed)
 
     @field_validator("LLM_NIGHT", mode="before")
@@ -494,7 +556,7 @@ GAME_ONLY = {
     "LINK_BATCH": "it shares the server's time among all NPCs",
     "PLAYER_ERASURE": "a player asks all NPCs",
 }
-LLM_OF_NPC = ("model", "max_tokens", "temperature", "daily_tokens_per_npc")
+LLM_OF_NPC = ("model", "max_tokens", "temperature", "daily_tokens_per_npc", "style")
 
 
 class InvalidSetting(ValueError):
@@ -655,6 +717,26 @@ def about(section: type[BaseModel], name: str) -> str:
     if described.startswith("see below"):
         described = (_section_at((name,)).__doc__ or "").partition("\n\n")[0]
     return re.sub(r" ?\[[ABC]\b[^]]*\]", "", described).replace("`", "").strip()
+
+
+def found_of(model: LLMSettings) -> Mapping[str, str]:
+    """Return what was found out of a model (`llm.findings`).
+
+    Returns:
+        {"style": "plain" or "full", "nights": why rules keep them, "" where the model can}; a key
+        is missing where nothing was found. The first call reads a small file.
+    """
+    return findings(directory() / FINDINGS).get(model.name, {})
+
+
+@lru_cache(maxsize=4)
+def findings(path: Path) -> dict[str, dict[str, str]]:
+    """Read the file of findings: by model and server; empty if there is none."""
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def directory() -> Path:

@@ -519,6 +519,10 @@ class Language:
 
     # --- what a line is ---
 
+    def reads(self, text: str) -> bool:
+        """Whether a text is in this language; a language model judges others alone (worker)."""
+        return False
+
     def asks(self, text: str) -> bool:
         """Whether a text ends by asking."""
         return bool(_ASKS.search(text))

@@ -547,13 +547,17 @@ class RecallResult:
 
 @dataclass(frozen=True, slots=True)
 class ExperienceDraft:
-    """An experience as extracted from a snippet: the four dimensions of [B]."""
+    """An experience as extracted from a snippet: the four dimensions of [B].
+
+    `by_rules` says that the offline provider drew it in a language model's place.
+    """
 
     essence: str
     memory_weight: float
     the_lesson: str
     dominant_emotions: tuple[str, ...] = ()
     journal_ids: tuple[int, ...] = ()  # evidence of the essence; empty: the whole snippet
+    by_rules: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -569,6 +573,7 @@ class FactDraft:
         date: ISO date on which it falls due or happens; "" without one.
         same_as: Id of the known fact that says the same, or "".
         ends: Ids of known facts that no longer hold; None if the provider was not asked.
+        by_rules: The offline provider drew it in a language model's place.
     """
 
     text: str
@@ -583,6 +588,7 @@ class FactDraft:
     date: str = ""
     same_as: str = ""
     ends: tuple[str, ...] | None = None
+    by_rules: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -828,6 +834,7 @@ class ReplyRequest:
     mood: tuple[str, ...] = ()
     sentences: int = 3
     language: str = ""
+    plain: bool = False
     question: str = ""
     intent: str = ""
     set_right: str = ""

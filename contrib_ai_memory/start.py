@@ -7,8 +7,11 @@ unfinished deletions.
 from __future__ import annotations
 
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+from django.conf import settings
 from evennia.objects.models import ObjectDB
 from evennia.scripts.models import ScriptDB
 from evennia.utils.utils import class_from_module
@@ -16,6 +19,7 @@ from twisted.internet import defer
 
 from . import conf, deletion, offload
 from .handler import forget_memories
+from .llm import local_server
 from .script import KEY, AssistantScript, give_present_class
 from .store import game_database, generations, owner
 
@@ -29,6 +33,7 @@ def at_server_start() -> None:
         check_typeclasses,
         renew_heartbeats,
         forget_the_deleted,
+        serve_model,
     )
     for work in works:
         defer.maybeDeferred(work).addErrback(offload.log_failure, f"{work.__name__} at the start")
@@ -66,3 +71,25 @@ def forget_the_deleted() -> Generator[Any, Any, None]:
         if memory_id not in owner.owned():
             yield forget_memories(memory_id)
         deletion.drop_note(memory_id)
+
+
+def serve_model() -> defer.Deferred:
+    """Have the model of `LLM.serve` served, or none."""
+    return offload.run(offload.MODEL, serve, Path(settings.GAME_DIR), priority=offload.AWAKE)
+
+
+def serve(game: Path, llm: conf.LLMSettings | None = None) -> None:
+    """Have a model served where its `serve` names a file, else none. Not on the reactor thread.
+
+    Args:
+        llm: By default that of the settings.
+
+    Raises:
+        NoProgram: llama.cpp's server is not installed.
+    """
+    llm, folder = llm or conf.get().LLM, conf.directory()
+    if llm is None or llm.serve is None:
+        local_server.stop(folder)
+        return
+    port = urlsplit(llm.base_url.get_secret_value()).port or 80
+    local_server.start(llm.serve, port, conf.get().CONTEXT_TOKENS, folder, game)

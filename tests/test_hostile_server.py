@@ -43,7 +43,7 @@ MALICE = {
     "a body that trickles in": ({"drip": 0.2}, "Timeout"),
     "a body that is cut off": ({"cut": 0.5}, "Connection"),
     "cut off in the middle of the JSON": (
-        {"structured": json.dumps(invented())[:-20], "finish": "length"},
+        {"structured": json.dumps(invented())[:9], "finish": "length"},
         "not JSON",
     ),
     "empty text": ({"structured": ""}, "empty answer"),
@@ -100,11 +100,11 @@ MALICE = {
     ),
     "ten thousand facts": (
         {"structured": only_where("DigestAnswer", digest({1: 5}, invented()["facts"] * 10_000))},
-        "at most 100",
+        "more than 2 MB",
     ),
     "a fact without an end": (
         {"structured": only_where("DigestAnswer", invented(text=INVENTED * 10_000))},
-        "facts.0.text",
+        "more than 2 MB",
     ),
     "429 and come again in an hour": (
         {"status": 429, "headers": {"Retry-After": "3600"}},

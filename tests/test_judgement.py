@@ -123,11 +123,11 @@ def is_retired(mara, entry):
 SEVEN, NINE = "The toll is seven crowns.", "The toll is nine crowns."
 
 
-def test_what_a_rule_would_end_holds_where_the_model_does_not_end_it(mara, hear, model):
+def test_what_rules_end_ends_where_the_model_overlooks_it(mara, hear, model):
     first = hear(1, SEVEN)
     hear(2, NINE)
-    assert facts(mara) == {SEVEN: False, NINE: False}
-    assert not is_retired(mara, first)
+    assert facts(mara) == {SEVEN: True, NINE: False}
+    assert is_retired(mara, first)
     _, asked = model.of("DigestAnswer")
     assert numbered_in(asked) == ({1: f"Alice says: {NINE}"}, {101: f"{SEVEN} (2026-03-01)"})
 
@@ -171,12 +171,12 @@ def test_what_the_model_calls_the_same_is_one_fact(mara, hear, model):
     assert len(fact.journal_ids) == 2
 
 
-def test_where_the_server_is_gone_no_rule_judges_in_its_place(mara, hear, model, server):
+def test_where_the_server_is_gone_rules_judge_in_its_place(mara, hear, model, server):
     before = hear(1, SEVEN)
     server.behave(status=503)
     hear(2, NINE)
-    assert not any(facts(mara).values())
-    assert not is_retired(mara, before)
+    assert [is_over for text, is_over in facts(mara).items() if "seven" in text] == [True]
+    assert is_retired(mara, before)
 
 
 def test_a_person_is_described_from_their_own_words(mara, hear, model):

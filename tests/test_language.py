@@ -129,6 +129,26 @@ def test_without_a_language_a_model_keeps_a_german_memory(
     assert not ENGLISH.search(words), words
 
 
+def test_without_a_language_a_small_model_tells_the_facts(
+    speaks, speaks_through, server, mara, alice
+):
+    def told(request):
+        new, _known = numbered_in(request)
+        facts = [
+            {"line": n, "text": "Alice hütet die Fähre."} for n, x in new.items() if "hüte" in x
+        ]
+        return json.dumps({"facts": facts})
+
+    speaks_through(timeout=30, style="plain")
+    speaks(None)
+    server.behave(text="Guten Abend.", structured=told)
+    alice.execute_cmd("say Mara, ich hüte die Fähre in Mühlbach, bis Freitag.")
+    offload.wait(mara.assistant.sleep.whole_night())
+    [fact] = memory_store.shared().list(mara.memory.id, record="fact")
+    assert fact.content == "Alice hütet die Fähre." and fact.provider == "openai"
+    assert fact.about == mara.get_memory_identity(alice)
+
+
 def test_without_a_language_and_a_model_it_keeps_quiet(speaks, mara, alice, hears):
     speaks(None)
     spoken = hears(alice)
@@ -136,6 +156,23 @@ def test_without_a_language_and_a_model_it_keeps_quiet(speaks, mara, alice, hear
     assert not [line for line in spoken if line.startswith("Mara")]
     assert mara.memory.journal.tail(1)[0].is_question
     offload.wait(mara.assistant.sleep.whole_night())
+
+
+@pytest.mark.parametrize(
+    ("said", "english"),
+    [
+        ("i owe you 7 crowns, i pay on friday", True),
+        ("Ich schulde dir 7 Kronen, am Freitag zahle ich.", False),
+    ],
+)
+def test_beside_a_model_rules_read_the_lines_of_their_language_alone(
+    speaks_through, server, mara, alice, said, english
+):
+    speaks_through(timeout=30)
+    server.behave(text="Hm.")
+    alice.execute_cmd(f"say Mara, {said}")
+    assert [item.kind for item in mara.memory.agenda] == ["debt"] * english
+    assert English().reads(said) is english and not Language().reads(said)
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,6 @@ def checked(*drafts, known=()):
 def test_what_no_line_tells_is_refused_with_its_reason(store_folder, line, text, why):
     found = checked(FactDraft(text, (line,)))
     assert (found.digest.facts, dict(found.refused)) == ((), {why: 1})
-    assert found.uncovered == {line}
 
 
 @pytest.mark.parametrize(("line", "lines", "text"), KEPT)
@@ -92,19 +91,31 @@ def test_a_fact_ends_and_repeats_only_what_it_has_to_do_with(store_folder):
     assert (fact.same_as, fact.ends) == ("", ("bridge",))
 
 
-def test_the_offline_provider_does_what_is_refused_and_all_of_an_answer_that_is_mostly_wrong(
-    store_folder,
-):
+@pytest.mark.parametrize(
+    ("line", "text", "kind", "made"),
+    [
+        (14, "Rurek owes Rurik three marks of boot money.", "debt", "debt"),
+        (11, "Amabel says the bridge at Cold Wath is under flood water.", "plan", "other"),
+        (8, "Rurik has a grey mare, Bracken, with a better nose than any dog.", "debt", "other"),
+    ],
+)
+def test_a_fact_is_a_commitment_where_its_line_makes_one(store_folder, line, text, kind, made):
+    found = checked(FactDraft(text, (line,), kind=kind))
+    assert [fact.kind for fact in found.digest.facts] == [made]
+    assert dict(found.refused) == ({} if made == kind else {model_checks.NO_COMMITMENT: 1})
+
+
+def test_the_offline_provider_does_what_is_refused_and_what_is_missing(store_folder):
     right = FactDraft("Amabel keeps the paymaster's books.", (13,), ends=())
     wrong = FactDraft("Rurik says the pay chest is delayed.", (11,), ends=())
     asked = passage()
     importance = {entry.id: 7 for entry in asked.entries}
     found = OfflineProvider().checked(Digest(importance, (right, right, wrong)), asked)
     assert found.digest.importance == importance
-    facts = {fact.journal_ids: fact.text for fact in found.digest.facts}
-    assert facts.keys() == {(13,), (11,)}
-    assert "bridge at Cold Wath" in facts[11,]
-    assert (found.digest.facts[-1].ends) == ()
+    facts = {fact.journal_ids: fact for fact in found.digest.facts}
+    assert {(13,), (11,), (16,)} <= facts.keys()
+    assert "bridge at Cold Wath" in facts[11,].text
+    assert [facts[line,].by_rules for line in (13, 11, 16)] == [False, True, True]
     found = OfflineProvider().checked(Digest(importance, (right, wrong, wrong)), asked)
     assert found.digest.importance != importance
     assert {(13,), (11,), (16,)} <= {fact.journal_ids for fact in found.digest.facts}

@@ -96,8 +96,8 @@ PERSONALITIES = {
     ),
     "a model that writes no JSON": (
         {"text": reads_all, "structured": "Certainly! It is important."},
-        ["bad  JSON", "Take another model for LLM_NIGHT, or set LLM_NIGHT to"],
-        "cannot be used as it is set",
+        ["poor JSON", "Rules keep the memory from now on"],
+        "",
     ),
     "an unknown model": (
         {"status": 404, "get": {"/v1/models": {"data": [{"id": "qwen3:8b"}]}}},

@@ -354,6 +354,8 @@ def test_every_setting_of_an_npc_is_read_from_its_own_settings():
     whole_game = {
         ("offload", "LLM"),  # the threads of the one server
         ("store_opening", "LLM"),  # loads its client at start
+        ("start", "LLM"),  # serves the one model
+        ("start", "CONTEXT_TOKENS"),
         ("script", "TICK_RATE"),  # before the heartbeat knows its NPC
         ("admin.inspect", "LLM"),  # compared with the NPC's
         ("preflight", "PHRASES"),

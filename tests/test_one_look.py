@@ -199,37 +199,40 @@ def test_promises_and_debts_fill_the_agenda_and_end_as_the_model_says(mara, says
 
 
 def test_a_promise_that_is_moved_stays_one_item(mara, says, model):
-    model.facts = {"roof": {"kind": "promise", "about": "Alice", "date": "2026-05-09"}}
+    model.facts = {"roof": {"kind": "promise", "about": "Alice", "date": "2026-05-02"}}
     says("I promise to fix the roof on Saturday.")
     sleep(mara)
-    model.facts = {"Sunday": {"kind": "promise", "date": "2026-05-10", "ends": "roof"}}
-    says("Make that Sunday.", day=2)
+    model.facts = {"Sunday": {"kind": "promise", "date": "2026-05-03", "ends": "roof"}}
+    says("I promise to fix the roof on Sunday instead.", day=2)
     sleep(mara, 2)
     [item] = mara.memory.agenda
-    assert (item.due, item.state) == ("2026-05-10", "open")
+    assert (item.due, item.state) == ("2026-05-03", "open")
 
 
-def test_no_rule_fills_the_agenda_beside_a_model(mara, says, model):
+def test_rules_fill_the_agenda_beside_a_model_which_words_it(mara, says, model):
+    told = {"text": "Alice promised to bring Mara three marks on Friday.", "about": "Alice"}
+    model.facts = {"three marks": {"kind": "promise"} | told}
     says("I promise to bring you three marks on Friday.")
     sleep(mara)
-    assert list(mara.memory.agenda) == []
+    [item] = mara.memory.agenda
+    assert (item.kind, item.who, item.told) == ("debt", "#Alice", told["text"])
 
 
 def test_what_was_said_aloud_does_not_end_a_secret_and_a_locked_fact_stands(
     mara, says, model, builder
 ):
-    model.facts = {"ferry": {}, "toll": {}}
+    model.facts = {"ferry": {}, "Zoll": {}}
     says("Bram keeps the ferry.")
-    says("The toll is stolen.", kind="whisper")
+    says("Der Zoll ist gestohlen.", kind="whisper")
     sleep(mara)
     offload.wait(edit.lock(mara, None, facts(mara)['Alice says: "Bram keeps the ferry."'].id))
-    model.facts = {"Ann keeps": {"ends": "ferry"}, "toll is safe": {"ends": "toll"}}
+    model.facts = {"Ann keeps": {"ends": "ferry"}, "Zoll ist sicher": {"ends": "Zoll"}}
     says("Ann keeps it now.", day=2)
-    says("The toll is safe.", day=2)
+    says("Der Zoll ist sicher.", day=2)
     sleep(mara, 2)
     found = facts(mara)
     assert not found['Alice says: "Bram keeps the ferry."'].superseded_by
-    assert not found['Alice whispers: "The toll is stolen."'].superseded_by
+    assert not found['Alice whispers: "Der Zoll ist gestohlen."'].superseded_by
     assert found['Alice says: "Ann keeps it now."'].superseded_by
 
 

@@ -229,13 +229,13 @@ def test_the_mood_comes_from_what_the_listener_may_know(asked, mara, alice, bram
 def test_it_says_what_is_open_between_them(asked, mara, alice, server):
     asked(alice, "say Mara, I owe you three crowns, I will pay by Friday.")
     debt = {"text": "Alice owes Mara three crowns.", "lines": [1], "kind": "debt"}
-    debt |= {"about": "Alice", "to": "Mara", "date": "2099-01-02"}
+    debt |= {"about": "Alice", "to": "Mara"}
     server.behave(structured=json.dumps(digest({1: 7}, [debt])))
     offload.wait(mara.assistant.sleep.whole_night())
     lines = scene(asked(alice, "say Mara, nice weather."))
     [line] = [line for line in lines if line.startswith("Open: ")]
-    told = "Open: Alice owes Mara three crowns. That is due on 2099-01-02."
-    assert line == told, "as the model that drew it said"
+    told = "Open: Alice owes Mara three crowns. That is due "
+    assert line.startswith(told), "in the words of the model, on the day of the line"
 
 
 def test_tomorrow_in_the_words_of_an_open_item_is_told_with_the_day_they_were_said_on(

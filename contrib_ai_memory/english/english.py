@@ -130,6 +130,7 @@ class English(Language):
     beside = staticmethod(addressing.beside)
     without_address = staticmethod(addressing.without_address)
     without_name = staticmethod(reported_lines.without_name)
+    reads = staticmethod(tokens.is_english)
     asks = staticmethod(questions.asks)
     confides = staticmethod(addressing.confides)
     read = staticmethod(acts.read)

@@ -14,6 +14,7 @@ import snowballstemmer
 from ..text.segmentation import words_of
 
 UNLISTED = 2.0  # Zipf frequency of a word that the short list leaves out (it ends at 3)
+COMMON = 3.8  # Zipf frequency of a word that other languages hardly use
 STEMS_KEPT = 20_000  # words whose stem is cached; the stemmer takes 40 µs a word
 
 POSSESSIVES = frozenset("my your his her its our their".split())
@@ -83,6 +84,12 @@ def zipf(word: str) -> float:
     from wordfreq import zipf_frequency
 
     return float(zipf_frequency(word, "en", wordlist="small", minimum=UNLISTED))
+
+
+def is_english(text: str) -> bool:
+    """Whether most words of a text are common in English. For worker threads."""
+    words = words_of(text)
+    return 2 * sum(zipf(word) >= COMMON for word in words) >= len(words)
 
 
 # --- verbs ----------------------------------------------------------------------------------------

@@ -1,9 +1,8 @@
 """Agenda items: what is promised, owed, asked of the NPC and planned (reactor thread).
 
 What is done with the words of a line is read on a worker (`Language.read`); what that changes, the
-language says. With a language model this reads only what the NPC itself says; what others say
-becomes items and ends them as the model judges (`update_from_fact`). Items are as private as the
-lines that they rest on.
+language says. A language model may add to that at night (`update_from_fact`), and lines that the
+language does not read are its alone. Items are as private as the lines that they rest on.
 """
 
 from __future__ import annotations
@@ -53,11 +52,11 @@ def update(memory: Any, entries: Sequence[Entry], work: Work) -> Generator[Any, 
         How many items were added or changed.
     """
     changed = 0
-    rules = router.rules_judge(memory.settings)
-    entries = [entry for entry in entries if rules or entry.origin == "self"]
-    lines = {
-        entry.id: heard(memory, entry) for entry in entries if language.get().agenda.commits(entry)
-    }
+    commits = language.get().agenda.commits
+    lines = {entry.id: heard(memory, entry) for entry in entries if commits(entry)}
+    if lines and not router.rules_judge(memory.settings):
+        lines = yield work.run(_readable, lines)
+        entries = [entry for entry in entries if entry.id in lines or not commits(entry)]
     readings = (yield work.run(_read, lines)) if lines else {}
     for entry in entries:
         changed += _apply(memory, entry, readings)
@@ -72,6 +71,12 @@ def reread(memory: Any, entry: Entry) -> Generator[Any, Any, None]:
     lines = {entry.id: heard(memory, entry)} if language.get().agenda.commits(entry) else {}
     readings = yield offload.run(offload.MEMORY, _read, lines)
     _apply(memory, entry, readings)
+
+
+def _readable(lines: Mapping[int, LineInTalk]) -> dict[int, LineInTalk]:
+    """Return the lines that are in the game's language (worker thread)."""
+    reads = language.get().reads
+    return {number: line for number, line in lines.items() if reads(line.line.text)}
 
 
 def _read(lines: Mapping[int, LineInTalk]) -> dict[int, LineReading]:
@@ -105,6 +110,8 @@ def update_from_fact(memory: Any, draft: FactDraft, passage: Passage, context: s
     """
     lines = {entry.id: entry for entry in passage.entries}
     entries = [lines[number] for number in draft.journal_ids]
+    if stated := _stated(memory, draft):
+        return _put(memory, _retold(stated, draft, context))
     named = {*(draft.ends or ()), draft.same_as}
     past = [fact for fact in passage.known if fact.id in named]
     agenda = memory.agenda if past else ()
@@ -113,6 +120,29 @@ def update_from_fact(memory: Any, draft: FactDraft, passage: Passage, context: s
     if draft.kind in KINDS and not before:
         changed += _put(memory, _item_of(memory, draft, entries, context))
     return changed
+
+
+def _stated(memory: Any, draft: FactDraft) -> AgendaItem | None:
+    """Return the item that was read in the lines of a promise, debt, request or plan, as heard.
+
+    Of several, the one of its kind and day.
+    """
+    if draft.kind not in KINDS:
+        return None
+    return max(
+        (
+            item
+            for item in memory.agenda.resting_on(Removal({*draft.journal_ids}))
+            if not set(item.evidence).isdisjoint(draft.journal_ids)
+        ),
+        key=lambda item: (item.kind == draft.kind, item.due == draft.date),
+        default=None,
+    )
+
+
+def _retold(item: AgendaItem, draft: FactDraft, context: str) -> AgendaItem:
+    """Return an item with the words and the day of a fact that states the same."""
+    return replace(item, told=draft.text[:TEXT_KEPT], due=item.due or draft.date, context=context)
 
 
 def _put(memory: Any, item: AgendaItem | None) -> bool:
@@ -141,10 +171,13 @@ def _gone_on(
 ) -> AgendaItem:
     """The item after a fact that repeats, changes or ends it."""
     last = entries[-1]
-    if not draft.ends or draft.kind == item.kind:
+    if not draft.ends or draft.kind in KINDS:  # rules and a model may name it differently
         first, *later = dict.fromkeys((*item.evidence, *draft.journal_ids))
+        closed_by = tuple(each for each in item.closed_by if each != last.id)
         return replace(
             item,
+            state=item.state if closed_by else "open",  # where rules took a new day for the end
+            closed_by=closed_by,
             text=_words_of(entries) if draft.ends else item.text,
             told=draft.text[:TEXT_KEPT] if draft.ends else item.told,
             context=context if draft.ends else item.context,

@@ -18,7 +18,8 @@ A fact ends sooner than the line that told it, since a line may tell more. One t
 agenda has closed (a debt that a gift paid, a message given) ends with it. Facts that a night draws
 from older lines are compared with the newer ones when they are stored.
 
-Only where rules judge: with a language model the night decides (docs/adr/023).
+With a language model only lines that the language reads are looked at; the model ends more at night
+(docs/adr/023).
 """
 
 from __future__ import annotations
@@ -91,9 +92,9 @@ def apply(
     Returns (as a Deferred):
         How many memories have ended.
     """
-    if not router.rules_judge(memory.settings):
-        return 0
     lines = [_with_context(memory, entry) for entry in entries if may_end(entry)]
+    if lines and not router.rules_judge(memory.settings):
+        lines = yield work.run(_readable, lines)
     if not lines:
         return 0
     names = (memory.name, *memory.people.names())
@@ -116,7 +117,7 @@ def end_closed(memory: Any, entries: Sequence[Entry], work: Work) -> Generator[A
     Returns (as a Deferred):
         How many facts have ended.
     """
-    closed = _closed(memory, entries) if router.rules_judge(memory.settings) else []
+    closed = _closed(memory, entries)
     return (yield work.run(end_closed_in_store, memory.id, closed)) if closed else 0
 
 
@@ -147,6 +148,10 @@ def _with_context(memory: Any, entry: Entry) -> NewLine:
 
 
 # --- what ends (worker thread) --------------------------------------------------------------------
+
+
+def _readable(lines: Sequence[NewLine]) -> list[NewLine]:
+    return [line for line in lines if language.get().reads(line.entry.words)]
 
 
 def end_in_store(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from typing import Any
 
 import httpx
@@ -30,6 +32,34 @@ def context_length(settings: conf.LLMSettings) -> int | None:
         if {settings.model, f"{settings.model}:latest"} & set(names):
             return _length(model, "context_length")
     return None
+
+
+def parameters(settings: conf.LLMSettings) -> float | None:
+    """Return the model's billions of parameters; None if neither its server nor its name says.
+
+    llama.cpp tells it in /v1/models, Ollama in /api/tags.
+    """
+    for model in _listed(_get(settings, "/models"), "data"):
+        meta = model.get("meta")
+        if model.get("id") == settings.model and isinstance(meta, dict):
+            count = meta.get("n_params")
+            if isinstance(count, int | float) and count > 0:
+                return count / 1e9
+    for model in _listed(_get(settings, "/api/tags", root=True), "models"):
+        details = model.get("details")
+        if model.get("name") == settings.model and isinstance(details, dict):
+            return conf.billions(str(details.get("parameter_size")))
+    return conf.billions(settings.model)
+
+
+def is_ready(settings: conf.LLMSettings, seconds: float) -> bool:
+    """Wait until llama.cpp's server has loaded its model. Returns whether it has."""
+    until, pause = time.monotonic() + seconds, threading.Event()
+    while time.monotonic() < until:
+        if _get(settings, "/health", root=True).get("status") == "ok":
+            return True
+        pause.wait(0.5)
+    return False
 
 
 def models(settings: conf.LLMSettings) -> list[str]:

@@ -46,7 +46,7 @@ from .provider import (
 )
 from .schemas import Unfit
 from .spoken import NO_VOICE, Voice, closes_unopened, utterance, voice_of
-from .streaming import Stream
+from .streaming import LONGEST, Stream
 from .tools import Tool, Turn, parameters_of, turn_in, without_tools
 from .usage import estimated
 
@@ -171,6 +171,14 @@ class OpenAIProvider:
         return turn
 
     def digest(self, passage: Passage) -> Digest:
+        if self._settings.plain:
+            return self._structured(
+                "digest",
+                prompts.facts(passage),
+                schemas.PlainFactsAnswer,
+                lambda answer: answer.digest(passage),
+                schemas.facts_bounds(passage),
+            )
         return self._structured(
             "digest",
             prompts.digest(passage),
@@ -276,19 +284,24 @@ class OpenAIProvider:
         read: Callable[[Answer], Result],
         bounds: schemas.Bounds | None = None,
     ) -> Result:
-        """Ask for an answer of one schema and `read` it; an unfit one is sent back once."""
+        """Ask for an answer of one schema and `read` it; an unfit one is sent back once.
+
+        One that was cut off is read as far as it is whole: the next would be as long.
+        """
         deadline = self._deadline()
-        text = self._formed(purpose, messages, model, deadline, bounds)
+        answer = self._formed(purpose, messages, model, deadline, bounds)
         try:
-            return read(schemas.understood(model, text))
+            return read(schemas.understood(model, answer.text, cut_off=answer.cut_off))
         except Unfit as error:
+            if answer.cut_off:
+                raise
             problem = error
-        again = prompts.repair(messages, text[:REPAIR_LENGTH], str(problem))
+        again = prompts.repair(messages, answer.text[:REPAIR_LENGTH], str(problem))
         try:
-            text = self._formed(purpose, again, model, deadline, bounds)
+            answer = self._formed(purpose, again, model, deadline, bounds)
         except Unreachable:
             raise problem from None  # the server was there, but no time was left for the repair
-        return read(schemas.understood(model, text))
+        return read(schemas.understood(model, answer.text, cut_off=answer.cut_off))
 
     def _formed(
         self,
@@ -297,7 +310,7 @@ class OpenAIProvider:
         model: type[Answer],
         deadline: float,
         bounds: schemas.Bounds | None,
-    ) -> str:
+    ) -> schemas.Completion:
         """Ask in the strictest form that this server accepts."""
         name = model.__name__
         settled = name in self._forms
@@ -306,7 +319,7 @@ class OpenAIProvider:
             bounds = bounds if self._takes_bounds and form == prompts.FORMS[0] else None
             asked, options = prompts.in_form(messages, model, form, bounds)
             try:
-                text = self._complete(purpose, asked, deadline, **options)
+                answer = self._complete(purpose, asked, deadline, **options)
             except Refused as refusal:
                 if bounds and not settled and refusal.status in _FORM_REFUSED:
                     self._takes_bounds = False
@@ -318,7 +331,7 @@ class OpenAIProvider:
                 form = prompts.FORMS[prompts.FORMS.index(form) + 1]
             else:
                 self._settle(name, form)
-                return text
+                return answer
 
     def _settle(self, name: str, form: str) -> None:
         self._forms[name] = form
@@ -333,11 +346,11 @@ class OpenAIProvider:
 
     def _complete(
         self, purpose: str, messages: Messages, deadline: float, **options: object
-    ) -> str:
-        text = self._answered(purpose, messages, deadline, **options).text
-        if not text.strip():
+    ) -> schemas.Completion:
+        answer = self._answered(purpose, messages, deadline, **options)
+        if not answer.text.strip():
             raise ProviderError(f"{self._settings.base_url}: the model gave an empty answer")
-        return text
+        return answer
 
     def _answered(
         self, purpose: str, messages: Messages, deadline: float, **options: object
@@ -394,11 +407,10 @@ class OpenAIProvider:
         """Send one request; `_read` reads its response, on this thread."""
         here = self._here
         here.deadline, here.body, here.problem, here.refusal = deadline, b"", "", ""
-        enough = getattr(here, "enough", None)
-        here.stream = Stream(enough) if enough else None
+        here.enough = getattr(here, "enough", None)
+        here.stream = Stream(here.enough or (lambda _text: False))
         parameters = dict(self._parameters)
-        if here.stream is None or "stream" not in parameters:
-            parameters.pop("stream", None)
+        if "stream" not in parameters:
             parameters.pop("stream_options", None)
         here.sent = frozenset(parameters)
         create = self._client.chat.completions.with_streaming_response.create
@@ -433,16 +445,25 @@ class OpenAIProvider:
         streamed = response.headers.get("content-type", "").startswith("text/event-stream")
         stream = here.stream if streamed else None
         self.streamed = streamed
-        for part in () if here.problem else response.iter_raw():
-            body += part
-            if stream and stream.feed(part):
-                break
-            if len(body) > ANSWER_BYTES:
-                here.problem = f"an answer of more than {ANSWER_BYTES // 1_000_000} MB"
-                break
-            if time.monotonic() > here.deadline:
-                here.problem = "slow"
-                break
+        deadline = here.deadline
+        last = deadline + (LONGEST - 1) * self._settings.timeout
+        try:
+            for part in () if here.problem else response.iter_raw():
+                body += part
+                written = stream.length if stream else 0
+                if stream and stream.feed(part):
+                    break
+                if len(body) > ANSWER_BYTES:
+                    here.problem = f"an answer of more than {ANSWER_BYTES // 1_000_000} MB"
+                    break
+                if stream and stream.length > written:
+                    deadline = min(last, time.monotonic() + self._settings.timeout)
+                if time.monotonic() > deadline:
+                    here.problem = "" if stream and stream.length else "slow"
+                    break
+        except Exception:  # of the HTTP library that openai brings
+            if not (stream and stream.length and here.enough):
+                raise  # else what was written is spoken as far as it is whole
         response.close()  # a server that is still writing stops
         here.body = bytes(body)
         if stream:

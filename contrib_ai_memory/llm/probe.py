@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from .. import conf
 from ..records import Entry
 from . import prompts, tools
-from .model_server_info import context_length, models
+from .findings import note
+from .model_server_info import context_length, models, parameters
 from .openai_compatible import OpenAIProvider
 from .provider import Passage, ProviderError
 from .usage import CHARACTERS_PER_TOKEN
@@ -40,15 +41,19 @@ class TrialResult:
 
 
 def trial(settings: conf.LLMSettings, context_tokens: int) -> Iterator[TrialResult]:
-    """Try a server. Ends early if it does not answer at all."""
+    """Try a server, and keep what was found. Ends early if it does not answer at all."""
     provider = OpenAIProvider(settings)
     first = _reply(provider, settings)
     yield first
     if first.verdict == BAD:
         return
+    yield from _size(settings)
     yield _streaming(provider)
-    yield _json(provider)
-    yield _tools(provider)
+    json = _json(provider)
+    note(settings.name, nights=UNUSABLE if json.advice == NIGHTS else "")
+    yield json
+    if not settings.plain:
+        yield _tools(provider)
     yield from _parameters(provider)
     yield _context(provider, settings, context_tokens)
 
@@ -71,6 +76,16 @@ def _reply(provider: OpenAIProvider, settings: conf.LLMSettings) -> TrialResult:
     return TrialResult("a reply", OK, seen)
 
 
+def _size(settings: conf.LLMSettings) -> Iterator[TrialResult]:
+    """Find out whether a model is small; kept for the game, where `style` is not set."""
+    if size := parameters(settings):
+        small = size < conf.SMALL_BELOW
+        note(settings.name, style="plain" if small else "full")
+        asked = " It is asked plainly: no tools; rules keep the nights, and it words facts."
+        seen = f"{size:.2g}B parameters." + asked * settings.plain
+        yield TrialResult("size", OK, seen)
+
+
 def _streaming(provider: OpenAIProvider) -> TrialResult:
     if provider.streamed:
         return TrialResult("streaming", OK, "the answer came in pieces")
@@ -78,7 +93,8 @@ def _streaming(provider: OpenAIProvider) -> TrialResult:
     return TrialResult("streaming", POOR, "the answer came in one piece", advice)
 
 
-NIGHTS = 'Take another model for LLM_NIGHT, or set LLM_NIGHT to "offline": rules keep the memory.'
+UNUSABLE = "it wrote no JSON when it was tried"
+NIGHTS = "Rules keep the memory from now on, and the model only speaks, until a trial succeeds."
 
 
 def _json(provider: OpenAIProvider) -> TrialResult:
@@ -88,7 +104,7 @@ def _json(provider: OpenAIProvider) -> TrialResult:
         provider.digest(Passage("Mara", (ENTRY,)))
         seconds = time.monotonic() - began
     except ProviderError as problem:
-        return TrialResult("JSON", BAD, str(problem), NIGHTS)
+        return TrialResult("JSON", POOR, str(problem), NIGHTS)
     form = provider.form
     seen = f"by {form}, in {seconds:.1f} s"
     if form == prompts.FORMS[0]:

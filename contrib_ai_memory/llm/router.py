@@ -21,13 +21,16 @@ from twisted.internet import defer
 from .. import conf, language, offload
 from ..records import ReplyRequest
 from .breaker import Breaker
+from .findings import UNUSABLE, give_up
 from .provider import Provider, ProviderError, Unreachable
 from .silent_provider import SILENT
+from .streaming import LONGEST
 from .tally import Tally, of_call
 from .usage import FILE, BudgetUsedUp, Usage
 
 OFFLINE = "offline"  # name of what draws without a language model
 REPLIES = ("converse", "reply")  # operations that somebody waits for
+WORDING = "digest"  # the one operation of a night that a small model is asked for
 breaker = Breaker(meanwhile="The offline provider does the work of nights and background")
 reply_breaker = Breaker()  # its own: a slow night sends no reply to the offline provider
 
@@ -101,10 +104,18 @@ def offline() -> Any:
 
 
 def rules_judge(settings: conf.Settings | None = None) -> bool:
-    """Whether nights are kept by rules: the offline provider, or one that inherits it."""
+    """Whether nights are kept by rules: the offline provider, or one that inherits it.
+
+    They are where the model is small, which only words facts (`WORDING`).
+    """
     rules = offline()
     compares = getattr(type(own_provider(settings) or rules), "compare", None)
-    return model_server(settings, "digest") is None and compares is type(rules).compare
+    return model_server(settings, "compare") is None and compares is type(rules).compare
+
+
+def words_facts(settings: conf.Settings | None = None) -> bool:
+    """Whether a small model words the facts of nights that rules keep."""
+    return model_server(settings, WORDING) is not None and rules_judge(settings)
 
 
 def answers_offline(settings: conf.Settings | None = None) -> bool:
@@ -114,7 +125,7 @@ def answers_offline(settings: conf.Settings | None = None) -> bool:
 
 def chosen_name(settings: conf.Settings | None = None) -> str:
     """Return the name of the provider that the settings choose for nights."""
-    if model_server(settings, "digest") is not None:
+    if model_server(settings, WORDING) is not None:
         return ModelServer.name
     return (own_provider(settings) or offline()).name
 
@@ -163,6 +174,7 @@ def ask_model(
     except ProviderError as error:
         tally.fail(error)
         guard.misanswered(operation, error)
+        yield _count_unusable(chosen, operation)
     except offload.TimedOut as error:
         tally.fail(error)
         if begun and time.monotonic() - begun[0] >= chosen.timeout:
@@ -175,10 +187,20 @@ def ask_model(
     else:
         tally.made(ModelServer.name)
         guard.succeed(operation)
+        chosen.unusable = 0
         return True, answer
     finally:
         guard.over(ticket)
     return False, None
+
+
+def _count_unusable(chosen: ModelServer, operation: str) -> defer.Deferred:
+    """Count an answer that cannot be used; after many in a row, rules keep the nights."""
+    chosen.unusable += operation == WORDING
+    if chosen.unusable < UNUSABLE:
+        return defer.succeed(None)
+    chosen.unusable = 0
+    return offload.run(offload.MEMORY, give_up, chosen.settings.name, priority=offload.NIGHT)
 
 
 @defer.inlineCallbacks
@@ -281,7 +303,9 @@ class ModelServer:
         self._background = background  # tokens a day, where it does no replies
         self.counts = counts
         self.breaker = Breaker()  # for a model that is not the game's
-        self.timeout = settings.timeout
+        self.unusable = 0  # answers at night in a row
+        # of a streamed answer, `timeout` counts from one piece to the next
+        self.timeout = settings.timeout * (LONGEST if settings.stream else 1)
         self._provider: Provider | None = None
         self._creating = threading.Lock()
         self._here = threading.local()  # the NPC that this thread's call is charged to
@@ -328,7 +352,7 @@ def model_server(
     if operation in REPLIES:
         return _model_server_of(settings.LLM, _counts(), offload.MODEL, None)
     night, background = settings.LLM_NIGHT, settings.background_llm
-    if night is None or background is None:
+    if night is None or background is None or (background.plain and operation != WORDING):
         return None
     return _model_server_of(background, _counts(), offload.BACKGROUND_MODEL, night.daily_tokens)
 
@@ -434,7 +458,10 @@ def status(settings: conf.Settings | None = None, npc: str | None = None) -> str
         chosen.check(npc)
     except BudgetUsedUp as used:
         return f"offline provider until midnight UTC, because {used}"
-    return f"{chosen.settings.model} at {chosen.settings.base_url}"
+    told = chosen.settings.name
+    night = settings.night_llm
+    why = conf.found_of(night).get("nights") if night else ""
+    return f"{told}; rules keep the nights, because {why}" if why else told
 
 
 def is_away(settings: conf.Settings, npc: str | None) -> bool:

@@ -44,8 +44,10 @@ from .spoken import without_thinking
 FACTS = 100  # items of one answer, in each list whose length the request does not give
 IDS = 200
 LINES = 200
+SENTENCE = 240  # characters of a fact of a small model
 FIRST_KNOWN = 101  # number of the first known fact: none is mistaken for a line
 NOTABLE = 4  # 1-10, of lines that an experience rests on
+ENDS_FROM = 4  # pairs of which a model may not end most: it would end whatever is known
 QUESTIONS = 3  # Park et al. 2023
 
 
@@ -221,6 +223,32 @@ class DigestAnswer(Mended):
         )
 
 
+class PlainFact(Mended):
+    """What one line tells, as a small model writes it."""
+
+    line: int
+    text: Annotated[str, Field(max_length=2000)] = ""
+
+
+class PlainFactsAnswer(Mended):
+    """What the lines of a passage tell."""
+
+    facts: list[PlainFact] = Field(max_length=FACTS)
+
+    def digest(self, passage: Passage) -> Digest:
+        """Resolve the numbers of an answer, which gives no importance.
+
+        Raises:
+            Unfit: All facts rest on nothing that was given.
+        """
+        lines = dict(enumerate((entry.id for entry in passage.entries), start=1))
+        told = [fact for fact in self.facts if fact.text]
+        found = founded("facts", told, lambda fact: cited([fact.line], lines))
+        return Digest(
+            {}, tuple(FactDraft(_cut(fact.text, 400), (lines[line],)) for fact, (line,) in found)
+        )
+
+
 def _fact(
     fact: DigestFact, numbers: Sequence[int], lines: Mapping[int, int], known: Mapping[int, str]
 ) -> FactDraft:
@@ -327,10 +355,17 @@ class ComparisonAnswer(Mended):
     relations: list[PairRelation] = Field(max_length=IDS)
 
     def of(self, pairs: int) -> list[Relation]:
-        """The relation of each of so many pairs; one that is not named is unrelated."""
+        """The relation of each of so many pairs; one that is not named is unrelated.
+
+        Raises:
+            Unfit: It ends most of several.
+        """
         known = range(1, pairs + 1)
         found = founded("relations", self.relations, lambda one: cited([one.pair], known))
         relation_of = {number: Relation(one.relation) for one, (number,) in found}
+        over = sum(relation.supersedes for relation in relation_of.values())
+        if pairs >= ENDS_FROM and 2 * over > pairs:
+            raise Unfit(f"the model ends {over} of {pairs} known statements")
         return [relation_of.get(number, Relation.UNRELATED) for number in known]
 
 
@@ -376,6 +411,16 @@ def strict(model: type[BaseModel], bounds: Bounds | None = None) -> dict[str, An
             inner = inner.get("items", inner)["properties"][name]
         inner |= keywords
     return schema
+
+
+def facts_bounds(passage: Passage) -> Bounds:
+    """The bounds of a small model's answer to a passage: a fact a line, a sentence each."""
+    n = len(passage.entries)
+    return {
+        "facts": {"maxItems": n},
+        "facts.line": {"minimum": 1, "maximum": n},
+        "facts.text": {"maxLength": SENTENCE},
+    }
 
 
 def digest_bounds(passage: Passage) -> Bounds:
@@ -501,8 +546,11 @@ def completion(body: bytes) -> Completion:
         raise ProviderError(f"no Chat Completions answer: {problem}") from None
 
 
-def understood(model: type[Schema], text: str) -> Schema:
+def understood(model: type[Schema], text: str, *, cut_off: bool = False) -> Schema:
     """Read the JSON object in a model's answer, ignoring reasoning and any text around it.
+
+    Args:
+        cut_off: Whether the text breaks off; it is read as far as it is whole.
 
     Raises:
         Unfit: There is none, or it does not have the form asked for.
@@ -510,10 +558,35 @@ def understood(model: type[Schema], text: str) -> Schema:
     text = without_thinking(text)
     start, end = text.find("{"), text.rfind("}")
     try:
-        data = parsed(text[start : end + 1])
+        data = parsed(closed(text[max(start, 0) :]) if cut_off else text[start : end + 1])
     except ValueError:
         raise Unfit("the model's answer is not JSON") from None
     return fitting(model, data)
+
+
+def closed(text: str) -> str:
+    """Close a JSON text that breaks off, after the last list, object or item of a list.
+
+    >>> closed('{"facts": [{"line": 1, "text": "a"}, {"line": 2, "te')
+    '{"facts": [{"line": 1, "text": "a"}]}'
+    """
+    whole, ends, quoted, escaped = "", "", False, False
+    for place, sign in enumerate(text):
+        if quoted:
+            quoted = escaped or sign != '"'
+            escaped = sign == "\\" and not escaped
+        elif sign == '"':
+            quoted = True
+        elif sign in "{[":
+            ends = ("}" if sign == "{" else "]") + ends
+        elif sign in "}]":
+            ends = ends[1:]
+            whole = text[: place + 1] + ends
+            if not ends:
+                break
+        elif sign == "," and ends.startswith("]"):
+            whole = text[:place] + ends
+    return whole
 
 
 def fitting(model: type[Schema], data: object) -> Schema:

@@ -441,7 +441,8 @@ _TURN = re.compile(
     r"|(?P<start><\|(?:im_start|start_header_id|start|start_of_role)\|>|<start_of_turn>"
     r"|(?:^|\n)#{2,4}[ \t]*(?=(?:instruction|response|human|user|assistant|input)[ \t]*:))"
     r"|(?P<other><\|(?:user|system|human|tool|observation)\|>|\[INST\]|<<SYS>>|<｜User｜>"
-    r"|<(?:scene|memory)>|\[(?:EPISODIC|SEMANTIC|PROCEDURAL|WORKING)\])"
+    r"|<(?:scene|memory)>|\[(?:EPISODIC|SEMANTIC|PROCEDURAL|WORKING)\]"
+    r"|(?:Known since )?[A-Z][a-z]+day \d{4}-\d\d-\d\d:)"
     r"|(?P<own><\|assistant\|>|\[/INST\]|<</SYS>>|<｜Assistant｜>|</(?:scene|memory)>)",
     re.IGNORECASE,
 )

@@ -11,6 +11,7 @@ from typing import Any
 
 CHECKED_EVERY = 24  # characters between two looks at the text so far
 CALLS_KEPT = 64
+LONGEST = 4  # times `LLM.timeout`: an answer that goes on being written
 
 Enough = Callable[[str], bool]  # whether a text that is not finished holds all that is needed
 
@@ -26,7 +27,7 @@ class Stream:
         self._enough = enough
         self._rest = b""
         self._text: list[str] = []
-        self._length = self._checked = 0
+        self.length = self._checked = 0  # characters
         self._calls: dict[int, dict[str, Any]] = {}
         self._finish: str | None = None
         self._usage: Any = None
@@ -39,8 +40,8 @@ class Stream:
         for line in lines:
             if line.startswith(b"data:"):
                 self._event(line[5:].strip())
-        if self._length - self._checked >= CHECKED_EVERY and not self._done:
-            self._checked = self._length
+        if self.length - self._checked >= CHECKED_EVERY and not self._done:
+            self._checked = self.length
             self._done = self._enough("".join(self._text))
         return self._done
 
@@ -79,7 +80,7 @@ class Stream:
         content = delta.get("content")
         if isinstance(content, str):
             self._text.append(content)
-            self._length += len(content)
+            self.length += len(content)
         calls = delta.get("tool_calls")
         for place, piece in enumerate(calls if isinstance(calls, list) else ()):
             piece = piece if isinstance(piece, dict) else {}

@@ -3,14 +3,18 @@
 A small model draws facts that no line tells, cites the line above the right one, or gives one
 speaker's words to another. A fact is kept where the lines that it cites tell it: they share its
 words and are near it in meaning. Where another line of the passage does, that one is cited in their
-place. The thresholds keep all 91 facts of a recorded strong model.
+place. It repeats or ends a known fact only where their words agree, and is a promise, debt, request
+or plan only where that is done in one of its lines. The thresholds keep all 91 facts of a recorded
+strong model.
+
+What the model left out or what was refused is completed by the offline provider.
 """
 
 from __future__ import annotations
 
 import calendar
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
@@ -18,22 +22,43 @@ import numpy as np
 
 from ..embedding import embedder
 from ..english.questions import asks, sentences_of
-from ..english.tokens import content_words, without_quotations
+from ..english.tokens import content_words, holds_number, is_english, without_quotations
 from ..llm.provider import Digest, Passage
-from ..records import TALK_KINDS, Entry, FactDraft, MemoryRecord
+from ..records import (
+    LINES_BEFORE,
+    TALK_KINDS,
+    Entry,
+    FactDraft,
+    LineInTalk,
+    MemoryRecord,
+    TalkLine,
+)
+from .acts import read
 from .reported_lines import reported, without_name
 
 # the share of a fact's telling words that stand in the lines it cites, and its cosine with them
 NEAR = 0.5
 TOLD = 1.0  # of both together
 TOLD_BY_OTHER = 1.3  # with another line, which is then cited
-NEAR_KNOWN = 0.3  # cosine of a fact with a known one that it repeats or ends
+TELLS = 0.8  # the share of the words of a fact that one in its place has
+AGREES = 0.6  # the share of a known fact's words in a new one and its lines, and their cosine
 
 UNTOLD = "in none of the lines"
 UNKNOWN_NAME = "names somebody whom no line names"
 OF_ANOTHER = "gives one speaker's words to another"
 ASKED = "was only asked"
 NOT_REPORTED = "not in the third person"
+NO_COMMITMENT = "a promise, debt, request or plan that no line makes"
+TELLS_LESS = "tells less than its line"
+UNRELATED = "ends or repeats what has nothing to do with it"
+# acts of a line (`acts`) in which a fact of a kind is stated
+_DONE_BY = {
+    "promise": {"promise", "plan"},
+    "debt": {"debt"},
+    "request": {"request", "order"},
+    "plan": {"plan", "promise"},
+}
+_COMMITMENTS = {act for acts in _DONE_BY.values() for act in acts}
 
 _NAME = re.compile(r"(?<=[\w,;:] )[A-Z][\w-]+")
 _REPORTS = re.compile(
@@ -51,30 +76,22 @@ class CheckedDigest:
     """A digest with what its lines tell.
 
     Attributes:
-        refused: How many facts were not kept, by the reason.
-        uncovered: Journal ids of the lines that only refused facts cited.
+        refused: How many facts, or parts of them, were not kept, by the reason.
     """
 
     digest: Digest
     refused: Counter[str]
-    uncovered: frozenset[int]
 
     def completed_by(self, own: Digest) -> CheckedDigest:
-        """Add what the offline provider draws from the uncovered lines.
+        """Add the facts that the offline provider draws from lines that no kept fact cites.
 
-        Where more is refused than kept, the model's importance and experience give way as well, and
-        every line that no kept fact cites is the offline provider's.
+        Where the model gave no importance, or more is refused than kept, its importance and
+        experience give way as well.
         """
-        if not self.refused:
-            return self
         kept = self.digest.facts
         covered = {line for fact in kept for line in fact.journal_ids}
-        is_poor = self.refused.total() > len(kept)
-        added = tuple(
-            replace(fact, ends=())
-            for fact in own.facts
-            if (covered.isdisjoint if is_poor else self.uncovered.issuperset)(fact.journal_ids)
-        )
+        added = tuple(fact for fact in own.facts if covered.isdisjoint(fact.journal_ids))
+        is_poor = not self.digest.importance or self.refused.total() > len(kept)
         digest = own if is_poor else self.digest
         return replace(self, digest=replace(digest, facts=(*kept, *added)))
 
@@ -82,20 +99,89 @@ class CheckedDigest:
 def checked(digest: Digest, passage: Passage) -> CheckedDigest:
     """Hold the facts of a digest against its passage (worker thread)."""
     if not digest.facts:
-        return CheckedDigest(digest, Counter(), frozenset())
+        return CheckedDigest(digest, Counter())
     lines = _Lines.of(digest.facts, passage)
-    kept, refused, cited_in_vain = [], Counter[str](), set[int]()
+    kept, refused = [], Counter[str]()
     for number, fact in enumerate(digest.facts):
         told = lines.told(number, fact)
         if isinstance(told, str):
             refused[told] += 1
-            cited_in_vain |= set(fact.journal_ids)
-        else:
-            kept.append(told)
-    covered = {each for fact in kept for each in fact.journal_ids}
-    return CheckedDigest(
-        replace(digest, facts=tuple(kept)), refused, frozenset(cited_in_vain - covered)
-    )
+            continue
+        related = lines.related(number, told)
+        stated = related if _commits(related, passage) else replace(related, kind="other")
+        refused[UNRELATED] += related != told
+        refused[NO_COMMITMENT] += stated != related
+        kept.append(stated)
+    return CheckedDigest(replace(digest, facts=tuple(kept)), +refused)
+
+
+def worded(digest: Digest, passage: Passage, own: Sequence[FactDraft]) -> CheckedDigest:
+    """Put a small model's facts in place of those that rules drew from the same lines (worker).
+
+    One takes the place of another where it tells as much. Where rules drew none, it is added.
+
+    Args:
+        own: What rules drew from the lines of the passage.
+    """
+    found = checked(digest, passage)
+    of_line = defaultdict[int, list[FactDraft]](list)
+    for fact in found.digest.facts:
+        of_line[fact.journal_ids[-1]].append(fact)
+    drawn = Counter(draft.journal_ids[-1] for draft in own)
+    facts: list[FactDraft] = []
+    for draft in own:
+        line = draft.journal_ids[-1]
+        texts = [fact.text for fact in of_line[line]]
+        if drawn[line] == 1:
+            texts = [" ".join(texts)]
+        best = max(texts, key=lambda text: _told_of(draft, text), default="")
+        tells = _told_of(draft, best) >= TELLS
+        facts.append(replace(draft, text=best) if tells else replace(draft, by_rules=True))
+        found.refused[TELLS_LESS] += 0 if tells else len(texts) if best else 0
+    for entry in passage.entries:
+        if entry.id not in drawn:
+            said = entry.words if entry.kind in TALK_KINDS else ""
+            facts += (
+                replace(fact, about=entry.source_entity, quote=said) for fact in of_line[entry.id]
+            )
+    return CheckedDigest(replace(digest, facts=tuple(facts)), +found.refused)
+
+
+def _told_of(draft: FactDraft, text: str) -> float:
+    """The share of the words of a fact that a text tells."""
+    words = content_words(draft.text)
+    return len(words & content_words(text)) / len(words) if words else 0.0
+
+
+def _commits(fact: FactDraft, passage: Passage) -> bool:
+    """Whether a line of a fact does what the fact states, as far as lines in English are read.
+
+    Where none commits anybody by its words, a day does, or the number of what is owed.
+    """
+    acts = _DONE_BY.get(fact.kind)
+    told = [entry for entry in passage.entries if entry.id in fact.journal_ids]
+    if acts is None or not all(is_english(entry.words) for entry in told):
+        return True
+    readings = [read(_heard(entry, passage)) for entry in told]
+    done = {act.kind for reading in readings if reading for act in reading.acts}
+    if acts & done or not any(readings):
+        return True
+    if done & _COMMITMENTS:
+        return False
+    owes = fact.kind == "debt" and any(holds_number(entry.words) for entry in told)
+    return owes or bool(fact.date)  # "In ten days they are in the yard."
+
+
+def _heard(entry: Entry, passage: Passage) -> LineInTalk:
+    """Return a line with the talk before it."""
+    around = sorted((*passage.around, *passage.entries), key=lambda each: each.id)
+    before = [_said(each) for each in around if each.id < entry.id][-LINES_BEFORE:]
+    others = {each.seen_as for each in passage.entries} - {entry.seen_as, ""}
+    return LineInTalk(_said(entry), (passage.npc_name,), tuple(sorted(others)), tuple(before))
+
+
+def _said(entry: Entry) -> TalkLine:
+    return TalkLine(entry.seen_as, entry.content, entry.kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +248,14 @@ class _Lines:
             fact,
             text=text,
             journal_ids=tuple(entry.id for entry in told),
-            same_as=fact.same_as if self._is_near(number, fact, fact.same_as) else "",
-            ends=fact.ends and tuple(e for e in fact.ends if self._is_near(number, fact, e)),
+        )
+
+    def related(self, number: int, fact: FactDraft) -> FactDraft:
+        """Return a fact without the known ones that it has nothing to do with."""
+        return replace(
+            fact,
+            same_as=fact.same_as if self._agrees(number, fact, fact.same_as) else "",
+            ends=fact.ends and tuple(e for e in fact.ends if self._agrees(number, fact, e)),
         )
 
     def _support(self, cited: Sequence[int], number: int, fact: FactDraft) -> float:
@@ -189,14 +281,15 @@ class _Lines:
         told = content_words(_REPORTS.sub("", fact.text)) - self.names - _DATES
         return {stem for stem in told if not stem.isdigit() or stem.lstrip("0") not in day}
 
-    def _is_near(self, number: int, fact: FactDraft, known_id: str) -> bool:
-        """Whether a fact and a known one, which it repeats or ends, have anything in common."""
-        found = [n for n, known in enumerate(self.known) if known.id == known_id]
-        return any(
-            self.near_known[number, n] >= NEAR_KNOWN
-            or self._telling(fact) & _stems(self.known[n].content)
-            for n in found
-        )
+    def _agrees(self, number: int, fact: FactDraft, known_id: str) -> bool:
+        """Whether a known fact, which a fact repeats or ends, tells of the same."""
+        place = next((n for n, known in enumerate(self.known) if known.id == known_id), None)
+        if place is None:
+            return False
+        told = [_line(entry) for entry in self.entries if entry.id in fact.journal_ids]
+        known = content_words(_REPORTS.sub("", self.known[place].content)) - _DATES
+        shared = len(known & _stems(fact.text, *told)) / len(known) if known else 0.0
+        return float(self.near_known[number, place]) + shared >= AGREES
 
 
 def _line(entry: Entry) -> str:

@@ -208,9 +208,39 @@ class OfflineProvider:
         )
 
     def checked(self, digest: Digest, passage: Passage) -> model_checks.CheckedDigest:
-        """Hold what a language model says of a passage against its lines, and complete it."""
-        found = model_checks.checked(digest, passage)
-        return found.completed_by(self.digest(passage)) if found.refused else found
+        """Hold what a language model says of a passage against its lines, and complete it.
+
+        Args:
+            digest: Without facts and importance where the model gave no answer.
+        """
+        own = self.digest(passage)
+        facts = tuple(self._compared(fact, passage) for fact in own.facts)
+        experience = own.experience and replace(own.experience, by_rules=True)
+        own = replace(own, facts=facts, experience=experience)
+        return model_checks.checked(digest, passage).completed_by(own)
+
+    def worded(
+        self, digest: Digest, passage: Passage, own: Sequence[FactDraft]
+    ) -> model_checks.CheckedDigest:
+        """Take a small model's words for what rules drew from a passage, as `model_checks` does."""
+        return model_checks.worded(digest, passage, own)
+
+    def _compared(self, fact: FactDraft, passage: Passage) -> FactDraft:
+        """Return a fact with the known ones of its speaker that it repeats or changes."""
+        speaker = {each.seen_as for each in passage.entries if each.id in fact.journal_ids}
+        known = [each for each in passage.known if each.speaker in speaker]
+        if not known:
+            return replace(fact, ends=(), by_rules=True)
+        new, *old = embedder.shared().encode([fact.text, *(e.content for e in known)], known=True)
+        statement = Statement(fact.text, quote=fact.quote)
+        pairs = [
+            Pair(statement, Statement.of(each), float(new @ vector))
+            for each, vector in zip(known, old, strict=True)
+        ]
+        relations = dict(zip((each.id for each in known), self.compare(pairs), strict=True))
+        same = (each for each, relation in relations.items() if relation is Relation.SAME)
+        ends = tuple(each for each, relation in relations.items() if relation.supersedes)
+        return replace(fact, same_as=next(same, ""), ends=ends, by_rules=True)
 
     def summarise(self, lines: Sequence[str]) -> str:
         """Choose the three most salient sentences nearest to the centre of the talk.

@@ -8,7 +8,8 @@ block are some fifteen tokens more for each memory (docs/adr/013).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date
 
 from .. import language
 from ..local_time import day_of
@@ -18,6 +19,7 @@ from ..text.sanitising import neutralise
 PROCEDURAL_SHARE = 0.25  # of the budget, for preferences; they do not count for top_k
 SAME_WORDS = 0.8  # share of common words that makes two memories copies
 IN_CONFIDENCE = "(in confidence) "  # before what is private, in a prompt
+HAPPENED = ("entry", "experience", "summary")  # records of a day; others are known
 WORDS_OF_A_SPEAKER = ("entry", "taught")  # records whose content is shown with its speaker
 
 _WORDS = re.compile(r"\w+")
@@ -127,29 +129,45 @@ def _is_copy(
     return language.get().says_the_same(memory.content, other.content)
 
 
-def prompt_block(memories: list[MemoryRecord], *, bare: bool = False) -> str:
+def prompt_block(memories: list[MemoryRecord], *, by_sources: bool = False) -> str:
     """Return the <memory> block, one line a memory; empty without memories.
 
+    What is known comes first, then what was heard and seen, each under its days, the newest last.
     Content is data: nothing in it can end the block.
 
     Args:
-        bare: Leave out who said it, as the source does.
+        by_sources: In the order given, with tags and without who said it [C §4].
     """
     if not memories:
         return ""
-    lines = [_line(memory, bare) for memory in memories]
+    lines = map(_tagged, memories) if by_sources else _under_days(memories)
     return "\n".join(["<memory>", *lines, "</memory>"])
 
 
-def _line(memory: MemoryRecord, bare: bool) -> str:
+def _tagged(memory: MemoryRecord) -> str:
     """Return `[SEMANTIC] text`, or `[EPISODIC] 2026-03-02: text` with the day it happened."""
-    private = IN_CONFIDENCE * memory.private
-    text = private + neutralise(memory.content) if bare else text_with_speaker(memory)
-    if memory.held_until:
-        text = f"{text} (until {day_of(memory.held_until)})"
+    text = _until(memory, IN_CONFIDENCE * memory.private + neutralise(memory.content))
     if memory.memory_type == "episodic" and memory.created_at:
         text = f"{day_of(memory.created_at)}: {text}"
     return f"[{memory.memory_type.upper()}] {text}"
+
+
+def _under_days(memories: Iterable[MemoryRecord]) -> Iterator[str]:
+    """Yield headings of days and the memories under them."""
+    told = sorted(memories, key=lambda each: (each.record in HAPPENED, each.created_at))
+    heading = ""
+    for memory in told:
+        day = day_of(memory.created_at) if memory.record in (*HAPPENED, "fact") else ""
+        known = "" if memory.record in HAPPENED else "Known since "
+        under = f"{known}{date.fromisoformat(day):%A} {day}:" if day else "Known:"
+        if under != heading:
+            yield under
+        heading = under
+        yield _until(memory, text_with_speaker(memory))
+
+
+def _until(memory: MemoryRecord, text: str) -> str:
+    return f"{text} (until {day_of(memory.held_until)})" if memory.held_until else text
 
 
 def text_with_speaker(memory: MemoryRecord) -> str:

@@ -69,6 +69,7 @@ IN_PRIVATE = "(What was said between the two of you alone:)"
 REST_SHARE = 5 / 16
 OWN_LATELY = 10  # lines of its own that it does not say again, ...
 OWN_AMONG = 60  # ... as far as they are among so many last entries
+WORTHLESS = 0.1  # importance of a line that tells nothing
 LESSONS = 2  # in one answer
 WEIGHED = 8  # memories kept beside the answer of a model
 # a lesson bears on a line if its experience is among so many best memories, and as similar
@@ -237,6 +238,7 @@ def prepare(
         mood=felt.felt,
         sentences=settings.REPLY_SENTENCES,
         language=settings.REPLY_LANGUAGE,
+        plain=settings.LLM is not None and settings.LLM.plain,
         question=meant if meant != said else "",
         intent=learned,
         set_right=right,
@@ -294,20 +296,36 @@ def _lessons(memory: Any, entry: Entry, recalled: Iterable[Recalled]) -> list[Me
     return [each for each in by_text.values() if each.id not in told][:LESSONS]
 
 
-def _block(recalled: Iterable[Recalled], shown: frozenset[int], bare: bool) -> str:
-    """Return the memory block of these without what the conversation in the prompt says in full.
+def _block(recalled: Iterable[Recalled], shown: frozenset[int], by_sources: bool) -> str:
+    """Return the memory block of these without what the prompt says elsewhere in full.
 
     Args:
-        shown: Journal ids of that conversation.
+        shown: Journal ids of the conversation in it.
     """
-    return prompt_block(
-        [
-            each.memory
-            for each in recalled
-            if each.memory.record not in ("entry", "experience")
-            or not (each.memory.journal_ids and shown.issuperset(each.memory.journal_ids))
-        ],
-        bare=bare,
+    memories = [
+        each.memory
+        for each in recalled
+        if each.memory.record not in ("entry", "experience")
+        or not (each.memory.journal_ids and shown.issuperset(each.memory.journal_ids))
+    ]
+    if not by_sources:
+        memories = [each for each in memories if not _is_told_by_another(each, memories)]
+    return prompt_block(memories, by_sources=by_sources)
+
+
+def _is_told_by_another(line: MemoryRecord, memories: Iterable[MemoryRecord]) -> bool:
+    """Whether a line has no worth, or a fact that rests on it tells all of it."""
+    if line.record != "entry":
+        return False
+    if line.importance <= WORTHLESS:
+        return True
+    content_words = language.get().content_words
+    words = content_words(line.content)
+    return any(
+        each.record == "fact"
+        and not set(each.journal_ids).isdisjoint(line.journal_ids)
+        and words <= content_words(f"{each.speaker} {each.content}")
+        for each in memories
     )
 
 

@@ -269,7 +269,7 @@ def choose(ranking: Ranking, linked: Collection[str] = ()) -> RecallResult:
         total_tokens=tokens,
         budget_used=tokens / request.token_budget,
         prompt_block=budget.prompt_block(
-            [recalled.memory for recalled in chosen], bare=request.by_sources
+            [recalled.memory for recalled in chosen], by_sources=request.by_sources
         ),
     )
 

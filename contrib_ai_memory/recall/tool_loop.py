@@ -184,7 +184,7 @@ class ToolLoop:
         if is_silence(text):
             text = ""
             if not self._beside:
-                return ""
+                return None if llm.plain else ""  # it was not told that it may be silent
         text = " ".join([*self._beside, text]).strip()
         if not text and not self._said and not (answered and self._acted):
             return None
@@ -502,7 +502,7 @@ def offered_now(settings: conf.Settings, *, acting: bool = True) -> list[tools.T
     Args:
         acting: Whether it can act in the world.
     """
-    if not settings.REPLY_TOOLS:
+    if not settings.REPLY_TOOLS or (settings.LLM and settings.LLM.plain):
         return []
     return tools.offered(tools.REMEMBERING + (tools.ACTING if acting else ()))
 

@@ -40,6 +40,7 @@ from .reconciliation import Judged, reconcile
 CURSOR = "consolidated"
 
 LINES = 32  # new lines in one look
+FEW_LINES = 8  # new lines that a small model words at once
 FEWEST = 8  # lines of which half are not asked for alone
 AROUND, BETWEEN = 6, 2  # lines shown before the first new one, and before each of the others
 TALK_AROUND = 96  # lines on either side that tell a rule what kind of talk it judges
@@ -81,8 +82,12 @@ def _consolidate_scored(memory: Any) -> Generator[Any, Any, PassReport]:
         around = [each for each in near if each.audience == entries[0].audience]
         with memory.evidence.work_on(entries, priority=offload.NIGHT) as work:
             provider, drafts = yield work.ask("extract_facts", entries, memory.name, around)
+            shown = ""
+            if router.words_facts(memory.settings):
+                provider = router.ModelServer.name
+                drafts, shown = yield _worded(memory, drafts, entries, around, work)
             drafts = _of_others(memory, drafts, work)
-            changed += yield _keep_facts(memory, drafts, entries, provider, work)
+            changed += yield _keep_facts(memory, drafts, entries, provider, work, shown)
     # a line that is no fact itself ends facts too; those of older lines are stored by now
     lines = list(memory.journal.read(start + 1, end))
     with memory.evidence.work_on(lines, priority=offload.NIGHT) as work:
@@ -91,6 +96,54 @@ def _consolidate_scored(memory: Any) -> Generator[Any, Any, PassReport]:
     memory.journal.update({entry.id: {"consolidated": True} for entry in batch})
     memory.journal.advance_cursor(CURSOR, end)
     return PassReport(done=end >= scored, read=len(batch), changed=changed)
+
+
+@defer.inlineCallbacks
+def _worded(
+    memory: Any,
+    drafts: Sequence[FactDraft],
+    entries: Sequence[Entry],
+    around: Sequence[Entry],
+    work: Work,
+) -> Generator[Any, Any, tuple[list[FactDraft], str]]:
+    """Have a small model tell what lines tell; what it tells wrong or leaves out, rules told.
+
+    Returns (as a Deferred):
+        The facts, and the journal ids of all that the model was shown.
+    """
+    worded: list[FactDraft] = []
+    shown = ""
+    for batch in _batches(entries, FEW_LINES):
+        ids = {entry.id for entry in batch}
+        own = [draft for draft in drafts if draft.journal_ids[-1] in ids]
+        passage = Passage(
+            memory.name, tuple(batch), _between(around, batch), known_names=memory.people.names()
+        )
+        work.add_evidence(passage.around)
+        shown = join_ranges(shown, _shown(passage))
+        digest = (yield work.judge(router.WORDING, passage)) or Digest({})
+        checked = yield work.run(router.answer_of, router.OFFLINE, "worded", digest, passage, own)
+        _count_refused(memory, checked.refused, work)
+        worded += checked.digest.facts
+    return worded, shown
+
+
+def _batches(entries: Sequence[Entry], most: int) -> list[list[Entry]]:
+    """Cut the lines of each conversation into as few and as equal batches as possible."""
+    found = []
+    for lines in _by_circle(entries):
+        length = -(-len(lines) // -(-len(lines) // most))
+        found += [lines[start : start + length] for start in range(0, len(lines), length)]
+    return found
+
+
+def _between(around: Sequence[Entry], batch: Sequence[Entry]) -> tuple[Entry, ...]:
+    """Return the lines just before each line of a batch."""
+    new = {entry.id for entry in batch}
+    near = [each for each in around if each.circle == batch[0].circle and each.id <= batch[-1].id]
+    places = [place for place, each in enumerate(near) if each.id in new]
+    shown = {at for place in places for at in range(max(0, place - BETWEEN), place)}
+    return tuple(near[place] for place in sorted(shown) if near[place].id not in new)
 
 
 def _of_others(memory: Any, drafts: Iterable[FactDraft], work: Work) -> list[FactDraft]:
@@ -241,22 +294,23 @@ def _look(
             known_names=memory.people.names(),
             least_importance=memory.settings.MIN_IMPORTANCE,
         )
-        digest = yield work.judge("digest", passage)
+        digest, name = (yield work.judge("digest", passage)), router.chosen_name(memory.settings)
+        if digest is None and not at_night:
+            return None
+        away = digest is None and router.is_away(memory.settings, memory.id)
+        if away:  # the model does it in a later night; what it cannot do is left to rules for good
+            outage.note_outage(memory, entries)
+        if digest is None and (away or not halve or len(entries) <= FEWEST):
+            digest, name = Digest({}), router.OFFLINE
+            work.tally.made(name)
         if digest is not None:
             digest = replace(digest, facts=tuple(_of_others(memory, digest.facts, work)))
             checked = yield work.run(router.answer_of, router.OFFLINE, "checked", digest, passage)
             _count_refused(memory, checked.refused, work)
-            name = router.chosen_name(memory.settings)
-            return (yield _apply(memory, checked.digest, passage, name, work))
-        if not at_night:
-            return None
-        away = router.is_away(memory.settings, memory.id)
-        if away:  # the model does it in a later night; what it cannot do is left to rules for good
-            outage.note_outage(memory, entries)
-        if away or not halve or len(entries) <= FEWEST:
-            digest = yield work.run(router.answer_of, router.OFFLINE, "digest", passage)
-            work.tally.made(router.OFFLINE)
-            return (yield _apply(memory, digest, passage, router.OFFLINE, work))
+            changed = yield _apply(memory, checked.digest, passage, name, work)
+            yield endings.apply(memory, entries, work, records=("fact",))
+            yield endings.end_closed(memory, entries, work)
+            return changed
     middle = len(entries) // 2
     changed = 0
     for part in (entries[:middle], entries[middle:]):
@@ -332,16 +386,16 @@ def _apply(
         or max(by_id[each].importance for each in draft.journal_ids) >= least
     ]
     shown = _shown(passage)
-    # a model may have used anything that it was shown; a rule reads the lines that it cites
-    of_facts = "" if provider == router.OFFLINE else shown
-    changed = yield _keep_facts(memory, drafts, entries, provider, work, of_facts)
+    changed = yield _keep_facts(memory, drafts, entries, provider, work, shown)
     for draft in drafts:
-        agenda_items.update_from_fact(memory, draft, passage, of_facts)
-        yield work.breathe()
+        if not draft.by_rules:
+            agenda_items.update_from_fact(memory, draft, passage, shown)
+            yield work.breathe()
     experience = digest.experience
     fresh = entries[-1].id > memory.journal.cursors.get(experiences.CURSOR, 0)
     if fresh and experience and experience.memory_weight > memory.settings.KEEP_EXPERIENCE_ABOVE:
-        yield work.run(experiences.keep, memory.id, experience, tuple(entries), provider, shown)
+        name = router.OFFLINE if experience.by_rules else provider
+        yield work.run(experiences.keep, memory.id, experience, tuple(entries), name, shown)
     yield work.run(reweigh, memory.id, entries)
     memory.journal.update(
         {
@@ -433,16 +487,15 @@ def facts_of(
 ) -> list[MemoryRecord]:
     """Make facts of drafts, each with its evidence from `entries` (worker thread)."""
     known = {entry.id: entry for entry in entries}
-    return components.completed(
-        [
-            replace(
-                _fact(agent_id, draft, [known[each] for each in draft.journal_ids], provider),
-                context=shown,
-            )
-            for draft in drafts
-            if not _is_past(agent_id, draft)
-        ]
-    )
+    facts = []
+    for draft in drafts:
+        if _is_past(agent_id, draft):
+            continue
+        # a model may have used anything that it was shown; a rule reads the lines that it cites
+        by, context = (router.OFFLINE, "") if draft.by_rules else (provider, shown)
+        sources = [known[each] for each in draft.journal_ids]
+        facts.append(replace(_fact(agent_id, draft, sources, by), context=context))
+    return components.completed(facts)
 
 
 def fact_id(agent_id: str, text: str, audience: tuple[str, ...] | None) -> str:

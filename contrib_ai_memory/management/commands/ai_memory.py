@@ -11,7 +11,7 @@ evennia ai_memory restore FILE [--yes]
 evennia ai_memory doctor [NPC] [--mend]
 evennia ai_memory reindex [NPC]
 evennia ai_memory move --to STORE [--replace]
-evennia ai_memory model [--night]
+evennia ai_memory model [--night | --serve FILE.gguf]
 evennia ai_memory uninstall [--yes]
 """
 
@@ -39,12 +39,12 @@ from evennia.utils.search import search_object
 from pydantic import ValidationError
 from tqdm import tqdm
 
-from contrib_ai_memory import conf, offload, preflight, sqlite_file
+from contrib_ai_memory import conf, offload, preflight, sqlite_file, start
 from contrib_ai_memory.admin import archive, backup, doctor, erase, move, reindex
 from contrib_ai_memory.embedding.model import ModelError
 from contrib_ai_memory.ingest import pipeline
 from contrib_ai_memory.ingest.replay import BadLine, LogPerson, Replay, read_log
-from contrib_ai_memory.llm import router
+from contrib_ai_memory.llm import local_server, router
 from contrib_ai_memory.log import FILE as LOG
 from contrib_ai_memory.memory_process import channel, client
 from contrib_ai_memory.npc import CATEGORY, OFF_TAG, MemoryMixin, is_npc
@@ -853,11 +853,15 @@ class ProgressBars:
 
 # --- model ----------------------------------------------------------------------------------------
 
+SERVED_WITHIN = 120.0  # seconds, from the start of llama.cpp's server
+
 
 @_action("Nothing was changed.", beside_server=True)
 def _model(command: BaseCommand, options: dict[str, Any]) -> None:
     """Try the configured model server with a dozen small calls. Fails if it cannot be used."""
-    chosen = conf.get().background_llm if options["night"] else conf.get().LLM
+    chosen = conf.get().night_llm if options["night"] else conf.get().LLM
+    if options["serve"]:
+        chosen = _serve(command, options["serve"].expanduser().resolve())
     if chosen is None:
         raise CommandError("There is no model: settings.CONTRIB_AI_MEMORY['LLM'] is not set.")
     from contrib_ai_memory.llm import probe  # its libraries take a second
@@ -872,6 +876,29 @@ def _model(command: BaseCommand, options: dict[str, Any]) -> None:
     if unusable:
         raise CommandError("The model cannot be used as it is set.")
     command.stdout.write("The model can be used.")
+    if options["serve"]:
+        command.stdout.write(
+            "Write into the settings, and reload the game:\n"
+            f"CONTRIB_AI_MEMORY = {{..., 'LLM': {{'serve': {str(chosen.serve)!r}}}}}"
+        )
+
+
+def _serve(command: BaseCommand, file: Path) -> conf.LLMSettings:
+    """Serve a model by llama.cpp's server, until the game ends, or this command if none runs."""
+    from contrib_ai_memory.llm import model_server_info
+
+    if not file.is_file():
+        raise CommandError(f"There is no file {file}.")
+    chosen = conf.LLMSettings.model_validate({"serve": file})
+    try:
+        start.serve(Path(settings.GAME_DIR), chosen)
+    except local_server.NoProgram as problem:
+        raise CommandError(str(problem)) from None
+    command.stdout.write("Loading the model ...")
+    if not model_server_info.is_ready(chosen, SERVED_WITHIN):
+        log = conf.directory() / local_server.LOG
+        raise CommandError(f"llama.cpp's server does not answer: see {log}.")
+    return chosen
 
 
 # --- the command ----------------------------------------------------------------------------------
@@ -927,6 +954,9 @@ class Command(BaseCommand):
         )
         model = actions.add_parser("model", help="try the model server, and say what to set")
         model.add_argument("--night", action="store_true", help="try the server of LLM_NIGHT")
+        model.add_argument(
+            "--serve", type=Path, metavar="FILE", help="serve a GGUF file by llama.cpp, and try it"
+        )
         uninstall = actions.add_parser("uninstall", help="remove all data of this contrib")
         uninstall.add_argument("--yes", action="store_true", help=yes)
 
