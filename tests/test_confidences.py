@@ -212,3 +212,19 @@ def test_what_is_to_be_passed_on_or_asked_is_none(said):
 def test_a_confidence_that_ends_in_question_marks_is_answered_as_one(says, alice):
     said = says(alice, "ok but dont tell any1 k?? i painted the reeves pig blue")
     assert "stays with me" in said or "from me" in said
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "what did i ask you to keep to yourself?",
+        "what was it i told you in confidence?",
+        "do you recall what i whispered to you?",
+    ],
+)
+def test_what_was_said_in_confidence_is_told_to_whoever_said_it_and_asks(says, alice, asked):
+    says(alice, "mara = keep this to yourself, i cant swim. not a stroke.", "whisper ")
+    says(alice, "would you tell Bram that his boots are mended?")
+    says(alice, "i keep bees behind the chapel, forty hives of them.")
+    assert "swim" in says(alice, f"mara = {asked}", "whisper ")
