@@ -394,6 +394,13 @@ def test_a_wiped_mind_is_empty_and_learns_anew(talked, bram):
     assert told(talked, "barley") == ["I planted barley today."]
 
 
+def test_a_mind_is_wiped_whose_attributes_were_all_looked_at(talked):
+    talked.attributes.all()  # as `examine` does, and whoever copies the NPC
+    assert talked.attributes.get("not there") is None
+    talked.memory.agenda.clear()
+    assert not len(talked.memory.agenda)
+
+
 @pytest.mark.parametrize("wiped", [True, False])
 def test_whoever_asks_meanwhile_brings_nothing_back(talked, alice, bram, monkeypatch, wiped):
     breathe, asked = offload.breathe, []

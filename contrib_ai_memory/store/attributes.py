@@ -83,6 +83,15 @@ class NPCAttributes(AttributeHandler):
             key = [each for each in make_iter(key) if not _is_text(each, category)]
         super().remove(key, category, *args, **options)
 
+    def clear(self, *args: Any, **options: Any) -> None:
+        """Remove all Attributes, or those of a category.
+
+        A missing one that was read stays in Evennia's cache as None, which its own `clear` takes
+        for an Attribute once all are cached, by `examine` or a copy.
+        """
+        self.backend.reset_cache()
+        super().clear(*args, **options)
+
     def _ours(self, attribute: Attribute) -> bool:
         if attribute.category is None:
             return attribute.key in (*KEYS, *getattr(self.obj, "own_memory_keys", ()))
