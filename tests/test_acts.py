@@ -144,6 +144,11 @@ def test_what_is_said_first_takes_up_what_is_said(said, done, holds):
     assert holds in reply and "nothing" not in reply and "sorry" not in reply
 
 
+def test_a_question_about_a_reminder_is_no_errand():
+    said = "What were you to remind me of tomorrow?"
+    assert "I will remind you" not in offline_reply.reply(request(said, ("question", said))).text
+
+
 def test_who_thanks_and_parts_is_named_once():
     said = "thanks for the soup, mara, good night"
     done = [("thanks", "thanks for the soup"), ("parting", "good night")]

@@ -20,8 +20,10 @@ from ..english.due_dates import due
 from ..english.intents import courtesy_of, is_chatter, small_talk_in
 from ..english.questions import asks, sentences_of
 from ..english.reported_speech import second_person
+from ..english.tokens import QUESTION_WORDS
 from ..records import Reply, ReplyRequest, SpeechAct
 from ..text.names import forms, names
+from ..text.segmentation import words_of
 from .courtesies import greeting, stranger_in
 from .matter import days_in, matter_of
 from .phrases import last_words, says
@@ -190,7 +192,9 @@ def is_errand(request: ReplyRequest) -> bool:
 def _is_errand_of(request: ReplyRequest) -> Callable[[SpeechAct], bool]:
     def is_errand(act: SpeechAct) -> bool:
         said = act.text
-        return act.kind in ASKED and (
+        if act.kind not in ASKED or QUESTION_WORDS & {*words_of(said)[:2]}:
+            return False  # "what were you to remind me of tomorrow?"
+        return (
             _wants_reminder(said)
             or bool(_TELLS.search(said) and _known(recipient(said), request))
             or _is_kept(said)
