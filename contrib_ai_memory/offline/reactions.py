@@ -192,9 +192,7 @@ def is_errand(request: ReplyRequest) -> bool:
 def _is_errand_of(request: ReplyRequest) -> Callable[[SpeechAct], bool]:
     def is_errand(act: SpeechAct) -> bool:
         said = act.text
-        if act.kind not in ASKED or QUESTION_WORDS & {*words_of(said)[:2]}:
-            return False  # "what were you to remind me of tomorrow?"
-        return (
+        return act.kind in ASKED and (
             _wants_reminder(said)
             or bool(_TELLS.search(said) and _known(recipient(said), request))
             or _is_kept(said)
@@ -204,6 +202,8 @@ def _is_errand_of(request: ReplyRequest) -> Callable[[SpeechAct], bool]:
 
 
 def _wants_reminder(said: str) -> bool:
+    if QUESTION_WORDS & {*words_of(said)[:2]}:
+        return False  # "what were you to remind me of tomorrow?"
     return bool(_REMIND.search(said) and (reminder(said) or any(days_in(said))))
 
 
