@@ -277,7 +277,7 @@ class Soak:
                 self.tell(found)
                 return
             builder.send(f"@memory/forget {INNKEEPER} = {numbers[0]} all")
-            builder.drain(1.5)
+            builder.expect("yes/no", timeout=60)
             builder.send("y")
             told = builder.expect("has forgotten", timeout=60)
         self.tell(told.strip().splitlines()[-1])

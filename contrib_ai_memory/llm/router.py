@@ -157,9 +157,12 @@ def ask_model(
         tally.fail(guard.problem)
         return False, None
     begun: list[float] = []
+    asked, patience = time.monotonic(), chosen.settings.timeout
     tally.calls += 1
 
     def job() -> Any:
+        if time.monotonic() - asked > patience:
+            raise offload.TimedOut(f"its turn did not come within {patience:g} s")
         begun.append(time.monotonic())
         return chosen.do(operation, args, npc, tally)
 
