@@ -103,7 +103,8 @@ def _id_of(builder: Telnet, word: str) -> str:
 
 
 def _forget(builder: Telnet, number: str) -> None:
-    _type(builder, f"@memory/forget {INNKEEPER} = {number}", "Y/[N]", "[Y]/N", "?")
+    # rules draw facts of the line beside the model, which are to go with it
+    _type(builder, f"@memory/forget {INNKEEPER} = {number} all", "yes/no")
     _type(builder, "y", "has forgotten")
 
 
