@@ -14,7 +14,7 @@ from twisted.internet import defer
 from . import conf, hearing_queue, language, offload
 from .embedding import embedder
 from .handler import open_memories
-from .llm.router import offline
+from .llm.router import without_model
 from .log import logger
 from .store import condition, generations, memory_store, snapshot
 from .store.condition import HELD
@@ -98,7 +98,7 @@ def _load_language() -> None:
 
 
 def _load_the_rest() -> None:
-    offline().load(answers=conf.get().LLM is None)
+    without_model().load(answers=conf.get().LLM is None)
     _keep_from_collection()
 
 

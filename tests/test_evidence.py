@@ -376,7 +376,7 @@ def test_what_staff_changed_while_a_look_read_its_lines_stays(
 def test_a_pass_whose_evidence_goes_is_tried_again_and_is_no_failure(mara, talk, monkeypatch):
     from contrib_ai_memory.llm import router
 
-    extract, forgot = router.offline().extract_facts, []
+    extract, forgot = router.without_model().extract_facts, []
 
     def forgetting(entries, npc_name, around=()):
         drafts = extract(entries, npc_name, around)
@@ -385,7 +385,7 @@ def test_a_pass_whose_evidence_goes_is_tried_again_and_is_no_failure(mara, talk,
             offload.wait(forget.forget(mara, None, str(talk[0].id)))
         return drafts
 
-    monkeypatch.setattr(router.offline(), "extract_facts", forgetting)
+    monkeypatch.setattr(router.without_model(), "extract_facts", forgetting)
     done = offload.wait(mara.assistant.sleep.whole_night())
     assert forgot
     assert not done["run_sleep_consolidation"]["errors"]

@@ -130,7 +130,7 @@ def test_what_is_said_again_another_day_gains_evidence_and_is_surer(mara, alice,
     ],
 )
 def test_attributes_are_joined_where_they_say_the_same_only(a, b, same):
-    [relation] = router.offline().compare(
+    [relation] = router.without_model().compare(
         [Pair(*(Statement(text, "attribute") for text in (b, a)))]
     )
     assert (relation is Relation.SAME) is same
@@ -260,13 +260,13 @@ def test_one_question_to_a_provider_never_mixes_two_circles(
     alice.execute_cmd("whisper Mara = Bram steals silver from the chapel.")
     alice.execute_cmd("say Bram lost two of his sheep.")
     asked = []
-    describe = type(router.offline()).describe
+    describe = type(router.without_model()).describe
 
     def listening(self, name, observations):
         asked.append((name, {stored.audience_of(noted) for noted in observations}))
         return describe(self, name, observations)
 
-    monkeypatch.setattr(type(router.offline()), "describe", listening)
+    monkeypatch.setattr(type(router.without_model()), "describe", listening)
     run_pass(mara)
     assert [name for name, _ in asked] == ["Bram"] * 3
     assert all(len(circles) == 1 for _, circles in asked)
@@ -520,7 +520,7 @@ def joined(*attributes):
     known = []
     for each in attributes:
         pairs = entity_consolidation.pairs_of([each], known)
-        found = dict(zip(pairs, router.offline().compare(list(pairs.values())), strict=True))
+        found = dict(zip(pairs, router.without_model().compare(list(pairs.values())), strict=True))
         entity_consolidation._join(known, each, found, lambda old: False)
     return [each.value for each in known]
 
@@ -630,7 +630,7 @@ def test_killed_at_any_write_and_run_again_it_ends_in_the_same_state(days, monke
 
 
 def test_what_is_erased_while_a_provider_thinks_does_not_come_back(days, monkeypatch):
-    describe = type(router.offline()).describe
+    describe = type(router.without_model()).describe
     identity = days.get_memory_identity(days.search("Alice"))
     memory, asked = days.memory, []
 
@@ -641,7 +641,7 @@ def test_what_is_erased_while_a_provider_thinks_does_not_come_back(days, monkeyp
             memory.journal.remove(range(1, len(memory.journal) + 1))
         return describe(self, name, observations)
 
-    monkeypatch.setattr(type(router.offline()), "describe", erasing)
+    monkeypatch.setattr(type(router.without_model()), "describe", erasing)
     run_pass(days)
     assert "Alice" in asked
     assert memory.profiles.get(identity) is None
@@ -649,7 +649,7 @@ def test_what_is_erased_while_a_provider_thinks_does_not_come_back(days, monkeyp
 
 
 def test_an_entry_erased_while_a_provider_thinks_leaves_no_attribute(days, monkeypatch):
-    describe = type(router.offline()).describe
+    describe = type(router.without_model()).describe
     gone = []
 
     def erasing(self, name, observations):
@@ -660,7 +660,7 @@ def test_an_entry_erased_while_a_provider_thinks_leaves_no_attribute(days, monke
             offload.wait(days.memory.profiles.take_out(Removal({*gone})))
         return drafts
 
-    monkeypatch.setattr(type(router.offline()), "describe", erasing)
+    monkeypatch.setattr(type(router.without_model()), "describe", erasing)
     run_pass(days)
     assert gone
     for profile in on_disk(days).values():

@@ -98,7 +98,7 @@ def judge(
     return answer
 
 
-def offline() -> Any:
+def without_model() -> Any:
     """Return the provider of the game's language, which does the work without a language model."""
     return language.get().provider or SILENT
 
@@ -108,7 +108,7 @@ def rules_judge(settings: conf.Settings | None = None) -> bool:
 
     They are where the model is small, which only words facts (`WORDING`).
     """
-    rules = offline()
+    rules = without_model()
     compares = getattr(type(own_provider(settings) or rules), "compare", None)
     return model_server(settings, "compare") is None and compares is type(rules).compare
 
@@ -127,7 +127,7 @@ def chosen_name(settings: conf.Settings | None = None) -> str:
     """Return the name of the provider that the settings choose for nights."""
     if model_server(settings, WORDING) is not None:
         return ModelServer.name
-    return (own_provider(settings) or offline()).name
+    return (own_provider(settings) or without_model()).name
 
 
 @defer.inlineCallbacks
@@ -255,14 +255,14 @@ def _ask_own(
 def _run_offline(
     operation: str, args: tuple[Any, ...], priority: int, tally: Tally
 ) -> Generator[Any, Any, Any]:
-    answer = yield _run(OFFLINE, offline(), operation, args, priority)
+    answer = yield _run(OFFLINE, without_model(), operation, args, priority)
     tally.made(OFFLINE)
     return answer
 
 
 def offline_reply(request: ReplyRequest) -> defer.Deferred:
     """Have the offline provider answer for staff who look, as a Deferred `Reply`."""
-    return _run(OFFLINE, offline(), "reply", (request,), offload.LOOK)
+    return _run(OFFLINE, without_model(), "reply", (request,), offload.LOOK)
 
 
 def _run(
@@ -282,7 +282,7 @@ def _run(
 
 def answer_of(provider: str, operation: str, *args: Any) -> Any:
     """Call one operation of a provider, "offline" or the path of a class (worker thread)."""
-    chosen = offline() if provider == OFFLINE else _instance_of(import_string(provider))
+    chosen = without_model() if provider == OFFLINE else _instance_of(import_string(provider))
     return getattr(chosen, operation)(*args)
 
 

@@ -321,7 +321,8 @@ def sentences(request: ReplyRequest) -> list[SentenceCandidate]:
     """
     recalled = [*islice(_recalled(request), READ)]
     known = {each.text.lower() for each in recalled}
-    sheet = [each for each in _sheet(request) if each.text.lower() not in known]
+    once = {each.text.lower(): each for each in _sheet(request)}  # the persona may say it again
+    sheet = [each for text, each in once.items() if text not in known]
     least = min((each.recalled for each in recalled), default=0.0)
     return [*recalled, *(replace(each, recalled=least) for each in _nearest(request, sheet))]
 
