@@ -394,7 +394,7 @@ def _ablate(report: Report, minds: list[Ours]) -> None:
         for memory, asked, seen in found:
             request = replace(seen.request, weights=astuple(weights))
             candidates = [each.candidate for each in seen.ranked]
-            order = rank.score(candidates, request)
+            order = rank.arranged(rank.score(candidates, request), request)
             best = order[: DEPTHS[-1]]
             results.append((asked, [memory.turns(r.candidate.journal_ids) for r in best]))
         rows.append({"ranked by": name} | depth_row("", results))

@@ -120,12 +120,18 @@ class Ranked:
         )
 
 
-def score(candidates: Sequence[Candidate], request: RecallRequest) -> list[Ranked]:
-    """Score candidates by the request's score profile and weights, best first."""
+def score(
+    candidates: Sequence[Candidate], request: RecallRequest, best: np.ndarray | None = None
+) -> list[Ranked]:
+    """Score candidates by the request's score profile and weights, best first.
+
+    Args:
+        best: `best_of_lanes` of those that they are ranked with; by default, of the candidates.
+    """
     if not candidates:
         return []
     asked = QueryClues.of(request)
-    table = clues(candidates, asked)
+    table = clues(candidates, asked, best_of_lanes(candidates) if best is None else best)
     if request.by_sources:  # the cosine as it is [B §3, C §2.5]
         similar = np.array([each.lanes[0] for each in candidates])
     else:
@@ -138,7 +144,13 @@ def score(candidates: Sequence[Candidate], request: RecallRequest) -> list[Ranke
     elif request.emotions and not request.only_emotions:
         for each in ranked:
             each.total += each.parts(request).emotion
-    return spread(ranked) if asked.several and not request.by_sources else ordered(ranked)
+    return ordered(ranked)
+
+
+def arranged(ranked: Sequence[Ranked], request: RecallRequest) -> list[Ranked]:
+    """Order scored candidates best first, spread over occasions where a list is asked for."""
+    several = QueryClues.of(request).several and not request.by_sources
+    return spread(ranked) if several else ordered(ranked)
 
 
 def spread(ranked: Sequence[Ranked]) -> list[Ranked]:
@@ -168,16 +180,22 @@ def spread(ranked: Sequence[Ranked]) -> list[Ranked]:
     return ordered(waiting)
 
 
-def clues(candidates: Sequence[Candidate], asked: QueryClues) -> np.ndarray:
+def best_of_lanes(candidates: Sequence[Candidate]) -> np.ndarray:
+    """Return the best score in each lane, those of memories written by a night left out.
+
+    They would lower the scores of what they retell. `candidates` must not be empty.
+    """
+    awake = [each for each in candidates if each.record not in OF_NIGHTS] or candidates
+    return np.array([each.lanes for each in awake], dtype=float).clip(min=0).max(axis=0)
+
+
+def clues(candidates: Sequence[Candidate], asked: QueryClues, best: np.ndarray) -> np.ndarray:
     """Return the clues of the candidates, 0-1, shape (len(candidates), len(CLUES)).
 
-    The best score of a lane becomes 1. Memories written by a night do not count for the best, so
-    that they do not lower the scores of what they retell.
+    Args:
+        best: The score in each lane that becomes 1, shape (lanes,).
     """
-    lanes = np.array([c.lanes for c in candidates], dtype=float).reshape(len(candidates), -1)
-    lanes = lanes.clip(min=0)
-    awake = np.array([c.record not in OF_NIGHTS for c in candidates])
-    best = lanes[awake if awake.any() else ~awake].max(axis=0)
+    lanes = np.array([each.lanes for each in candidates], dtype=float).clip(min=0)
     lanes = (lanes / np.maximum(best, LANE_FLOORS)).clip(max=1)
     looks = [
         (

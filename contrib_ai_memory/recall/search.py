@@ -155,11 +155,16 @@ def _linked(memory: Any, starts: list[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """The candidates of a request, best first, and the lanes of the store that found them."""
+    """The candidates of a request, best first, and the lanes of the store that found them.
+
+    Attributes:
+        best: The best score in each lane; None without a candidate.
+    """
 
     request: RecallRequest
     lanes: LaneSearch
     ranked: list[Ranked]
+    best: np.ndarray | None
 
     def best_links(self) -> list[str]:
         """Return the link ids of the best candidates."""
@@ -220,7 +225,8 @@ def find(request: RecallRequest) -> Ranking:
         known = [uuid.UUID(each.id) for each in found]
         found = store.find(lanes, depth, known, **where, **heard)
         candidates = _permitted(found, request)
-    return Ranking(request, lanes, rank.score(candidates, request))
+    best = rank.best_of_lanes(candidates) if candidates else None
+    return Ranking(request, lanes, rank.score(candidates, request, best), best)
 
 
 def _fields(request: RecallRequest) -> Sequence[str]:
@@ -252,10 +258,9 @@ def choose(ranking: Ranking, linked: Collection[str] = ()) -> RecallResult:
     """
     request, ranked = ranking.request, ranking.ranked
     if more := set(linked) - {each.candidate.id for each in ranked}:
-        candidates = [each.candidate for each in ranked]
-        linked_with = memory_store.shared().score(ranking.lanes, more)
-        candidates += _permitted(linked_with, request)
-        ranked = rank.score(candidates, request)
+        linked_with = _permitted(memory_store.shared().score(ranking.lanes, more), request)
+        ranked = [*ranked, *rank.score(linked_with, request, ranking.best)]
+    ranked = rank.arranged(ranked, request)
     if request.reranker:
         best = ranked[: max(reranker.RERANKED, request.top_k)]
         ranked = reranker.rerank(request, _with_payloads(ranked, best, request))
