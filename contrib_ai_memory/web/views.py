@@ -5,7 +5,7 @@ Each view fetches plain data through `gate`, on the reactor thread, and renders 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -25,7 +25,7 @@ from ..log import logger
 from ..recall.rank import CLUES
 from ..records import Entry, Recalled, RecallResult
 from ..script import AssistantScript
-from . import charts, gate, headers
+from . import gate, headers
 from .forms import (
     GraphForm,
     JournalFilterForm,
@@ -469,9 +469,7 @@ class PersonView(NPCView):
         chart = None
         if len(page.course) > 1:
             headings = "Day", "Favorability"
-            chart = charts.line_chart(
-                "course", "Favorability over time", headings, page.course, top=1.0
-            )
+            chart = Chart("Favorability over time", headings, page.course, top=1)
         return self.show(npc=npc, page=page, chart=chart)
 
 
@@ -550,18 +548,36 @@ class ChartsView(NPCView):
         return self.show(npc=npc, stats=numbers, charts=_charts(numbers) if numbers.entries else [])
 
 
-def _charts(numbers: inspect.Stats) -> list[charts.Chart]:
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Numbers with a bar each, by day or on a scale, or by name.
+
+    Attributes:
+        top: The value of the longest bar; 0 for the largest of the numbers.
+    """
+
+    title: str
+    headings: tuple[str, str]
+    rows: Sequence[tuple[str, float]]
+    named: bool = False
+    top: float = 0
+
+    @property
+    def scale(self) -> float:
+        return self.top or max((value for _, value in self.rows), default=0) or 1
+
+
+def _charts(numbers: inspect.Stats) -> list[Chart]:
     importance = [(str(value), count) for value, count in numbers.importance.items()]
     emotions = numbers.emotions[:EMOTIONS_SHOWN]
     kinds, memories = [*numbers.kinds.items()], [*numbers.memories.items()]
-    column, bar = charts.column_chart, charts.bar_chart
     return [
-        column("importance", "Importance of entries", ("Importance", "Entries"), importance),
-        bar("emotions", "Emotions in experiences", ("Emotion", "Experiences"), emotions),
-        column("growth", "Entries per day", ("Day", "Entries"), numbers.growth),
-        bar("kinds", "Entries by kind", ("Kind", "Entries"), kinds),
-        bar("memories", "Stored memories by kind", ("Kind", "Memories"), memories),
-        column("cost", "Language model tokens per day", ("Day", "Tokens"), numbers.cost),
+        Chart("Importance of entries", ("Importance", "Entries"), importance),
+        Chart("Emotions in experiences", ("Emotion", "Experiences"), emotions, named=True),
+        Chart("Entries per day", ("Day", "Entries"), numbers.growth),
+        Chart("Entries by kind", ("Kind", "Entries"), kinds, named=True),
+        Chart("Stored memories by kind", ("Kind", "Memories"), memories, named=True),
+        Chart("Language model tokens per day", ("Day", "Tokens"), numbers.cost),
     ]
 
 

@@ -1,32 +1,15 @@
-"""Charts, masking, packaged files, style sheet, and the guide for admins."""
+"""Masking, packaged files, style sheet, and the guide for admins."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-import pytest
 from page_visits import logged_in, main_of, url
 
-from contrib_ai_memory.web import charts, game_pages
+from contrib_ai_memory.web import game_pages
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def test_a_chart_is_drawn_to_scale_with_its_numbers_beside_it():
-    chart = charts.column_chart("c", "Title", ("Day", "Entries"), [("a", 10), ("b", 20), ("c", 0)])
-    heights = [bar.height for bar in chart.bars]
-    assert heights[1] == pytest.approx(2 * heights[0], abs=0.2) and heights[2] == 0
-    assert chart.rows == (("a", "10"), ("b", "20"), ("c", "0"))
-    assert [line.value for line in chart.grid] == ["0", "5", "10", "15", "20"]
-
-
-def test_charts_without_and_with_many_values_stay_in_their_frame():
-    for values in ([], [("a", 0)], [(str(n), n * 1000) for n in range(60)]):
-        for make in (charts.column_chart, charts.bar_chart, charts.line_chart):
-            chart = make("c", "Title", ("x", "y"), values)
-            assert all(bar.x >= 0 and bar.x + bar.width <= chart.width + 3 for bar in chart.bars)
-            assert all(0 <= bar.y + bar.height <= chart.height for bar in chart.bars)
 
 
 def test_secrets_in_settings_are_masked_at_any_depth():
