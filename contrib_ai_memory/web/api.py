@@ -13,7 +13,6 @@ from rest_framework.response import Response
 
 from ..admin.inspect import Page
 from ..admin.operations import TABLE, Operation
-from . import idempotency
 from .resource import METHODS_WITH_BODY, Endpoint, Resource
 
 VERSION = "1"
@@ -23,7 +22,7 @@ Read, search and edit what NPCs remember, and start and end their nights. Permis
 the in-game commands: Builder to look and to edit, Admin to erase, and each NPC's own locks
 memory_look, memory_edit and memory_erase. With a session of the website, requests that change
 something must carry its CSRF token. Every error is a problem (RFC 9457) whose `detail` is a
-sentence. A POST with an Idempotency-Key may be sent again: it is done once."""
+sentence."""
 
 
 class OperationResource(Resource):
@@ -36,15 +35,11 @@ class OperationResource(Resource):
             checked = endpoint.input(data=request.data if has_body else request.query_params)
             checked.is_valid(raise_exception=True)
             arguments |= checked.validated_data
-
-        def answer() -> Response:
-            found = self.ask(endpoint.operation, npc_id, arguments)
-            if isinstance(found, Page):
-                found = self.page(found, arguments)
-            made = endpoint.output(found, many=endpoint.many, context={"request": request})
-            return Response(made.data, status=endpoint.code)
-
-        return idempotency.once(request, answer)
+        found = self.ask(endpoint.operation, npc_id, arguments)
+        if isinstance(found, Page):
+            found = self.page(found, arguments)
+        made = endpoint.output(found, many=endpoint.many, context={"request": request})
+        return Response(made.data, status=endpoint.code)
 
     get = post = put = patch = delete = _respond
 

@@ -33,15 +33,7 @@ POLL = 0.25  # seconds between checks for a server stop, which waits for its web
 
 class TooSlow(TimeoutError):
     """The reactor thread did not answer in time. Work already started goes on; its result is
-    dropped.
-
-    Attributes:
-        begun: Whether it was started.
-    """
-
-    def __init__(self, message: str, begun: bool = True):
-        super().__init__(message)
-        self.begun = begun
+    dropped."""
 
 
 class NotStaff(PermissionError):
@@ -197,9 +189,9 @@ def on_reactor(
             return answer.result()
         if offload.stopping():
             break
-    begun = not answer.cancel()
+    answer.cancel()
     stopping = "The server is stopping."
-    raise TooSlow(stopping if offload.stopping() else f"No answer within {timeout:g} s.", begun)
+    raise TooSlow(stopping if offload.stopping() else f"No answer within {timeout:g} s.")
 
 
 def _begin(answer: Future, function: Callable[..., Any], args: tuple, kwargs: dict) -> None:

@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.http import HttpRequest
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.utils import OpenApiParameter
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.exceptions import (
     APIException,
@@ -35,9 +34,9 @@ from ..admin import audit
 from ..admin.inspect import Page
 from ..admin.operations import Operation
 from ..log import logger
-from . import gate, headers, idempotency
+from . import gate, headers
 from .serializers import ProblemSerializer, input_of, output_of
-from .throttling import AccessThrottle, PasswordThrottle
+from .throttling import AccessThrottle, name_in, passwords
 
 RETRY_AFTER = 5  # seconds, sent with 503
 
@@ -45,13 +44,6 @@ RETRY_AFTER = 5  # seconds, sent with 503
 ERRORS = (400, 401, 403, 404, 409, 415, 429, 503)
 METHODS_WITH_BODY = ("POST", "PATCH", "PUT")
 PROBLEM = "application/problem+json"  # RFC 9457
-
-_KEY = OpenApiParameter(
-    idempotency.HEADER,
-    type={"type": "string", "minLength": 1, "maxLength": idempotency.LONGEST_KEY},
-    location=OpenApiParameter.HEADER,
-    description="a key of your choice: sent again with it, the request is answered, not repeated",
-)
 
 
 # --- the schema -----------------------------------------------------------------------------------
@@ -79,16 +71,14 @@ class OperationSchema(AutoSchema):
 
     def get_override_parameters(self) -> list[Any]:
         in_query = self._endpoint.input and self.method not in METHODS_WITH_BODY
-        found = [self._endpoint.input] if in_query else []
-        return [*found, _KEY] if self.method == "POST" else found
+        return [self._endpoint.input] if in_query else []
 
     def get_request_serializer(self) -> Any:
         return self._endpoint.input if self.method in METHODS_WITH_BODY else None
 
     def get_response_serializers(self) -> Any:
         success = self._endpoint.output(many=self._endpoint.many)
-        errors = (*ERRORS, 422) if self.method == "POST" else ERRORS
-        problems = dict.fromkeys(((str(code), PROBLEM) for code in errors), ProblemSerializer)
+        problems = dict.fromkeys(((str(code), PROBLEM) for code in ERRORS), ProblemSerializer)
         return problems | {self._endpoint.code: success}
 
     def get_tags(self) -> list[str]:
@@ -173,18 +163,17 @@ class Resource(APIView):
 
     def perform_authentication(self, request: Request) -> None:
         """Authenticate, unless too many wrong passwords were sent."""
-        passwords = PasswordThrottle()
-        key = passwords.key_of(request)
-        if key is None:
+        name = name_in(request)
+        if name is None:
             super().perform_authentication(request)
             return
-        passwords.check(key)
+        passwords.check(name)
         try:
             super().perform_authentication(request)
         except AuthenticationFailed:
-            passwords.record_failure(key)
+            passwords.checked(name, right=False)
             raise
-        passwords.record_success(key)
+        passwords.checked(name, right=True)
 
     def ask(self, operation: Operation, npc_id: int | None, arguments: dict[str, Any]) -> Any:
         """Run an operation on the reactor thread; log a look."""
