@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from django.conf import settings as django_settings
 from django.core.exceptions import ImproperlyConfigured
@@ -61,6 +61,10 @@ PAGE_SIZE = 32  # journal entries of a page (docs/adr/002)
 DISK_RESERVE = 64_000_000
 NEW_SHARD_BYTES = 20_000_000  # measured: an empty shard with its indexes
 CONVERSATION_IDLE_SECONDS = 3600  # [A] silence that ends one; default of STALE_CONVERSATION
+KEEP_EXPERIENCE_ABOVE = 0.2  # [B] weight that an experience must exceed to be kept
+WORKING_MEMORY_SECONDS = 86_400  # [C] lifetime of working memories
+MAX_LINE = 4000  # ours: characters stored of one line
+EXCHANGE_SECONDS = 60.0  # ours: after an answer, in which its speaker need not name the NPC again
 # What PROFILE "sources" sets where a game sets nothing else: the texts' own defaults, those of [C]
 # where they disagree. Where the texts name a behaviour and no number, `Settings.by_sources` is read
 # (docs/sources.md)
@@ -74,7 +78,17 @@ TRUST = {"direct": 0.9, "observation": 0.8, "inference": 0.6, "environmental": 0
 
 
 class _Section(BaseModel):
+    """Some settings. Names in `retired` are constants now: a value of theirs is ignored."""
+
     model_config = ConfigDict(extra="forbid", strict=False, frozen=True)
+    retired: ClassVar[frozenset[str]] = frozenset()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_retired(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        return {name: value for name, value in given.items() if name not in cls.retired}
 
 
 STORES = ("qdrant_edge", "qdrant", "pgvector")  # they pass tests/test_store_contract.py
@@ -135,6 +149,10 @@ class EmbeddingSettings(_Section):
     With `base_url` the model is that server's, and `threads` means nothing.
     """
 
+    retired = frozenset(
+        "timeout retries retry_after batch_size cache_size disk_cache_size shortens".split()
+    )
+
     model: str | None = Field(
         None,
         description="a model directory or hub name; None is the bundled MiniLM; with `base_url` "
@@ -145,33 +163,17 @@ class EmbeddingSettings(_Section):
     )
     api_key: KeptSecret = Field(SecretStr("none"), description="sent as bearer token; never shown")
     dimensions: int | None = Field(
-        None, ge=1, le=65_536, description="numbers of one vector; None: the server is asked once"
-    )
-    shortens: bool = Field(
-        False, description="ask the server for vectors of `dimensions` numbers, if it can"
-    )
-    timeout: Seconds = Field(10, description="seconds for one answer, retries included")
-    retries: int = Field(2, ge=0, le=10, description="attempts after a temporary error")
-    retry_after: Seconds = Field(
-        15, description="seconds before a server that did not answer is asked again"
+        None, ge=1, le=65_536, description="numbers of a vector; None: as many as the server makes"
     )
     threads: int | None = Field(
         1, ge=1, le=256, description="CPU threads; raise it only if cores are idle; None: all cores"
-    )
-    batch_size: int = Field(32, ge=1, le=1024, description="texts embedded at once")
-    cache_size: int = Field(4096, ge=0, le=1_000_000, description="vectors kept in memory")
-    disk_cache_size: int = Field(
-        100_000,
-        ge=0,
-        le=10_000_000,
-        description="vectors of stored texts kept on disk, 1.5 kB each with MiniLM; 0: none",
     )
 
     @model_validator(mode="after")
     def _names_the_servers_model(self) -> EmbeddingSettings:
         if self.base_url is not None and not self.model:
             raise ValueError("a dict with a model too: its name on the server of base_url")
-        if self.base_url is None and (self.dimensions or self.shortens):
+        if self.base_url is None and self.dimensions:
             raise ValueError("a dict with dimensions only where there is a base_url")
         return self
 
@@ -198,6 +200,8 @@ def billions(name: str) -> float | None:
 class LLMSettings(_Section):
     """An OpenAI-compatible server. Without one the offline provider is used."""
 
+    retired = frozenset(["stream"])
+
     base_url: SecretUrl = Field(description="up to and including /v1; a login in it is never shown")
     model: str = Field(min_length=1, description="the model's name on that server")
     api_key: KeptSecret = Field(SecretStr("none"), description="sent as bearer token; never shown")
@@ -208,7 +212,6 @@ class LLMSettings(_Section):
     )
     max_tokens: int = Field(2048, ge=16, le=100_000, description="tokens of one answer")
     temperature: float = Field(0.7, ge=0, le=2, description="sampling temperature")
-    stream: bool = Field(True, description="answers are streamed; replies up to REPLY_SENTENCES")
     max_concurrency: int = Field(4, ge=1, le=64, description="simultaneous calls")
     retries: int = Field(2, ge=0, le=10, description="attempts after a temporary error")
     retry_after: Seconds = Field(
@@ -257,6 +260,8 @@ class NightLLMSettings(_Section):
     for a model too small to keep it (`evennia ai_memory model --night` says whether it is).
     """
 
+    retired = frozenset("temperature retries retry_after".split())
+
     base_url: SecretUrl | None = Field(None, description="another server than that of LLM")
     model: str | None = Field(None, min_length=1, description="another model")
     api_key: KeptSecret | None = Field(
@@ -264,13 +269,8 @@ class NightLLMSettings(_Section):
     )
     timeout: Seconds | None = Field(None, description="seconds for one answer, retries included")
     max_tokens: int | None = Field(None, ge=16, le=100_000, description="tokens of one answer")
-    temperature: float = Field(0, ge=0, le=2, description="sampling temperature")
     max_concurrency: int | None = Field(
         None, ge=1, le=64, description="simultaneous calls, besides those for replies"
-    )
-    retries: int | None = Field(None, ge=0, le=10, description="attempts after a temporary error")
-    retry_after: Seconds | None = Field(
-        None, description="seconds before an unreachable server is tried again"
     )
     daily_tokens: Tokens | None = Field(
         None, description="for this work per day, within LLM.daily_tokens; the rest is for replies"
@@ -308,6 +308,12 @@ Phrases = Annotated[
 class Settings(_Section):
     """All of settings.CONTRIB_AI_MEMORY. Unknown keys are refused, since they are typing errors."""
 
+    retired = frozenset(
+        "TICK_DEADLINE FLUSH_SECONDS MAX_LINE EXCHANGE_SECONDS WHY_DAYS "
+        "KEEP_EXPERIENCE_ABOVE WORKING_MEMORY_SECONDS LINK_BATCH LINKS_PER_MEMORY LINK_THRESHOLD "
+        "THINKING_AFTER REPLY_TOOLS".split()
+    )
+
     ENABLED: bool = Field(True, description="turns the whole contrib on or off")
     PROFILE: Literal["ours", "sources"] = Field(
         "ours",
@@ -342,20 +348,11 @@ class Settings(_Section):
 
     TICK_RATE: int = Field(5, ge=1, le=3600, description="[B] whole seconds between awake ticks")
     TICK_RATE_SLEEP: Seconds = Field(60, description="[A] seconds between ticks of the night")
-    TICK_DEADLINE: Seconds = Field(180, description="a tick that runs longer is aborted")
-    FLUSH_SECONDS: float = Field(
-        0.5, gt=0, le=1, description="delay until a perceived line is written to disk"
-    )
 
-    MAX_LINE: int = Field(4000, ge=100, le=100_000, description="characters stored of one line")
     KEYWORDS: Annotated[tuple[str, ...], BeforeValidator(_as_words)] = Field(
         ("goal", "quest", "name"), description="[A] words that add 1 to importance"
     )
     REPLY_COOLDOWN: float = Field(1.0, ge=0, le=3600, description="seconds between two replies")
-    EXCHANGE_SECONDS: Seconds = Field(
-        60,
-        description="seconds after an answer in which the speaker need not name the NPC again",
-    )
     UNASKED_REPLIES: int = Field(
         2, ge=0, le=100, description="answers in a row to lines that do not name the NPC"
     )
@@ -381,15 +378,8 @@ class Settings(_Section):
         CONVERSATION_IDLE_SECONDS,
         description="[A] seconds of silence after which a conversation is over",
     )
-    WHY_DAYS: int = Field(
-        30, ge=0, le=3650, description="days for which it is kept why an NPC said what it said"
-    )
     QUIET_SECONDS: float = Field(
         120, ge=0, le=3600, description="[B] seconds of silence that end a snippet"
-    )
-
-    KEEP_EXPERIENCE_ABOVE: Share = Field(
-        0.2, description="[B] weight that an experience must exceed to be kept"
     )
 
     RECALL_TOP_K: int = Field(50, ge=1, le=200, description="[C] memories returned by one recall")
@@ -412,9 +402,6 @@ class Settings(_Section):
         max_length=40,
         description="language of a model's replies, such as German; by default the speaker's",
     )
-    REPLY_TOOLS: bool = Field(
-        True, description="whether a model may call tools in a reply; each request lists them"
-    )
 
     RECALL_PROFILE: str = Field(
         "relevance",
@@ -429,17 +416,11 @@ class Settings(_Section):
         "of a cross-encoder; None: no reranking",
     )
 
-    WORKING_MEMORY_SECONDS: Seconds = Field(86_400, description="[C] lifetime of working memories")
-
     SLEEP_SCHEDULE: SleepSchedule = Field(default_factory=SleepSchedule, description="see below")
     MIN_IMPORTANCE: int = Field(
         4, ge=1, le=10, description="[A] least importance of entries to consolidate"
     )
     NIGHT_BATCH: int = Field(16, ge=1, le=500, description="entries in one step of a night")
-    LINKS_PER_MEMORY: int = Field(
-        5, ge=0, le=50, description="most similar memories considered for links"
-    )
-    LINK_THRESHOLD: Share = Field(0.5, description="least similarity for a link")
     MIN_OBSERVATIONS: int = Field(
         5,
         ge=1,
@@ -468,14 +449,12 @@ class Settings(_Section):
     REFLECT_AT: int = Field(
         150, ge=1, le=100_000, description="[A] cumulative importance that starts a reflection"
     )
-    LINK_BATCH: int = Field(32, ge=1, le=500, description="entries to link in one step")
 
     THINKING_EMOTE: str = Field(
         "thinks it over.",
         max_length=200,
         description="shown where an answer takes long, behind the NPC's name; empty: nothing",
     )
-    THINKING_AFTER: Seconds = Field(2, description="seconds until it is shown")
 
     @model_validator(mode="before")
     @classmethod
@@ -514,7 +493,7 @@ class Settings(_Section):
             changed["api_key"] = LLMSettings.model_fields["api_key"].default
         if own.model is not None:
             changed["style"] = own.style
-        return self.LLM.model_copy(update=changed)
+        return self.LLM.model_copy(update=changed | {"temperature": 0})
 
     @field_validator("LLM_NIGHT", mode="before")
     @classmethod
@@ -549,11 +528,7 @@ GAME_ONLY = {
     "LLM_NIGHT": "set LLM for an NPC",
     "LANGUAGE": "all NPCs share one language",
     "PROVIDER": "set LLM to None for an NPC without a language model",
-    "TICK_DEADLINE": "it protects the server",
-    "FLUSH_SECONDS": "it protects what is heard against a crash",
-    "MAX_LINE": "it protects the disk",
     "NIGHT_BATCH": "it shares the server's time among all NPCs",
-    "LINK_BATCH": "it shares the server's time among all NPCs",
     "PLAYER_ERASURE": "a player asks all NPCs",
 }
 LLM_OF_NPC = ("model", "max_tokens", "temperature", "daily_tokens_per_npc", "style")
@@ -642,6 +617,20 @@ def get() -> Settings:
     return _parse(_Frozen(raw or {}))
 
 
+def retired() -> list[str]:
+    """Return the keys of settings that the game sets and that are constants now."""
+    raw = getattr(django_settings, SETTING, None) or {}
+    parts = [("", Settings, raw)]
+    parts += [(f"[{name!r}]", _section_at((name,)), raw.get(name)) for name in _SECTIONS]
+    return [
+        f"{at}[{name!r}]"
+        for at, section, given in parts
+        if isinstance(given, Mapping)
+        for name in given
+        if name in section.retired
+    ]
+
+
 class _Frozen:
     """A settings dict as a cache key, compared by content: a changed dict is parsed again."""
 
@@ -699,15 +688,17 @@ def _shown(problem: Any) -> str:
     return redaction.shown(secret or (names[-1] if names else ""), value)
 
 
+_SECTIONS: dict[Any, type[_Section]] = {
+    "VECTOR_STORE": VectorStoreSettings,
+    "EMBEDDING": EmbeddingSettings,
+    "LLM": LLMSettings,
+    "SLEEP_SCHEDULE": SleepSchedule,
+    "LLM_NIGHT": NightLLMSettings,
+}
+
+
 def _section_at(path: tuple[Any, ...]) -> type[_Section]:
-    sections: dict[Any, type[_Section]] = {
-        "VECTOR_STORE": VectorStoreSettings,
-        "EMBEDDING": EmbeddingSettings,
-        "LLM": LLMSettings,
-        "SLEEP_SCHEDULE": SleepSchedule,
-        "LLM_NIGHT": NightLLMSettings,
-    }
-    return sections.get(path[0], Settings) if path else Settings
+    return _SECTIONS.get(path[0], Settings) if path else Settings
 
 
 def about(section: type[BaseModel], name: str) -> str:

@@ -53,6 +53,7 @@ from .text.sanitising import oneline, sanitise
 _READ_FIRST = (*attributes.KEYS, npc_settings.KEY, "goals", "persona", "memory_keywords")
 
 CONSCIOUS_IMPORTANCE = 8  # 1-10
+FLUSH_SECONDS = 0.5  # until a perceived line is written to disk
 _open: WeakSet[MemoryHandler] = WeakSet()
 
 
@@ -239,7 +240,7 @@ class MemoryHandler:
             UnknownEmotion: A label is not in the taxonomy.
         """
         labels = emotions.known(felt)[: conf.EMOTIONS_PER_EXPERIENCE] if felt else ()
-        text = sanitise(text, conf.get().MAX_LINE)
+        text = sanitise(text, conf.MAX_LINE)
         if not text:
             raise NothingToRemember("There is nothing to remember: the text is empty.")
         entry = self.perceive(
@@ -495,9 +496,7 @@ class MemoryHandler:
 
         if self._flush_timer is None and reactor.running:
             # only the journal; the rest is written at each tick
-            self._flush_timer = reactor.callLater(
-                conf.get().FLUSH_SECONDS, self._write, self.journal
-            )
+            self._flush_timer = reactor.callLater(FLUSH_SECONDS, self._write, self.journal)
 
 
 def open_memories() -> list[MemoryHandler]:

@@ -140,13 +140,13 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
         """Hear the `talk` command: journalled once, and answered once."""
         if not self._memory_on_for(character):
             return super().at_talked_to(speech, character)  # answered without a memory
-        words = sanitise(speech, conf.get().MAX_LINE)
+        words = sanitise(speech, conf.MAX_LINE)
         if words:
             barred = self._is_barred(character)
             guise = self.get_memory_guise(character)
             line = self._heard_line(character, guise, words, "whisper", (), barred=barred)
             settings, floor = self.memory.settings, self.assistant.floor
-            attention = attend(line, floor, settings.EXCHANGE_SECONDS, settings.UNASKED_REPLIES)
+            attention = attend(line, floor, conf.EXCHANGE_SECONDS, settings.UNASKED_REPLIES)
             entry = self._said_just_now(words, character) or self._perceive(
                 character,
                 words,
@@ -179,7 +179,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
     def _hear(self, text: Any, from_obj: Any, emoted: tuple[Any, list[str]]) -> None:
         """Recognise `talk`, which the room hears as a message without a type."""
         line, kind = unpacked(text)
-        line = sanitise(line, conf.get().MAX_LINE) if isinstance(line, str) else ""
+        line = sanitise(line, conf.MAX_LINE) if isinstance(line, str) else ""
         talk = _TALK.match(line) if kind in (None, "say") else None
         if not talk or from_obj is self or not hasattr(from_obj, "get_display_name"):
             super()._hear(text, from_obj, emoted)
@@ -248,7 +248,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
             listener=speaker,
             heard=entry.content,
         )
-        return sanitise(utterance(text, voice).text, conf.get().MAX_LINE)
+        return sanitise(utterance(text, voice).text, conf.MAX_LINE)
 
     def at_memory_thinking(self, speaker: Any, *, private: bool) -> None:
         """Show nothing: LLMNPC has messages of its own."""
@@ -358,7 +358,7 @@ def _as_percept(npc: MemoryLLMNPC, character: Any, identity: str | None, line: s
     name, _, speech = line.partition(": ")
     own = name in (npc.key, npc.get_display_name(npc))
     return Percept(
-        content=sanitise(speech, conf.get().MAX_LINE),
+        content=sanitise(speech, conf.MAX_LINE),
         kind="say",
         seen_as=npc.key if own else sanitise(oneline(name), 80),
         source=npc.get_memory_identity(npc) if own else identity,

@@ -381,7 +381,7 @@ class MemoryMixin(_Base):
             return
         if (speaker is self and self._own_voice) or not self._memory_on_for(speaker):
             return
-        line = sanitise(line, conf.get().MAX_LINE)
+        line = sanitise(line, conf.MAX_LINE)
         if not line:
             return
         seen_as = self.name_seen(speaker)
@@ -471,7 +471,7 @@ class MemoryMixin(_Base):
         attention = attend(
             line,
             floor,
-            settings.EXCHANGE_SECONDS,
+            conf.EXCHANGE_SECONDS,
             settings.UNASKED_REPLIES,
             lean=LEAN[settings.TALKATIVENESS],
         )
@@ -665,7 +665,7 @@ def _fits(template: str, line: str) -> bool:
 
 def _escaped(text: str) -> str:
     """Return text for a room: one paragraph, with colour codes and links escaped."""
-    return as_shown(oneline(sanitise(text, conf.get().MAX_LINE)))
+    return as_shown(oneline(sanitise(text, conf.MAX_LINE)))
 
 
 def _game_time() -> float:

@@ -61,13 +61,24 @@ def doubts() -> list[str]:
     """Return a sentence for what works less well now and stops nothing; this may take seconds."""
     if not conf.get().ENABLED:
         return []
-    found = (*_unreached_store(), *_unreached_model(), *_short_context(), *without_reader())
+    found = (
+        *_retired(),
+        *_unreached_store(),
+        *_unreached_model(),
+        *_short_context(),
+        *without_reader(),
+    )
     return [redaction.redact(each) for each in found]
 
 
 def _named(path: str, value: Any, problem: str) -> str:
     name = path.rpartition("[")[2].strip("'\"]")
     return f"settings.{conf.SETTING}{path} = {redaction.shown(name, value)}: {problem}"
+
+
+def _retired() -> Iterator[str]:
+    for key in conf.retired():
+        yield f"settings.{conf.SETTING}{key} is ignored: it is no setting any more. Remove it."
 
 
 # --- folders --------------------------------------------------------------------------------------

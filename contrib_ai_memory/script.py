@@ -58,6 +58,9 @@ READ_AT_ONCE = 2  # lines of one speaker
 LET_ANOTHER_SECONDS = (0.5, 2.0)  # in which another NPC may answer, where it is as likely to
 PUT_OFF_SECONDS = 300  # age of the lines that are answered when the store's server is back
 ATTEMPTS = 3  # at one answer, if its evidence is forgotten meanwhile
+TICK_DEADLINE_SECONDS = 180.0  # after which a tick is abandoned
+THINKING_AFTER_SECONDS = 2.0  # until THINKING_EMOTE is shown
+WHY_DAYS = 30  # for which it is kept why an NPC said what it said
 JITTER = 0.1  # share of the tick by which the ticks of NPCs drift apart
 ASLEEP_SECONDS = 60  # between two notices that the NPC is asleep
 ASKED_ASLEEP_KEPT = 20  # questions heard asleep, one of each speaker
@@ -210,7 +213,7 @@ class AssistantScript(DefaultScript):
         if not (conf.get().ENABLED and self.obj and self.obj.pk) or pause.paused(self.obj):
             return
         if self.busy:
-            if time.monotonic() - self.ndb.busy_since < conf.get().TICK_DEADLINE:
+            if time.monotonic() - self.ndb.busy_since < TICK_DEADLINE_SECONDS:
                 return
             logger().error("#%s: a tick passed its deadline and was abandoned.", self.obj.id)
         self.ndb.busy_since = mine = time.monotonic()
@@ -307,7 +310,7 @@ class AssistantScript(DefaultScript):
         yield self.edit_lock.acquire()
         self.ndb.held = True  # lines go on waiting for their answers
         try:
-            until = time.monotonic() + conf.get().TICK_DEADLINE
+            until = time.monotonic() + TICK_DEADLINE_SECONDS
             while self.busy or self.ndb.answering:
                 if not reactor.running or time.monotonic() >= until:
                     break  # without a reactor nothing else can run; past the deadline: abandoned
@@ -410,7 +413,7 @@ class AssistantScript(DefaultScript):
                 read,
                 line,
                 before,
-                settings.EXCHANGE_SECONDS,
+                conf.EXCHANGE_SECONDS,
                 spent=spent,
                 lean=LEAN[settings.TALKATIVENESS],
             )
@@ -519,7 +522,7 @@ class AssistantScript(DefaultScript):
         """
         if self.answer_queue:
             return "still has somebody to answer"
-        now, within = self.obj.memory.clock(), self.obj.memory.settings.EXCHANGE_SECONDS
+        now, within = self.obj.memory.clock(), conf.EXCHANGE_SECONDS
         exchanges = (self.ndb.exchanges or {}).items()
         if asked_by is None:
             talking = self.obj.memory.conversations.busy(now, within)
@@ -693,7 +696,7 @@ class AssistantScript(DefaultScript):
             if self.obj.memory.settings.THINKING_EMOTE and not actions.spoken:
                 self.obj.at_memory_thinking(line.speaker, private=line.entry.private)
 
-        thinking = task.deferLater(reactor, self.obj.memory.settings.THINKING_AFTER, show)
+        thinking = task.deferLater(reactor, THINKING_AFTER_SECONDS, show)
         thinking.addErrback(lambda reason: reason.trap(defer.CancelledError))
         return thinking.addErrback(offload.log_failure, f"the thinking of #{self.db_obj_id}")
 
@@ -738,7 +741,7 @@ class AssistantScript(DefaultScript):
         memory = self.obj.memory
         if answer.weighed or answer.row:
             reasons = ReplyReasons.of(own, entry, answer.weighed, answer.row)
-            memory.reasons.note(reasons, memory.settings.WHY_DAYS)
+            memory.reasons.note(reasons, WHY_DAYS)
         close_told(memory, answer.done_by_telling, own)
 
     def _note_exchange(self, line: PendingLine) -> None:

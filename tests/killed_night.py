@@ -31,7 +31,6 @@ SETTINGS = {
     "COMPRESS_SESSIONS": 1,
     "REFLECT_AT": 20,
     "NIGHT_BATCH": 4,
-    "LINK_BATCH": 4,
     "MIN_OBSERVATIONS": 2,
 }
 TALK = [

@@ -159,11 +159,6 @@ def test_a_server_that_does_not_stream_is_understood(server, llm):
     assert llm().reply(REQUEST).text == "Aye."
 
 
-def test_a_game_may_switch_streaming_off(server, llm):
-    llm(stream=False).reply(REQUEST)
-    assert not server.requests[-1].streamed
-
-
 def test_a_content_in_parts_is_read(server, llm):
     parts = [{"type": "thinking", "thinking": []}, {"type": "text", "text": "Aye."}]
     server.behave(body=json.dumps({"choices": [{"message": {"content": parts}}]}).encode())

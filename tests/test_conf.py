@@ -7,7 +7,7 @@ import time
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from contrib_ai_memory import conf
+from contrib_ai_memory import conf, preflight
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.embedding.model import ModelError
 
@@ -55,9 +55,16 @@ def test_a_broken_setting_is_told_with_its_key_its_value_and_what_is_allowed(
 
 
 def test_every_broken_key_is_told_not_only_the_first(settings):
-    settings.CONTRIB_AI_MEMORY = {"TICK_RATE": "fast", "MAX_LINE": 1}
-    with pytest.raises(ImproperlyConfigured, match=r"TICK_RATE(.|\n)*MAX_LINE"):
+    settings.CONTRIB_AI_MEMORY = {"TICK_RATE": "fast", "RECALL_TOP_K": 0}
+    with pytest.raises(ImproperlyConfigured, match=r"TICK_RATE(.|\n)*RECALL_TOP_K"):
         conf.get()
+
+
+def test_a_setting_that_has_become_a_constant_is_ignored_with_a_sentence(settings):
+    settings.CONTRIB_AI_MEMORY = {"WHY_DAYS": 3, "TICK_RATE": 7, "EMBEDDING": {"retries": 1}}
+    assert conf.get().TICK_RATE == 7
+    told = [each for each in preflight.doubts() if "is no setting any more" in each]
+    assert ["['WHY_DAYS']" in told[0], "['EMBEDDING']['retries']" in told[1]] == [True, True]
 
 
 # --- what is allowed and cannot work --------------------------------------------------------------

@@ -10,7 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from embedding_server import EmbeddingServer
 
 from contrib_ai_memory import conf, offload, preflight
-from contrib_ai_memory.embedding import embedder
+from contrib_ai_memory.embedding import embedder, endpoint
 from contrib_ai_memory.embedding.endpoint import EndpointModel
 from contrib_ai_memory.embedding.model import ModelAway, ModelError, open_model
 from contrib_ai_memory.recall.told_secrets import Secret, Words, tells_secret
@@ -28,14 +28,15 @@ def embeddings():
 @pytest.fixture
 def model(embeddings):
     def use(**more):
-        options = {"base_url": embeddings.url, "model": "minilm", "timeout": 3} | more
+        options = {"base_url": embeddings.url, "model": "minilm"} | more
         return EndpointModel(conf.EmbeddingSettings(**options))
 
     return use
 
 
-def test_the_vectors_are_those_of_the_model_as_unit_vectors(model, embeddings):
-    found = model(api_key="sk-1234", batch_size=2).encode(TEXTS)
+def test_the_vectors_are_those_of_the_model_as_unit_vectors(model, embeddings, monkeypatch):
+    monkeypatch.setattr(endpoint, "BATCH", 2)
+    found = model(api_key="sk-1234").encode(TEXTS)
     assert np.abs(found - open_model(None).encode(TEXTS)).max() < 1e-5
     assert found.dtype == np.float32
     assert embeddings.authorization == "Bearer sk-1234"
@@ -46,7 +47,7 @@ def test_the_server_is_asked_for_its_dimensions_unless_they_are_set(model, embed
     assert model().dimensions == 384
     assert model(dimensions=384).dimensions == 384
     assert len(embeddings.asked) == 1
-    model(dimensions=384, shortens=True).encode(TEXTS[:1])
+    model(dimensions=384).encode(TEXTS[:1])
     assert embeddings.asked[-1]["dimensions"] == 384
 
 
@@ -58,17 +59,18 @@ def test_a_temporary_error_is_tried_again(model, embeddings):
 
 def test_a_server_that_is_away_is_not_asked_again_at_once(model, embeddings):
     embeddings.statuses = [503] * 9
-    away = model(dimensions=384, retries=1, retry_after=60)
+    away = model(dimensions=384)
     for _ in range(3):
         with pytest.raises(ModelAway, match=r"does not answer: HTTP 503\. NPCs go on hearing"):
             away.encode(TEXTS)
-    assert len(embeddings.asked) == 2
+    assert len(embeddings.asked) == 1 + endpoint.RETRIES
 
 
-def test_a_slow_server_costs_no_more_than_the_timeout(model, embeddings):
+def test_a_slow_server_costs_no_more_than_the_timeout(model, embeddings, monkeypatch):
+    monkeypatch.setattr(endpoint, "TIMEOUT_SECONDS", 0.3)
     embeddings.delay = 5
     with pytest.raises(ModelAway):
-        model(dimensions=384, timeout=0.3).encode(TEXTS)
+        model(dimensions=384).encode(TEXTS)
 
 
 @pytest.mark.parametrize(
@@ -135,9 +137,11 @@ def test_a_server_embeds_where_no_model_is_installed(embeddings):
 
 
 @pytest.fixture
-def over_http(settings, store_folder, embeddings):
+def over_http(settings, store_folder, embeddings, monkeypatch):
     """The NPC's game embeds by the server, and asks it again at once after a failure."""
-    options = {"base_url": embeddings.url, "model": "minilm", "retries": 0, "retry_after": 0.001}
+    monkeypatch.setattr(endpoint, "RETRIES", 0)
+    monkeypatch.setattr(endpoint, "RETRY_AFTER_SECONDS", 0.001)
+    options = {"base_url": embeddings.url, "model": "minilm"}
     settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "EMBEDDING": options}
     embedder._shared = None
     yield

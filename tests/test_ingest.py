@@ -1,6 +1,5 @@
 """Any text into memory [C §1]: cleaned, cut, embedded, weighed, routed, stored."""
 
-import json
 import re
 import sqlite3
 import unicodedata
@@ -591,15 +590,6 @@ def test_what_was_dropped_leaves_nothing_in_the_cache(mara):
     assert len(disk) == before == 1
 
 
-def test_a_size_of_nothing_switches_the_cache_off(mara, settings, store_folder):
-    settings.CONTRIB_AI_MEMORY = {
-        "DIR": str(store_folder),
-        "EMBEDDING": {"disk_cache_size": 0},
-    }
-    ingest(mara, FERRY)
-    assert not (store_folder / embedder.CACHE_FILE).exists()
-
-
 # --- builders and operators -----------------------------------------------------------------------
 
 
@@ -668,4 +658,4 @@ def test_a_folder_or_an_unknown_npc_is_a_sentence(mara, tmp_path):
 def test_the_numbers_are_those_of_the_specification():
     assert (conf.MAX_CHUNK_TOKENS, conf.MIN_CHUNK_TOKENS) == (300, 50)
     assert (conf.NOVELTY_SHARE, conf.SALIENCE_SHARE, conf.DISCARD_BELOW) == (0.6, 0.4, 0.3)
-    assert json.dumps(conf.EmbeddingSettings().disk_cache_size) == "100000"
+    assert embedder.ON_DISK == 100_000

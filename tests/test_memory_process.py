@@ -259,7 +259,7 @@ def test_changed_settings_or_code_get_a_process_of_their_own(game):
     file = game.folder / "process_settings.py"
     first = json.loads(game(scene).splitlines()[-1])["who"]
     file.write_text(
-        file.read_text().replace("'MEMORY_PROCESS'", "'MAX_LINE': 900, 'MEMORY_PROCESS'")
+        file.read_text().replace("'MEMORY_PROCESS'", "'REFLECT_AT': 900, 'MEMORY_PROCESS'")
     )
     second = json.loads(game(scene).splitlines()[-1])["who"]
     os.utime(Path(game.settings_file))

@@ -59,7 +59,7 @@ PERSONALITIES = {
     ),
     "no streaming": (
         {"text": reads_all, "streams": False},
-        ["poor streaming", "Set LLM.stream to False."],
+        ["poor streaming: the answer came in one piece"],
         "",
     ),
     "a reasoning model of OpenAI": (

@@ -101,12 +101,6 @@ def test_length_and_language_are_settings(settings, asked, mara, alice):
     assert "one short sentence, in German." in request.messages[0]["content"]
 
 
-def test_tools_are_left_out_by_a_setting(settings, asked, mara, alice):
-    assert asked(alice, "say Good day.").tools
-    settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "REPLY_TOOLS": False}
-    assert asked(alice, "say Good day.").tools == []
-
-
 def test_tools_take_at_most_500_tokens(asked, mara, alice):
     told = json.dumps(asked(alice, "say Good day.").body["tools"])
     assert len(told) <= 500 * 3.5  # a tokeniser's characters a token in JSON

@@ -37,6 +37,5 @@ class CompanionNPC(AssistantNPC):
         "UNASKED_REPLIES": 8,
         "RECALL_TOKENS": 1500,
         "MIN_IMPORTANCE": 1,
-        "KEEP_EXPERIENCE_ABOVE": 0,
         "PRUNE_AT_MOST": 0,
     }

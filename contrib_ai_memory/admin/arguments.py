@@ -16,7 +16,7 @@ from ..embedding.emotions import LABELS
 
 REQUIRED: Any = Parameter.empty  # default of an argument that must be given
 LONGEST_QUERY = 400
-LONGEST_TEXT = 20_000  # characters accepted; setting MAX_LINE limits what is stored
+LONGEST_TEXT = 20_000  # characters accepted; `conf.MAX_LINE` limits what is stored
 LONGEST_NAME = 255
 LARGEST = 2**31 - 1
 PAGE, LONGEST_PAGE = 50, 200

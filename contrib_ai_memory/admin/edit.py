@@ -165,7 +165,7 @@ def _changes(
 ) -> dict[str, Any]:
     changes: dict[str, Any] = {}
     if content is not None:
-        text = sanitise(_checked_text(content), conf.get().MAX_LINE)
+        text = sanitise(_checked_text(content), conf.MAX_LINE)
         if not text:
             raise CannotEdit("The new text is empty. To take a memory away, forget it.")
         if text != old.content:
@@ -176,17 +176,17 @@ def _changes(
         felt = taxonomy.known(emotions) if emotions else ()
         changes |= {"dominant_emotions": tuple(felt)[: conf.EMOTIONS_PER_EXPERIENCE]}
     if lesson is not None:
-        changes |= {"the_lesson": oneline(sanitise(lesson, conf.get().MAX_LINE))}
+        changes |= {"the_lesson": oneline(sanitise(lesson, conf.MAX_LINE))}
     if all(each is None for each in (content, importance, emotions, lesson)):
         raise CannotEdit("Say what to change: the text, the importance, the emotions, the lesson.")
     return changes
 
 
 def _checked_text(text: str) -> str:
-    longest = conf.get().MAX_LINE
+    longest = conf.MAX_LINE
     if len(text) > longest:
         raise CannotEdit(
-            f"The text has {len(text):,} characters; one memory holds {longest:,} (MAX_LINE). "
+            f"The text has {len(text):,} characters; one memory holds {longest:,}. "
             "Shorten it, or let it be learned in pieces: @memory/teach"
         )
     return text

@@ -54,7 +54,7 @@ def write(npc: Any, who: Any, field: Field, text: Words = "") -> SheetField:
     """
     if field not in ABOUT:
         raise UnknownField(f"The sheet has no field '{field[:40]}', but {', '.join(ABOUT)}.")
-    if len(text) > (longest := conf.get().MAX_LINE):
+    if len(text) > (longest := conf.MAX_LINE):
         raise ValueError(f"The text has {len(text):,} characters; a field holds {longest:,}.")
     text = sanitise(text, longest)
     if text:

@@ -78,7 +78,7 @@ def preview(
     Raises (in the Deferred):
         ids.UnknownPerson, ids.Ambiguous, NothingSaid
     """
-    words = sanitise(text, conf.get().MAX_LINE)
+    words = sanitise(text, conf.MAX_LINE)
     if not words:
         raise NothingSaid("There is nothing to answer: give the line to be said.")
     identity, name = find_person(npc, player)

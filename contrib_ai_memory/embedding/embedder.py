@@ -18,6 +18,7 @@ from .. import conf, sqlite_file
 from .model import EmbeddingModel, open_model, stay_offline
 
 CACHE_FILE = "embeddings.sqlite3"
+ON_DISK = 100_000  # vectors of stored texts, 1.5 kB each with MiniLM
 
 
 class Embedder:
@@ -115,7 +116,6 @@ def shared() -> Embedder:
             model = _open(options)
             _shared = Embedder(
                 model,
-                options.cache_size,
                 disk=lambda: shared_disk_cache(model.name, model.dimensions),
             )
     return _shared
@@ -133,7 +133,7 @@ def _open(options: conf.EmbeddingSettings) -> EmbeddingModel:
         stay_offline(conf.get().RERANKER)
         return EndpointModel(options)
     stay_offline(options.model, conf.get().RERANKER)
-    return open_model(options.model, threads=options.threads, batch_size=options.batch_size)
+    return open_model(options.model, threads=options.threads)
 
 
 # --- the cache on disk ----------------------------------------------------------------------------
@@ -237,7 +237,6 @@ def _count(connection: sqlite3.Connection) -> int:
     return connection.execute("SELECT count(*) FROM vectors").fetchone()[0]
 
 
-def shared_disk_cache(model: str, dimensions: int) -> DiskCache | None:
-    """Return the cache of a model, or None if the settings switch it off."""
-    size = conf.get().EMBEDDING.disk_cache_size
-    return DiskCache(conf.directory() / CACHE_FILE, model, dimensions, size) if size else None
+def shared_disk_cache(model: str, dimensions: int) -> DiskCache:
+    """Return the cache of a model."""
+    return DiskCache(conf.directory() / CACHE_FILE, model, dimensions, ON_DISK)

@@ -26,6 +26,10 @@ from ..conf import EmbeddingSettings
 from ..log import logger
 from .model import ModelAway, ModelError
 
+TIMEOUT_SECONDS = 10.0  # for one answer, retries included
+RETRIES = 2  # after a temporary error
+RETRY_AFTER_SECONDS = 15.0  # before a server that did not answer is asked again
+BATCH = 32  # texts embedded at once
 ANSWER_BYTES = 64_000_000  # 1,024 vectors of 3,072 numbers
 CHARACTERS_PER_TOKEN = 4  # of English; the server's tokenizer is not here to count
 LEAST_SECONDS = 0.05
@@ -84,7 +88,7 @@ class EndpointModel:
             ModelAway: The server does not answer.
             ModelError: It answers something else than vectors of the expected size.
         """
-        size, found = self._settings.batch_size, []
+        size, found = BATCH, []
         for start in range(0, len(texts), size):
             found.append(self._vectors(texts[start : start + size], self.dimensions))
         return np.concatenate(found) if found else np.empty((0, self.dimensions), np.float32)
@@ -97,11 +101,10 @@ class EndpointModel:
         """Ask for one batch."""
         if time.monotonic() < self._away_until:
             raise ModelAway(self.problem)
-        deadline = time.monotonic() + self._settings.timeout
+        deadline = time.monotonic() + TIMEOUT_SECONDS
         attempts = Retrying(
             retry=retry_if_exception_type(_Temporary),
-            stop=stop_after_attempt(self._settings.retries + 1)
-            | stop_before_delay(self._settings.timeout),
+            stop=stop_after_attempt(RETRIES + 1) | stop_before_delay(TIMEOUT_SECONDS),
             wait=wait_random_exponential(multiplier=0.2, max=2),
             reraise=True,
         )
@@ -124,12 +127,12 @@ class EndpointModel:
         if not self.problem:
             logger().warning("%s", error)
         self.problem = str(error)
-        self._away_until = time.monotonic() + self._settings.retry_after
+        self._away_until = time.monotonic() + RETRY_AFTER_SECONDS
         return error
 
     def _post(self, texts: list[str], deadline: float) -> bytes:
         asked: dict[str, Any] = {"model": self.name, "input": texts, "encoding_format": "float"}
-        if self._settings.dimensions and self._settings.shortens:
+        if self._settings.dimensions:
             asked["dimensions"] = self._settings.dimensions
         left = max(deadline - time.monotonic(), LEAST_SECONDS)
         body = bytearray()
@@ -141,7 +144,7 @@ class EndpointModel:
                     if len(body) > ANSWER_BYTES:
                         raise ModelError(self._unfit("more than 64 MB"))
                     if time.monotonic() > deadline:
-                        raise _Temporary(f"no whole answer in {self._settings.timeout:g} s")
+                        raise _Temporary(f"no whole answer in {TIMEOUT_SECONDS:g} s")
         except httpx.HTTPError as error:
             raise _Temporary(f"{type(error).__name__}: {error}".rstrip(": ")) from None
         return bytes(body)

@@ -53,7 +53,7 @@ def extract_experiences(
         if window.entries:
             with memory.evidence.work_on(window.context, priority=priority) as work:
                 provider, draft = yield _ask(memory, window, work)
-                least = memory.settings.KEEP_EXPERIENCE_ABOVE
+                least = conf.KEEP_EXPERIENCE_ABOVE
                 if draft is not None and draft.memory_weight > least:
                     ids = ranges_of(entry.id for entry in window.context)
                     shown = "" if provider == router.OFFLINE else ids

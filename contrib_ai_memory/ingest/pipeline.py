@@ -51,7 +51,6 @@ class Lesson:
     private: bool = False
     witnesses: tuple[str, ...] = ()
     known_names: tuple[str, ...] = ()
-    working_seconds: float = 86_400  # lifetime of working memories
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +130,6 @@ def ingest(
         private=private,
         witnesses=tuple(sorted(witnesses)),
         known_names=memory.people.names(),
-        working_seconds=memory.settings.WORKING_MEMORY_SECONDS,
     )
     with memory.evidence.work_on(priority=priority) as work:
         return (yield _ingest(memory, lesson, work, progress))
@@ -220,7 +218,7 @@ def _draft(lesson: Lesson, place: tuple[int, int], part: Part) -> Draft:
         content, quote = (told, part.text) if told else (part.text, "")
     expires = None
     if part.memory_type == WORKING:
-        lasts = timedelta(seconds=lesson.working_seconds)
+        lasts = timedelta(seconds=conf.WORKING_MEMORY_SECONDS)
         expires = (datetime.fromisoformat(lesson.now) + lasts).isoformat(timespec="milliseconds")
     memory = MemoryRecord(
         id=memory_id_for(lesson.agent_id, RECORD, lesson.user or "", part.text, *circle),

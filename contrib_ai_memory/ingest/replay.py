@@ -196,7 +196,7 @@ class Replay:
         present = list(people)
         if line.kind == "leave" and speaker in people:
             people.remove(speaker)
-        text = sanitise(self._shown(line), conf.get().MAX_LINE)
+        text = sanitise(self._shown(line), conf.MAX_LINE)
         heard = line.kind != "whisper" or self._is_me(line.to) or self._is_me(line.speaker)
         if self.knows(line) or not heard or not text:
             return False

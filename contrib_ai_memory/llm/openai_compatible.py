@@ -97,9 +97,9 @@ class OpenAIProvider:
         self._parameters: dict[str, Any] = {
             "max_tokens": settings.max_tokens,
             "temperature": settings.temperature,
+            "stream": True,
+            "stream_options": {"include_usage": True},
         }
-        if settings.stream:
-            self._parameters |= {"stream": True, "stream_options": {"include_usage": True}}
         self._adapting_lock = threading.Lock()
         self._here = threading.local()  # state of this thread's call
         self.timeout = settings.timeout
@@ -131,9 +131,7 @@ class OpenAIProvider:
     @property
     def refused_parameters(self) -> list[tuple[str, str]]:
         """Parameters that it refused, each with what is sent instead ("" for nothing)."""
-        sent = {"stream", "stream_options"} if self._settings.stream else set()
-        sent |= {"max_tokens", "temperature"}
-        return [each for each in _ADAPTATIONS if each[0] in sent - set(self._parameters)]
+        return [each for each in _ADAPTATIONS if each[0] not in self._parameters]
 
     # --- the protocol -------------------------------------------------------------------------
 

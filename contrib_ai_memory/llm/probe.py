@@ -89,8 +89,7 @@ def _size(settings: conf.LLMSettings) -> Iterator[TrialResult]:
 def _streaming(provider: OpenAIProvider) -> TrialResult:
     if provider.streamed:
         return TrialResult("streaming", OK, "the answer came in pieces")
-    advice = "" if not provider.settings.stream else "Set LLM.stream to False."
-    return TrialResult("streaming", POOR, "the answer came in one piece", advice)
+    return TrialResult("streaming", POOR, "the answer came in one piece")
 
 
 UNUSABLE = "it wrote no JSON when it was tried"

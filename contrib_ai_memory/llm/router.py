@@ -308,7 +308,7 @@ class ModelServer:
         self.breaker = Breaker()  # for a model that is not the game's
         self.unusable = 0  # answers at night in a row
         # of a streamed answer, `timeout` counts from one piece to the next
-        self.timeout = settings.timeout * (LONGEST if settings.stream else 1)
+        self.timeout = settings.timeout * LONGEST
         self._provider: Provider | None = None
         self._creating = threading.Lock()
         self._here = threading.local()  # the NPC that this thread's call is charged to

@@ -93,7 +93,7 @@ def completed(memory: Any, request: RecallRequest) -> RecallRequest:
     """Fill in what a request leaves empty, from the settings and from what the NPC knows."""
     settings = memory.settings
     spoken = language.get()
-    line = sanitise(request.query, settings.MAX_LINE)
+    line = sanitise(request.query, conf.MAX_LINE)
     query = spoken.without_address(line, forms(memory.names))
     asks_for = rank.asked_for(query, memory.clock())
     listeners = request.listeners or ()

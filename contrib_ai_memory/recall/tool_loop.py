@@ -502,7 +502,7 @@ def offered_now(settings: conf.Settings, *, acting: bool = True) -> list[tools.T
     Args:
         acting: Whether it can act in the world.
     """
-    if not settings.REPLY_TOOLS or (settings.LLM and settings.LLM.plain):
+    if settings.LLM and settings.LLM.plain:
         return []
     return tools.offered(tools.REMEMBERING + (tools.ACTING if acting else ()))
 

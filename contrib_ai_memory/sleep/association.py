@@ -20,6 +20,8 @@ from . import consolidation
 
 CURSOR = "linked"
 
+LINKS_PER_MEMORY = 5  # most similar memories considered for links
+LINK_THRESHOLD = 0.5  # least similarity for a link
 SIMILARITY, TIME, PEOPLE = 0.7, 0.15, 0.15
 TIME_HALF_HOURS = 24.0
 LOOKED_AT = 2  # memories for each link: nothing is linked with own words, comings and goings
@@ -31,7 +33,7 @@ def run_dreaming_tick(memory: Any) -> Generator[Any, Any, PassReport]:
     settings = memory.settings
     start = memory.journal.cursors.get(CURSOR, 0)
     last = memory.journal.cursors.get(consolidation.CURSOR, 0)
-    end = min(start + settings.LINK_BATCH, last)
+    end = min(start + 2 * settings.NIGHT_BATCH, last)
     important = [
         entry
         for entry in memory.journal.read(start + 1, end)
@@ -44,8 +46,6 @@ def run_dreaming_tick(memory: Any) -> Generator[Any, Any, PassReport]:
                 find_links,
                 memory.id,
                 [entry.id for entry in important],
-                settings.LINKS_PER_MEMORY,
-                settings.LINK_THRESHOLD,
             )
             new = yield memory.links.add_gently(found, offload.NIGHT)
             work.check()
@@ -53,18 +53,19 @@ def run_dreaming_tick(memory: Any) -> Generator[Any, Any, PassReport]:
     return PassReport(done=end >= last, read=len(important), changed=new)
 
 
-def find_links(agent_id: str, entry_ids: list[int], limit: int, threshold: float) -> list[Link]:
+def find_links(agent_id: str, entry_ids: list[int]) -> list[Link]:
     """Find links of these entries to similar memories, best first for each (worker thread)."""
     store = memory_store.shared()
     memories = store.get([entry_memory_id(agent_id, entry_id) for entry_id in entry_ids])
     now = now_iso()
     links = []
-    found = store.nearest_each(agent_id, store.vectors_of(memories), LOOKED_AT * limit + 1)
+    most = LOOKED_AT * LINKS_PER_MEMORY + 1
+    found = store.nearest_each(agent_id, store.vectors_of(memories), most)
     for memory, near in zip(memories, found, strict=True):
         drawn = [hit for hit in near if not hit.memory.only_recalled and hit.memory.id != memory.id]
-        for hit in drawn[:limit]:
+        for hit in drawn[:LINKS_PER_MEMORY]:
             score = link_score(hit.score, memory, hit.memory)
-            if score >= threshold:
+            if score >= LINK_THRESHOLD:
                 links.append(Link(link_id(memory), link_id(hit.memory), score, "similar", now))
     return links
 

@@ -393,7 +393,7 @@ def _apply(
             yield work.breathe()
     experience = digest.experience
     fresh = entries[-1].id > memory.journal.cursors.get(experiences.CURSOR, 0)
-    if fresh and experience and experience.memory_weight > memory.settings.KEEP_EXPERIENCE_ABOVE:
+    if fresh and experience and experience.memory_weight > conf.KEEP_EXPERIENCE_ABOVE:
         name = router.OFFLINE if experience.by_rules else provider
         yield work.run(experiences.keep, memory.id, experience, tuple(entries), name, shown)
     yield work.run(reweigh, memory.id, entries)

@@ -103,7 +103,7 @@ def completed(payload: Mapping[str, Any]) -> Mapping[str, Any]:
         witnesses = [each for each in _listed(payload.get("witnesses")) if isinstance(each, str)]
     record = MemoryRecord(
         id="-",
-        content=sanitise(str(payload.get("data") or ""), conf.get().MAX_LINE),
+        content=sanitise(str(payload.get("data") or ""), conf.MAX_LINE),
         record=FOREIGN,
         memory_type=_one_of(payload.get("memory_type"), MEMORY_TYPES, "semantic"),
         about=user if isinstance(user, str) else None,

@@ -155,7 +155,7 @@ class SheetForm(forms.Form):
                 label=f"{each.field.capitalize()}: {each.about}",
                 initial=each.text,
                 required=False,
-                max_length=conf.get().MAX_LINE,
+                max_length=conf.MAX_LINE,
                 widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
             )
 
