@@ -17,7 +17,7 @@ from contrib_ai_memory.llm.spoken import Voice, utterance
 from contrib_ai_memory.store import attributes
 
 VOICE = Voice(("Mara", "innkeeper"), ("Alice", "Bram"), sentences=4)
-OFFERED = tools.parameters_of(tools.offered())
+OFFERED = tools.names_of(tools.offered())
 WORDS = re.compile(r"\w+")
 
 # a text as a model sends it, and what is spoken of it
@@ -179,6 +179,12 @@ WRITTEN = {
     ),
 }
 
+# forms that are taken out of the speech, and not carried out
+NOT_FOUND = {
+    *("Llama 3.1", "Llama 3.2", "Gemma", "code", "code without a name"),
+    *("Qwen Coder", "GLM", "an invocation"),
+}
+
 MARKERS = re.compile(
     r"<\||\|>|</?[A-Za-z][^<>]*>|\[/?(?:INST|TOOL_CALLS|THINK|ARGS)\]|```|<｜|｜>|\*\*"
 )
@@ -204,7 +210,8 @@ def test_an_emphasised_word_is_spoken(text, spoken):
 def test_a_call_that_is_written_as_text_is_found_and_not_spoken(form):
     text = WRITTEN[form].replace("%s", json.dumps(FERRY))
     told = utterance(text, VOICE, OFFERED)
-    assert [(call.name, json.loads(call.arguments)) for call in told.calls] == [("recall", FERRY)]
+    found = [(call.name, json.loads(call.arguments)) for call in told.calls]
+    assert found == ([] if form in NOT_FOUND else [("recall", FERRY)])
     assert told.text == ""
 
 
@@ -212,7 +219,7 @@ def test_a_call_that_is_written_as_text_is_found_and_not_spoken(form):
 def test_words_before_a_written_call_are_spoken(form):
     text = WRITTEN[form].replace("%s", json.dumps(FERRY))
     told = utterance(f"Let me think, Alice.\n{text}", VOICE, OFFERED)
-    assert (told.text, len(told.calls)) == ("Let me think, Alice.", 1)
+    assert (told.text, len(told.calls)) == ("Let me think, Alice.", form not in NOT_FOUND)
 
 
 @pytest.mark.parametrize("form", WRITTEN)
@@ -234,7 +241,11 @@ def test_a_call_that_breaks_off_is_not_spoken(form, share):
 
 
 def test_two_calls_in_one_text_are_both_found():
-    text = '[recall(query="the ferry"), emote(text="nods")]'
+    calls = [
+        {"name": "recall", "arguments": FERRY},
+        {"name": "emote", "arguments": {"text": "nods"}},
+    ]
+    text = json.dumps(calls)
     assert [call.name for call in utterance(text, VOICE, OFFERED).calls] == ["recall", "emote"]
 
 

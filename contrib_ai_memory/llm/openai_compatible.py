@@ -47,7 +47,7 @@ from .provider import (
 from .schemas import Unfit
 from .spoken import NO_VOICE, Voice, closes_unopened, utterance, voice_of
 from .streaming import LONGEST, Stream
-from .tools import Tool, Turn, parameters_of, turn_in, without_tools
+from .tools import Tool, Turn, names_of, turn_in, without_tools
 from .usage import estimated
 
 Answer = TypeVar("Answer", bound=BaseModel)
@@ -145,14 +145,14 @@ class OpenAIProvider:
 
         Every call in `messages` is followed by its result. The text is fit to be spoken.
         """
-        parameters = parameters_of(tools)
+        names = names_of(tools)
 
         def enough(text: str) -> bool:
             if self._begins_in_thought is None or (
                 self._begins_in_thought and not closes_unopened(text)
             ):
                 return False
-            return utterance(text, voice, parameters, whole=False).ended
+            return utterance(text, voice, names, whole=False).ended
 
         self._here.enough = enough
         try:

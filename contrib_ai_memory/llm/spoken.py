@@ -17,6 +17,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -30,7 +31,7 @@ LONGEST = 12_000  # characters that are looked at, without the reasoning
 REPLY_LENGTH = 2000  # characters that an NPC says at once
 CALLS_READ = 20  # written calls that are read of one text
 
-Parameters = Mapping[str, Sequence[str]]  # the offered tools, each with its parameters in order
+Tools = frozenset[str]  # names of the offered tools
 
 SILENCE = "..."  # a reply of a model that says nothing
 WHISPERS = "*whispers*"  # in front of the words of a model that tell a secret
@@ -110,16 +111,16 @@ class Utterance:
 
 
 def utterance(
-    text: str, voice: Voice = NO_VOICE, tools: Parameters | None = None, *, whole: bool = True
+    text: str, voice: Voice = NO_VOICE, tools: Tools = frozenset(), *, whole: bool = True
 ) -> Utterance:
     """Read a model's text.
 
     Args:
-        tools: The offered tools, with the names of their parameters.
+        tools: Names of the offered tools.
         whole: Whether the model came to its end; else a sentence that breaks off is left out.
     """
     text = without_thinking(text)[:LONGEST]
-    text, calls = _without_calls(text, tools or {}, voice)
+    text, calls = _without_calls(text, tools, voice)
     text, next_turn = _first_turn(text)
     text, others_turn, whispers = _own_lines(_untagged(text), voice)
     text, actions = _without_actions(_unmarked(text), voice)
@@ -205,19 +206,11 @@ _UNCLOSED = re.compile(
     rf"(?:<(?:{_CALL_TAG})\b[^>\n]{{0,40}}>|\[TOOL_CALLS\]|<\|python_tag\|>)[^\n]*", re.IGNORECASE
 )
 _ELEMENT = re.compile(
-    r"<(?:function=|invoke\s+name=)[\"']?(?P<name>[\w-]{1,64})[\"']?\s*>(?P<body>.*?)"
-    r"(?:</(?:function|invoke)>|\Z)",
+    r"<(function|invoke)\b[^>\n]{0,80}>.*?(?:</\1>|\Z)|<tool_call>\s*[\w-]{1,64}\s*<arg_key>.*?"
+    r"(?:</tool_call>|\Z)",
     re.DOTALL,
-)
-_KEYED = re.compile(
-    r"<tool_call>\s*(?P<name>[\w-]{1,64})\s*(?P<body><arg_key>.*?)(?:</tool_call>|\Z)", re.DOTALL
 )
 _SEPARATED = re.compile(r"function<｜tool▁sep｜>")
-_PARAMETER = re.compile(
-    r"<parameter(?:=|\s+name=)[\"']?(\w{1,64})[\"']?[^>\n]{0,40}>(.*?)</parameter>"
-    r"|<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>",
-    re.DOTALL,
-)
 _JSON = re.compile(r"\{\s*(?:\}|[\"'][^\"'\n]{1,60}[\"']\s*:)|\{\s*[\"'][^\"'\n]{0,60}\Z")
 _BEFORE_JSON = re.compile(
     r"(?:(?:Action:\s*)?(?P<prefix>(?:functions|tools|default_api)\.)?"
@@ -234,32 +227,32 @@ _NAMES_OF_SPEECH = (
 ).split()
 
 
-def _without_calls(
-    text: str, tools: Parameters, voice: Voice
-) -> tuple[str, tuple[WrittenCall, ...]]:
-    """Take the calls out of a text, and all JSON; a reply inside JSON is put in its place."""
+def _without_calls(text: str, tools: Tools, voice: Voice) -> tuple[str, tuple[WrittenCall, ...]]:
+    """Take the calls out of a text, and all JSON; a reply inside JSON is put in its place.
+
+    Calls in JSON are found; those in other forms are taken out alone.
+    """
     calls: list[WrittenCall] = []
-
-    def element(found: re.Match[str]) -> str:
-        given = {
-            (one[1] or one[3]).strip(): _value((one[2] or one[4] or "").strip())
-            for one in _PARAMETER.finditer(found["body"])
-        }
-        if not given and "{" in found["body"]:
-            return f"functions.{found['name']}({found['body'].strip()})"
-        _note(calls, found["name"], given, tools)
-        return "\n"
-
-    text = _ELEMENT.sub(element, _SEPARATED.sub("\n", text))
-    text = _KEYED.sub(element, text)
-    text = _without_code(text, calls, tools)
-    text = _without_json(text, calls, tools, voice)
-    text = _CONTAINER.sub("\n", text)
-    text = _UNCLOSED.sub("\n", text)
+    text = _without_json(_SEPARATED.sub("\n", text), calls, tools, voice)
+    for form in (_ELEMENT, _CONTAINER, _UNCLOSED, _code_of(tools)):
+        text = form.sub("\n", text)
+    text = re.sub(r"\[[\s,;]*\]", " ", text)
     return text, tuple(dict.fromkeys(calls))[:CALLS_READ]
 
 
-def _without_json(text: str, calls: list[WrittenCall], tools: Parameters, voice: Voice) -> str:
+@cache
+def _code_of(tools: Tools) -> re.Pattern[str]:
+    """Match calls written as code: `recall(query="the ferry")`; "I recall(ed) it" is none."""
+    names = "|".join(map(re.escape, sorted(tools, key=len, reverse=True))) or r"(?!)"
+    return re.compile(
+        rf"(?:^|(?<=[\[,(\n`]))[ \t`*-]*(?:print\()?"
+        rf"(?:(?:functions|tools|default_api)\.[\w-]{{1,64}}|{names})(?:\.call)?"
+        r"\((?:[^()\n]|\([^()\n]*\))*\)*",
+        re.MULTILINE,
+    )
+
+
+def _without_json(text: str, calls: list[WrittenCall], tools: Tools, voice: Voice) -> str:
     parts: list[str] = []
     place = 0
     while found := _JSON.search(text, place):
@@ -320,7 +313,7 @@ def _value(text: str) -> Any:
         return text
 
 
-def _calls_in(data: Mapping[Any, Any], tools: Parameters) -> Iterable[tuple[str, Any]]:
+def _calls_in(data: Mapping[Any, Any], tools: Tools) -> Iterable[tuple[str, Any]]:
     """Yield name and arguments of each call that a JSON object is or holds."""
     inner = data.get("tool_calls") or data.get("function_call") or data.get("tool_call")
     for each in inner if isinstance(inner, list) else [inner]:
@@ -357,7 +350,7 @@ def _speech_in(data: Mapping[Any, Any], voice: Voice) -> str:
     return ""
 
 
-def _note(calls: list[WrittenCall], name: str, given: Any, tools: Parameters) -> None:
+def _note(calls: list[WrittenCall], name: str, given: Any, tools: Tools) -> None:
     """Keep a call of an offered tool."""
     if isinstance(given, str):
         given = _value(given)
@@ -367,67 +360,6 @@ def _note(calls: list[WrittenCall], name: str, given: Any, tools: Parameters) ->
         calls.append(WrittenCall(name, json.dumps(given)))
     except (TypeError, ValueError, RecursionError):
         return
-
-
-def _without_code(text: str, calls: list[WrittenCall], tools: Parameters) -> str:
-    """Take out calls written as code: `recall(query="the ferry")`, `functions.recall({…})`."""
-    names = "|".join(map(re.escape, sorted(tools, key=len, reverse=True))) or r"(?!)"
-    code = re.compile(
-        rf"(?<![\w.])(?:print\()?(?:(?:functions|tools|default_api)\.(?P<any>[\w-]{{1,64}})"
-        rf"|(?P<known>{names}))(?:\.call)?\("
-    )
-    parts: list[str] = []
-    place = 0
-    while found := code.search(text, place):
-        end = _bracket_end(text, found.end() - 1)
-        name = found["any"] or found["known"]
-        given = _arguments(text[found.end() : end - 1], tools.get(name, ()))
-        line_start = not text[: found.start()].rpartition("\n")[2].strip(" \t`[*-")
-        if given is None and not found["any"] and not line_start:
-            parts.append(text[place : found.end()])  # "I recall(ed) it"
-            place = found.end()
-            continue
-        _note(calls, name, given, tools)
-        parts.append(text[place : found.start()])
-        parts.append("\n")
-        place = end + (found[0].startswith("print(") and text[end : end + 1] == ")")
-    return re.sub(r"\[[\s,;]*\]", " ", "".join(parts) + text[place:])
-
-
-def _bracket_end(text: str, start: int) -> int:
-    """Return the offset behind the bracket that closes the one at `start`; else the line's end."""
-    depth, quote = 0, ""
-    for place in range(start, min(len(text), start + 4000)):
-        sign = text[place]
-        if quote:
-            if sign == quote and text[place - 1] != "\\":
-                quote = ""
-        elif sign == '"' or (sign == "'" and not text[place - 1].isalnum()):
-            quote = sign
-        elif sign in "()":
-            depth += 1 if sign == "(" else -1
-            if not depth:
-                return place + 1
-    line_end = text.find("\n", start)
-    return len(text) if line_end < 0 else line_end
-
-
-def _arguments(code: str, parameters: Sequence[str]) -> Mapping[str, Any] | None:
-    """Read the arguments of a call that is written as code; None if they are none."""
-    if code.lstrip().startswith("{"):
-        data, _end = _object_at(code, code.index("{"))
-        return data if isinstance(data, Mapping) else None
-    try:
-        tree = ast.parse(f"f({code})", mode="eval").body
-        if not isinstance(tree, ast.Call):
-            return None
-        given = dict(zip(parameters, map(ast.literal_eval, tree.args), strict=False))
-        if len(tree.args) > len(parameters):
-            return None
-        given |= {each.arg: ast.literal_eval(each.value) for each in tree.keywords if each.arg}
-    except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
-        return None
-    return given
 
 
 # --- template tokens ------------------------------------------------------------------------------

@@ -235,22 +235,19 @@ def turn_in(
     """
     if is_silence(answer.text) and not answer.tool_calls:
         return Turn(SILENCE)
-    told = utterance(answer.text, voice, parameters_of(offered), whole=not answer.cut_off)
+    told = utterance(answer.text, voice, names_of(offered), whole=not answer.cut_off)
     raw = answer.tool_calls if offered else []
     if not raw:
         raw = [_as_sent(call.name, call.arguments) for call in told.calls]
-    if not (told.text or raw or after) and told.actions and Emote.tool in parameters_of(offered):
+    if not (told.text or raw or after) and told.actions and Emote.tool in names_of(offered):
         raw = [_as_sent(Emote.tool, json.dumps({"text": " ".join(told.actions)[:300]}))]
     calls = _calls_in(raw[:CALLS_A_ROUND])
     return Turn(told.text, calls, max(0, len(raw) - CALLS_A_ROUND), told.whispered)
 
 
-def parameters_of(offered: Sequence[Tool]) -> dict[str, tuple[str, ...]]:
-    """Return the names of the parameters of each offered tool, in order."""
-    functions = (tool["function"] for tool in offered)
-    return {
-        each["name"]: tuple(each.get("parameters", {}).get("properties", {})) for each in functions
-    }
+def names_of(offered: Sequence[Tool]) -> frozenset[str]:
+    """Return the names of offered tools."""
+    return frozenset(tool["function"]["name"] for tool in offered)
 
 
 def _as_sent(name: str, arguments: str) -> dict[str, Any]:
