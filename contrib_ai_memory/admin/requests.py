@@ -158,22 +158,7 @@ def by_player(who: Any) -> Generator[Any, Any, list[Asked]]:
     ]
 
 
-@defer.inlineCallbacks
-def drop(number: int) -> Generator[Any, Any, Request]:
-    """Drop the request with that number in `waiting`, from 1, and erase nothing.
-
-    Raises (in the Deferred):
-        UnknownRequest
-    """
-    known = yield waiting()
-    if not 1 <= number <= len(known):
-        raise UnknownRequest(f"There is no request {number}; {len(known)} waiting.")
-    dropped = known[number - 1]
-    _write([request for request in _read() if request != dropped])
-    return dropped
-
-
-def drop_of(identity: str, npc_ids: Collection[int]) -> list[Request]:
+def drop(identity: str, npc_ids: Collection[int]) -> list[Request]:
     """Drop the requests of one person to these NPCs, and erase nothing. Returns them."""
     known = _read()
     dropped = [each for each in known if each.identity == identity and each.npc_id in npc_ids]

@@ -975,12 +975,14 @@ def _drop_request(command: OperationCommand, text: str) -> Steps:
         return
     number = int(found[1])
     waiting: list[requests.Request] = yield requests.waiting()
-    npc = requests.npc_of(waiting[number - 1]) if 1 <= number <= len(waiting) else None
-    if npc is not None and not command.may(npc, "erase"):
-        return
-    dropped: requests.Request = yield requests.drop(number)
-    audit.record(command.caller, "drop a request of", None, dropped.identity, f"#{dropped.npc_id}")
-    command.tell(f"Dropped: {safe(dropped.npc)} still knows {safe(dropped.name)}.")
+    if not 1 <= number <= len(waiting):
+        raise requests.UnknownRequest(f"There is no request {number}; {len(waiting)} waiting.")
+    dropped = waiting[number - 1]
+    if command.may(requests.npc_of(dropped), "erase"):
+        requests.drop(dropped.identity, [dropped.npc_id])
+        whose = dropped.identity, f"#{dropped.npc_id}"
+        audit.record(command.caller, "drop a request of", None, *whose)
+        command.tell(f"Dropped: {safe(dropped.npc)} still knows {safe(dropped.name)}.")
 
 
 # --- undo -----------------------------------------------------------------------------------------

@@ -170,7 +170,7 @@ def _grant(who: Any, identity: str, chosen: set[int]) -> Any:
 @defer.inlineCallbacks
 def _drop(who: Any, identity: str, chosen: set[int]) -> Any:
     _asked, npcs = yield _of(who, identity, chosen)
-    dropped = requests.drop_of(identity, [npc.id for npc in npcs])
+    dropped = requests.drop(identity, [npc.id for npc in npcs])
     numbers = (f"#{each.npc_id}" for each in dropped)
     audit.record(who, "drop a request of", None, identity, *numbers)
     return len(dropped)
