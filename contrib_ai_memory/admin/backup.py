@@ -223,7 +223,8 @@ def _copy(trees: dict[str, Path], database: Path | None, staging: Path, *, locke
             copy = staging / name / each
             copy.parent.mkdir(parents=True, exist_ok=True)
             try:
-                copy_changed(path, copy)
+                with path.open("rb") as source, _writable(copy) as target:
+                    _copy_changes(source, target)
             except FileNotFoundError:
                 if locked:
                     raise
@@ -251,12 +252,6 @@ def _copy_database(database: Path, copy: Path, *, locked: bool) -> None:
                 connection.execute("COMMIT")
 
 
-def copy_changed(source: Path, copy: Path) -> None:
-    """Make a file equal to another; only what differs is written, and holes stay holes."""
-    with source.open("rb") as read, _writable(copy) as write:
-        _copy_changes(read, write)
-
-
 @contextmanager
 def _writable(path: Path) -> Iterator[BinaryIO]:
     with path.open("r+b" if path.exists() else "w+b", buffering=0) as file:
@@ -264,38 +259,14 @@ def _writable(path: Path) -> Iterator[BinaryIO]:
 
 
 def _copy_changes(source: BinaryIO, target: BinaryIO) -> None:
+    """Make a file equal to another; only what differs is written, and holes stay holes."""
     size = os.fstat(source.fileno()).st_size
     target.truncate(size)
-    place = 0
-    for first, last in _data_ranges(source, 0, size):
-        _zero(target, place, first)
-        for offset in range(first, last, CHUNK):
-            length = min(CHUNK, last - offset)
-            wanted = os.pread(source.fileno(), length, offset)
-            if os.pread(target.fileno(), length, offset) != wanted:
-                os.pwrite(target.fileno(), wanted, offset)
-        place = last
-    _zero(target, place, size)
-
-
-def _data_ranges(file: BinaryIO, place: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a file from `place` to `end` that are not holes."""
-    while place < end:
-        try:
-            first = os.lseek(file.fileno(), place, os.SEEK_DATA)
-        except OSError:  # only a hole from here on
-            return
-        if first >= end:
-            return
-        place = min(os.lseek(file.fileno(), first, os.SEEK_HOLE), end)
-        yield first, place
-
-
-def _zero(file: BinaryIO, first: int, last: int) -> None:
-    """Fill a part with zeros, where it is not a hole already."""
-    for start, end in list(_data_ranges(file, first, last)):
-        for offset in range(start, end, CHUNK):
-            os.pwrite(file.fileno(), bytes(min(CHUNK, end - offset)), offset)
+    for offset in range(0, size, CHUNK):
+        length = min(CHUNK, size - offset)
+        wanted = os.pread(source.fileno(), length, offset)
+        if os.pread(target.fileno(), length, offset) != wanted:
+            os.pwrite(target.fileno(), wanted, offset)
 
 
 def _check_database(copy: Path) -> None:
