@@ -28,6 +28,7 @@ from pydantic import (
     model_validator,
 )
 
+from .errors import InputError
 from .text import redaction
 from .text.redaction import KeptSecret, SecretUrl
 
@@ -534,7 +535,7 @@ GAME_ONLY = {
 LLM_OF_NPC = ("model", "max_tokens", "temperature", "daily_tokens_per_npc", "style")
 
 
-class InvalidSetting(ValueError):
+class InvalidSetting(InputError):
     """A value that cannot be set for one NPC; the message says why."""
 
 

@@ -17,6 +17,7 @@ from twisted.internet import defer
 
 from . import conf, language, offload
 from .embedding import emotions
+from .errors import InputError
 from .ingest import experiences, importance, index, pipeline
 from .llm import router
 from .log import logger
@@ -57,7 +58,7 @@ FLUSH_SECONDS = 0.5  # until a perceived line is written to disk
 _open: WeakSet[MemoryHandler] = WeakSet()
 
 
-class NothingToRemember(ValueError):
+class NothingToRemember(InputError):
     """The text to remember is empty."""
 
 

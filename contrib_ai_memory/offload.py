@@ -33,6 +33,7 @@ from twisted.internet import defer
 from twisted.python import failure
 
 from . import plain_data
+from .errors import ExpectedError
 from .log import logger
 
 MEMORY = "memory"
@@ -56,11 +57,11 @@ NIGHT_WAITS = 10.0  # seconds
 Apart = Callable[[Callable[..., Any], tuple[Any, ...], bool], Any]
 
 
-class Busy(RuntimeError):
+class Busy(ExpectedError):
     """A lane's queue is full. Nothing was started; housekeeping retries at its next tick."""
 
 
-class TimedOut(TimeoutError):
+class TimedOut(ExpectedError, TimeoutError):
     """A job took longer than its time-out. Its late result is dropped."""
 
 

@@ -27,6 +27,7 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..embedding import embedder
+from ..errors import InputError
 from ..ingest import novelty
 from ..records import Entry
 from ..store import attributes, game_database, memory_store, owner, pause
@@ -235,11 +236,11 @@ def _centroid_lines(agent_id: str) -> list[Line]:
 # --- importing ------------------------------------------------------------------------------------
 
 
-class NotEmpty(ValueError):
+class NotEmpty(InputError):
     """The NPC has memories, which the import would replace."""
 
 
-class Closed(ValueError):
+class Closed(InputError):
     """The file has memories that this account may not read, and so may not import."""
 
 

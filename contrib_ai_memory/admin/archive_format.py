@@ -35,6 +35,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from ..errors import InputError
 from ..records import INSIGHT, AgendaItem, Entry, MemoryRecord
 from ..store import agenda, preferences, profiles
 from ..store.chat_log import ATTRIBUTE as CHAT_LOG
@@ -71,7 +72,7 @@ SCRIPT = ("sleep_schedule", "night_records", CHAT_LOG)
 Line = dict[str, Any]
 
 
-class BadArchive(ValueError):
+class BadArchive(InputError):
     """The file cannot be read as a memory. The message says why; nothing was changed."""
 
 

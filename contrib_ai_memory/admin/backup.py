@@ -31,6 +31,7 @@ from django.conf import settings
 from django.db import connections
 
 from .. import atomic_file, conf
+from ..errors import InputError
 from ..records import now_iso
 from ..store import condition, memory_store, metadata, snapshot
 from ..store.qdrant_edge import size_on_disk
@@ -48,7 +49,7 @@ SQLITE_SIDES = ("-journal", "-wal", "-shm")
 UNPACKED, ASIDE = ".restored", ".before-restore"
 
 
-class BadBackup(ValueError):
+class BadBackup(InputError):
     """The backup cannot be made or restored. The message says why; nothing was changed."""
 
 

@@ -26,6 +26,7 @@ from twisted.python.failure import Failure
 
 from .. import conf, language, offload
 from ..embedding import emotions as taxonomy
+from ..errors import InputError
 from ..handler import CONSCIOUS_IMPORTANCE
 from ..ingest import agenda_items, index, pipeline, preference_slots
 from ..ingest.index import to_memory
@@ -58,7 +59,7 @@ from .jobs import change_job
 from .undo_log import Act, Before, one_at_a_time
 
 
-class CannotEdit(ValueError):
+class CannotEdit(InputError):
     """There is nothing to change, or the change is not possible."""
 
 

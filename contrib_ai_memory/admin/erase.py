@@ -32,6 +32,7 @@ from twisted.internet import defer
 
 from .. import hearing_queue, offload
 from ..embedding import embedder
+from ..errors import InputError
 from ..ingest import novelty
 from ..privacy import unmasked
 from ..records import Entry, MemoryRecord
@@ -147,7 +148,7 @@ class Erased:
         return AT_NEXT_START if self.at_next_start else ""
 
 
-class CannotErase(ValueError):
+class CannotErase(InputError):
     """The person is the NPC itself."""
 
 

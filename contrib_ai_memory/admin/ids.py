@@ -11,6 +11,7 @@ from typing import Any
 
 from twisted.internet import defer
 
+from ..errors import InputError
 from ..ingest.index import to_memory
 from ..privacy import unmasked
 from ..records import Entry, MemoryRecord
@@ -26,15 +27,15 @@ DRAWN = ("experience", "fact", "taught", "summary")  # records that are no journ
 _PREFIX = re.compile(r"[0-9a-f-]{4,36}")
 
 
-class UnknownMemory(ValueError):
+class UnknownMemory(InputError):
     """There is no memory with that id."""
 
 
-class Ambiguous(ValueError):
+class Ambiguous(InputError):
     """The id or name fits several memories or people."""
 
 
-class UnknownPerson(ValueError):
+class UnknownPerson(InputError):
     """The NPC knows nobody by that name."""
 
 

@@ -20,6 +20,7 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..conf import PAGE_SIZE
+from ..errors import InputError
 from ..ingest.index import to_memory
 from ..llm import router
 from ..llm.tally import Tally
@@ -74,7 +75,7 @@ VACANT_CHECKED = 16  # missing pages of the journal whose entries are looked up 
 _DAY = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?", re.ASCII)
 
 
-class InvalidSearch(ValueError):
+class InvalidSearch(InputError):
     """The journal cannot be searched for that; the message says how it can."""
 
 

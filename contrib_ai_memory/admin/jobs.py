@@ -13,11 +13,9 @@ from twisted.internet import defer
 from twisted.python import failure
 
 from .. import offload
-from ..embedding.model import ModelError
+from ..errors import ExpectedError, InputError
 from ..records import Entry
-from ..sleep.night import NotNow, SwitchedOff
 from ..store import memory_store
-from ..store.condition import StoreError
 from ..store.journal import Journal
 from ..store.links import BUCKETS, Links
 
@@ -28,22 +26,16 @@ TIMEOUT = 300.0  # seconds, for one small job behind others
 Progress = Callable[[str, int, int], None]  # what is done, how much of it, of how much
 
 
-class NpcDeleted(ValueError):
+class NpcDeleted(InputError):
     """The NPC was deleted while something was done to its memory, or before."""
 
     def __init__(self) -> None:
         super().__init__("The NPC was deleted meanwhile.")
 
 
-_EXPECTED = (StoreError, ModelError, SwitchedOff, NotNow, offload.TimedOut, offload.Busy, OSError)
-_PACKAGE = __name__.partition(".")[0]
-
-
 def is_expected(error: BaseException) -> bool:
-    """Return whether the message of an error is written for staff: this package's ValueErrors, and
-    what the store, the model or the disk refuse."""
-    ours = isinstance(error, ValueError) and type(error).__module__.startswith(_PACKAGE)
-    return ours or isinstance(error, _EXPECTED)
+    """Return whether the message of an error is written for staff."""
+    return isinstance(error, (ExpectedError, OSError))
 
 
 def silent(_doing: str, _done: int, _total: int) -> None:

@@ -19,6 +19,7 @@ from twisted.internet import defer
 
 from .. import conf
 from ..conf import VectorStoreSettings
+from ..errors import ExpectedError
 from ..store import memory_store, metadata
 from ..store.lanes import LaneVectors
 from ..store.payload import Row, completed, is_foreign
@@ -33,7 +34,7 @@ SAME_WEIGHT = 1e-3  # of a word in a key
 WholeOrAgents = Sequence[str | None]  # [None]: all that is this game's
 
 
-class CannotMove(RuntimeError):
+class CannotMove(ExpectedError):
     """The memories cannot be moved. The message says what to do."""
 
 

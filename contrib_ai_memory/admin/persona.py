@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from .. import conf
+from ..errors import InputError
 from ..recall import sheet
 from ..text.sanitising import sanitise
 from . import audit
@@ -27,7 +28,7 @@ Words = Annotated[
 ]
 
 
-class UnknownField(ValueError):
+class UnknownField(InputError):
     """The sheet has no such field."""
 
 
@@ -50,12 +51,12 @@ def write(npc: Any, who: Any, field: Field, text: Words = "") -> SheetField:
 
     Raises:
         UnknownField
-        ValueError: The text is too long.
+        InputError: The text is too long.
     """
     if field not in ABOUT:
         raise UnknownField(f"The sheet has no field '{field[:40]}', but {', '.join(ABOUT)}.")
     if len(text) > (longest := conf.MAX_LINE):
-        raise ValueError(f"The text has {len(text):,} characters; a field holds {longest:,}.")
+        raise InputError(f"The text has {len(text):,} characters; a field holds {longest:,}.")
     text = sanitise(text, longest)
     if text:
         npc.attributes.add(sheet.ATTRIBUTES[field], text)

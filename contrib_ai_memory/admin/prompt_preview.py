@@ -15,6 +15,7 @@ from evennia.objects.models import ObjectDB
 from twisted.internet import defer
 
 from .. import conf
+from ..errors import InputError
 from ..llm import prompts, router
 from ..privacy import unmasked
 from ..recall import reply
@@ -31,7 +32,7 @@ Player = Annotated[
 _DBREF = re.compile(r"#(\d{1,9})@")
 
 
-class NothingSaid(ValueError):
+class NothingSaid(InputError):
     """The line to answer is empty."""
 
 

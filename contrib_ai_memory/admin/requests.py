@@ -16,6 +16,7 @@ from evennia.server.models import ServerConfig
 from twisted.internet import defer
 
 from .. import offload
+from ..errors import InputError
 from ..records import now_iso
 from ..store.attributes import as_json
 from . import access, game_npcs, ids, inspect
@@ -25,11 +26,11 @@ KEPT = 500
 READ_AT_ONCE = 4  # NPCs between two turns of the reactor
 
 
-class UnknownRequest(ValueError):
+class UnknownRequest(InputError):
     """There is no request with that number."""
 
 
-class TooMany(ValueError):
+class TooMany(InputError):
     """The list of requests is full."""
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from twisted.internet import defer
 
+from ..errors import InputError
 from ..records import now_iso
 from ..store import attributes
 from .jobs import unless_deleted
@@ -22,7 +23,7 @@ ACTS_KEPT = 10
 LARGEST = 64_000  # bytes of the whole log
 
 
-class NothingToUndo(ValueError):
+class NothingToUndo(InputError):
     """Nothing was done to this memory, or it was done too long ago."""
 
 

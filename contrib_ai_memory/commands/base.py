@@ -18,6 +18,7 @@ from ..admin import access, audit, operations
 from ..admin.arguments import REQUIRED
 from ..admin.jobs import is_expected
 from ..admin.operations import Operation
+from ..errors import InputError
 from ..npc import MemoryMixin
 from ..records import MemoryRecord
 from ..store.pause import paused
@@ -27,7 +28,7 @@ HELP_COLUMN = 36
 _VERBS = {"look": "view", "edit": "change", "erase": "erase"}
 
 
-class Mistyped(ValueError):
+class Mistyped(InputError):
     """What was typed cannot be read; the message says what to type."""
 
 

@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from .. import conf
+from ..errors import InputError
 from . import embedder
 
 # the spokes of the wheel, each from the strongest to the mildest
@@ -35,7 +36,7 @@ BEST_LINES = 2  # of a label, whose mean counts: a single one may be near by cha
 _QUOTED = re.compile(r'(?:^|(?<=[.!?"]\s))[^".!?]{1,80} says: "([^"]*)"')
 
 
-class UnknownEmotion(ValueError):
+class UnknownEmotion(InputError):
     """A label is not in the taxonomy."""
 
 

@@ -18,6 +18,7 @@ import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ..errors import ExpectedError
 from ..text.redaction import redact
 from . import runtime
 
@@ -46,7 +47,7 @@ HUB_SECONDS = 3.0  # for one short answer, DNS included
 HUB_ANSWER_SECONDS = 30.0  # for which an answer of the hub is kept
 
 
-class ModelError(RuntimeError):
+class ModelError(ExpectedError):
     """The embedding model cannot be loaded. The message says what to do, without secrets."""
 
     def __init__(self, message: str):

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 
 from .. import language
+from ..errors import InputError
 from ..local_time import day_of
 from ..records import OWN, MemoryRecord, Recalled, RecallRequest, ScoreParts
 from ..text.sanitising import neutralise
@@ -30,7 +31,7 @@ Loaded = tuple[MemoryRecord, ScoreParts]
 Scored = tuple[int, Callable[[], Loaded | None]]
 
 
-class BudgetExceeded(ValueError):
+class BudgetExceeded(InputError):
     """Not even the smallest memory fits into the token budget.
 
     Attributes:

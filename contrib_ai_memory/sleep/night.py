@@ -17,6 +17,7 @@ from evennia.utils import gametime
 from twisted.internet import defer, task
 
 from .. import conf, offload
+from ..errors import ExpectedError
 from ..llm.tally import Tally
 from ..log import logger
 from ..records import PassReport, now_iso
@@ -186,11 +187,11 @@ def run_sleep_tick(
 # --- when an NPC sleeps ---------------------------------------------------------------------------
 
 
-class SwitchedOff(RuntimeError):
+class SwitchedOff(ExpectedError):
     """The contrib is switched off by setting, or the NPC is paused or was deleted."""
 
 
-class NotNow(RuntimeError):
+class NotNow(ExpectedError):
     """The NPC does not fall asleep of its own will now. The message says why."""
 
 

@@ -17,13 +17,14 @@ from typing import Self
 from .. import conf
 from ..embedding import embedder
 from ..embedding.model import ModelAway
+from ..errors import ExpectedError
 from ..log import logger
 from ..text.redaction import redact
 
 # --- errors ---------------------------------------------------------------------------------------
 
 
-class StoreError(RuntimeError):
+class StoreError(ExpectedError):
     """The memory store cannot be used now. The message says what happened and what to do.
 
     Secrets of the settings are redacted, whatever a client wrote into its own error.

@@ -22,6 +22,7 @@ from twisted.internet import defer
 from twisted.python.failure import Failure
 
 from .. import atomic_file, conf, offload
+from ..errors import ExpectedError
 from ..log import logger
 from . import generations
 
@@ -32,7 +33,7 @@ HOLD_SECONDS = 20.0  # the store is held at most
 WRITE_SECONDS = 10.0  # the reactor may take to write what was heard
 
 
-class NoAnswer(RuntimeError):
+class NoAnswer(ExpectedError):
     """The running game did not hold the store still. The message says what to do."""
 
 

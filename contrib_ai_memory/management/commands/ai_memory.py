@@ -41,7 +41,7 @@ from tqdm import tqdm
 
 from contrib_ai_memory import conf, offload, preflight, sqlite_file, start
 from contrib_ai_memory.admin import archive, backup, doctor, erase, move, reindex
-from contrib_ai_memory.embedding.model import ModelError
+from contrib_ai_memory.errors import ExpectedError
 from contrib_ai_memory.ingest import pipeline
 from contrib_ai_memory.ingest.replay import BadLine, LogPerson, Replay, read_log
 from contrib_ai_memory.llm import local_server, router
@@ -59,7 +59,6 @@ from contrib_ai_memory.store import (
     npc_settings,
     owner,
     pause,
-    snapshot,
 )
 from contrib_ai_memory.store.condition import StoreError
 from contrib_ai_memory.store.journal import Journal
@@ -89,17 +88,6 @@ class Action:
 
 
 ACTIONS: dict[str, Action] = {}
-
-_EXPECTED = (  # errors whose message is written for the operator
-    StoreError,
-    ModelError,
-    archive.BadArchive,
-    archive.NotEmpty,
-    backup.BadBackup,
-    erase.CannotErase,
-    move.CannotMove,
-    snapshot.NoAnswer,
-)
 
 Run = Callable[[BaseCommand, dict[str, Any]], None]
 
@@ -970,7 +958,7 @@ class Command(BaseCommand):
             if action.writes:
                 _begin_generation()
             action.run(self, options)
-        except _EXPECTED as problem:
+        except ExpectedError as problem:
             raise CommandError(str(problem)) from None
         except KeyboardInterrupt:
             raise CommandError(f"Interrupted. {action.interrupted}", returncode=130) from None
