@@ -527,14 +527,7 @@ _GESTURES = frozenset(
     "murmurs taps drums slides pushes pulls reaches picks hands offers takes holds grips claps "
     "cackles giggles snickers rolls narrows softens straightens adjusts polishes stirs".split()
 )
-_NO_VERBS = frozenset(
-    "yes this is was has does his hers ours yours theirs its us as less unless always perhaps "
-    "besides sometimes afterwards towards thus plus across nothing something anything everything "
-    "during king ring spring string wing evening morning darling wedding thing sing bring "
-    "thanks alas ones others whereas since once".split()
-)
 _SUBJECTS = frozenset("she he they i it her his their my the a".split())
-_FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|we|us|our|you|your)\b", re.IGNORECASE)
 
 
 def _unmarked(text: str) -> str:
@@ -611,8 +604,8 @@ def _gesture(inner: str, voice: Voice) -> bool:
 def _has_verb(inner: str, voice: Voice) -> bool:
     """Whether words between marks, apart from a sentence, are a stage direction."""
     lead, subject = _lead(inner, voice)
-    if not lead or lead in _NO_VERBS:
-        return not lead and not subject
+    if not lead:
+        return not subject
     if lead in _GESTURES or lead in language.get().third_person:
         return True
     form = (lead.endswith("s") and not lead.endswith("ss")) or lead.endswith("ing")
@@ -660,8 +653,6 @@ def _unquoted(text: str, voice: Voice) -> str:
 
 def _is_narrative(outside: str, quoted: Sequence[str], voice: Voice) -> bool:
     """Whether the words around quotations tell of the speaker."""
-    if _FIRST_PERSON.search(outside):
-        return False
     if not all(each[:1].isupper() and each.endswith(_SPEECH_END) for each in quoted):
         return False
     words = [word.lower() for word in WORD.findall(outside)]
