@@ -245,7 +245,7 @@ def _code_of(tools: Tools) -> re.Pattern[str]:
     """Match calls written as code: `recall(query="the ferry")`; "I recall(ed) it" is none."""
     names = "|".join(map(re.escape, sorted(tools, key=len, reverse=True))) or r"(?!)"
     return re.compile(
-        rf"(?:^|(?<=[\[,(\n`]))[ \t`*-]*(?:print\()?"
+        rf"(?:^|(?<=[\[,(\n`]))[ \t`*-]{{0,8}}(?:print\()?"
         rf"(?:(?:functions|tools|default_api)\.[\w-]{{1,64}}|{names})(?:\.call)?"
         r"\((?:[^()\n]|\([^()\n]*\))*\)*",
         re.MULTILINE,
