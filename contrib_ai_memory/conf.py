@@ -621,15 +621,12 @@ def get() -> Settings:
 def retired() -> list[str]:
     """Return the keys of settings that the game sets and that are constants now."""
     raw = getattr(django_settings, SETTING, None) or {}
-    parts = [("", Settings, raw)]
-    parts += [(f"[{name!r}]", _section_at((name,)), raw.get(name)) for name in _SECTIONS]
-    return [
-        f"{at}[{name!r}]"
-        for at, section, given in parts
-        if isinstance(given, Mapping)
-        for name in given
-        if name in section.retired
-    ]
+    found = [f"[{name!r}]" for name in raw if name in Settings.retired]
+    for part, section in _SECTIONS.items():
+        given = raw.get(part)
+        own = given if isinstance(given, Mapping) else {}
+        found += [f"[{part!r}][{name!r}]" for name in own if name in section.retired]
+    return found
 
 
 class _Frozen:
