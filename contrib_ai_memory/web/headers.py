@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
+from collections.abc import Iterator
 from functools import cache
-from html.parser import HTMLParser
 from typing import Any
 
 from django.http import HttpResponseBase
@@ -52,17 +53,17 @@ def _protect(response: HttpResponseBase, policy: str) -> None:
 @cache
 def page_policy() -> str:
     """Return the Content-Security-Policy of the pages. Templates are read once, as Django does."""
-    frame = _Frame()
+    frame: dict[str, dict[str, None]] = {"script": {}, "style": {}, "img": {}}
     for text in _frame_templates():
-        frame.feed(text)
-    frame.close()
+        for kind, source in _sources(text):
+            frame[kind][source] = None
     return "; ".join(
         " ".join(directive)
         for directive in (
             ("default-src", "'none'"),
-            ("script-src", "'self'", *frame.sources["script"]),
-            ("style-src", "'self'", "'unsafe-hashes'", *_GRAPH_STYLES, *frame.sources["style"]),
-            ("img-src", "'self'", "data:", *frame.sources["img"]),
+            ("script-src", "'self'", *frame["script"]),
+            ("style-src", "'self'", "'unsafe-hashes'", *_GRAPH_STYLES, *frame["style"]),
+            ("img-src", "'self'", "data:", *frame["img"]),
             ("font-src", "'self'"),
             ("connect-src", "'self'"),
             ("form-action", "'self'"),
@@ -72,46 +73,28 @@ def page_policy() -> str:
     )
 
 
-class _Frame(HTMLParser):
-    """Collects the URLs and the inline code of templates as sources of a policy."""
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_TAG = re.compile(r"<(script|link|img)\b([^>]*)>", re.IGNORECASE)
+_URL = re.compile(r"\b(?:src|href)=[\"'](https?://[^\"'?#]*)", re.IGNORECASE)
+_INLINE = re.compile(r"<(script|style)\b([^>]*)>(.*?)</\1>", re.DOTALL | re.IGNORECASE)
+_STYLE = re.compile(r"\sstyle=\"([^\"]*)\"", re.IGNORECASE)
 
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=False)
-        self.sources: dict[str, list[str]] = {kind: [] for kind in ("script", "style", "img")}
-        self._inside = self._text = ""
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        named = {name: value or "" for name, value in attrs}
-        if tag == "script":
-            self._add_url("script", named.get("src", ""))
-            self._inside = "" if "src" in named else tag
-        elif tag == "link" and "stylesheet" in named.get("rel", ""):
-            self._add_url("style", named.get("href", ""))
-        elif tag == "img":
-            self._add_url("img", named.get("src", ""))
-        elif tag == "style":
-            self._inside = tag
-        if (style := named.get("style")) and not _is_dynamic(style):
-            self._append("style", _hash(style))
-
-    def handle_data(self, data: str) -> None:
-        if self._inside:
-            self._text += data
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == self._inside and self._text.strip() and not _is_dynamic(self._text):
-            self._append(tag, _hash(self._text))
-        self._inside = self._text = ""
-
-    def _add_url(self, kind: str, address: str) -> None:
-        if address.startswith(("https://", "http://")) and not _is_dynamic(address):
-            url = address.partition("?")[0].partition("#")[0]
-            if not set(url) & set(" ;,'\""):
-                self._append(kind, url)
-
-    def _append(self, kind: str, source: str) -> None:
-        if source not in self.sources[kind]:
-            self.sources[kind].append(source)
+def _sources(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the URLs and the hashes of inline code in a template, each with what it is of: script,
+    style or img. Of code with template tags the hash is not known beforehand."""
+    text = _COMMENT.sub("", text)
+    for name, attributes in _TAG.findall(text):
+        tag = name.lower()
+        url = _URL.search(attributes)
+        if url and not set(url[1]) & set(" ;,{") and (tag != "link" or "stylesheet" in attributes):
+            yield "style" if tag == "link" else tag, url[1]
+    inline = [each for each in _INLINE.findall(text) if "src=" not in each[1] and each[2].strip()]
+    inline += [("style", "", style) for style in _STYLE.findall(text)]
+    for kind, _attributes, code in inline:
+        if "{{" not in code and "{%" not in code:
+            digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+            yield kind.lower(), f"'sha256-{digest}'"
 
 
 def _frame_templates() -> list[str]:
@@ -132,13 +115,3 @@ def _contents(loader: Any, name: str) -> list[str]:
         except TemplateDoesNotExist:
             continue
     return found
-
-
-def _is_dynamic(text: str) -> bool:
-    """Whether the text has template tags, so that its hash is not known beforehand."""
-    return "{{" in text or "{%" in text
-
-
-def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
