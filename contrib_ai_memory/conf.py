@@ -310,7 +310,7 @@ class Settings(_Section):
     """All of settings.CONTRIB_AI_MEMORY. Unknown keys are refused, since they are typing errors."""
 
     retired = frozenset(
-        "TICK_DEADLINE FLUSH_SECONDS MAX_LINE EXCHANGE_SECONDS WHY_DAYS "
+        "TICK_DEADLINE FLUSH_SECONDS MAX_LINE EXCHANGE_SECONDS "
         "KEEP_EXPERIENCE_ABOVE WORKING_MEMORY_SECONDS LINK_BATCH LINKS_PER_MEMORY LINK_THRESHOLD "
         "THINKING_AFTER REPLY_TOOLS".split()
     )
@@ -378,6 +378,9 @@ class Settings(_Section):
     STALE_CONVERSATION: Seconds = Field(
         CONVERSATION_IDLE_SECONDS,
         description="[A] seconds of silence after which a conversation is over",
+    )
+    WHY_DAYS: int = Field(
+        30, ge=0, le=3650, description="days for which it is kept why an NPC said what it said"
     )
     QUIET_SECONDS: float = Field(
         120, ge=0, le=3600, description="[B] seconds of silence that end a snippet"

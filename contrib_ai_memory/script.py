@@ -60,7 +60,6 @@ PUT_OFF_SECONDS = 300  # age of the lines that are answered when the store's ser
 ATTEMPTS = 3  # at one answer, if its evidence is forgotten meanwhile
 TICK_DEADLINE_SECONDS = 180.0  # after which a tick is abandoned
 THINKING_AFTER_SECONDS = 2.0  # until THINKING_EMOTE is shown
-WHY_DAYS = 30  # for which it is kept why an NPC said what it said
 JITTER = 0.1  # share of the tick by which the ticks of NPCs drift apart
 ASLEEP_SECONDS = 60  # between two notices that the NPC is asleep
 ASKED_ASLEEP_KEPT = 20  # questions heard asleep, one of each speaker
@@ -741,7 +740,7 @@ class AssistantScript(DefaultScript):
         memory = self.obj.memory
         if answer.weighed or answer.row:
             reasons = ReplyReasons.of(own, entry, answer.weighed, answer.row)
-            memory.reasons.note(reasons, WHY_DAYS)
+            memory.reasons.note(reasons, memory.settings.WHY_DAYS)
         close_told(memory, answer.done_by_telling, own)
 
     def _note_exchange(self, line: PendingLine) -> None:

@@ -61,10 +61,10 @@ def test_every_broken_key_is_told_not_only_the_first(settings):
 
 
 def test_a_setting_that_has_become_a_constant_is_ignored_with_a_sentence(settings):
-    settings.CONTRIB_AI_MEMORY = {"WHY_DAYS": 3, "TICK_RATE": 7, "EMBEDDING": {"retries": 1}}
+    settings.CONTRIB_AI_MEMORY = {"MAX_LINE": 300, "TICK_RATE": 7, "EMBEDDING": {"retries": 1}}
     assert conf.get().TICK_RATE == 7
     told = [each for each in preflight.doubts() if "is no setting any more" in each]
-    assert ["['WHY_DAYS']" in told[0], "['EMBEDDING']['retries']" in told[1]] == [True, True]
+    assert ["['MAX_LINE']" in told[0], "['EMBEDDING']['retries']" in told[1]] == [True, True]
 
 
 # --- what is allowed and cannot work --------------------------------------------------------------
