@@ -518,31 +518,22 @@ def _is_past(agent_id: str, draft: FactDraft) -> bool:
 
 def _fact(agent_id: str, draft: FactDraft, sources: list[Entry], provider: str) -> MemoryRecord:
     private, witnesses = shared_privacy(sources)
-    first, last = sources[0], sources[-1]
     importance = max(entry.importance for entry in sources) / 10
-    people = {who for entry in sources for who in entry.entities}
-    if draft.about and draft.about not in {entry.source_entity for entry in sources}:
-        people.add(draft.about)
-    return MemoryRecord(
-        id=fact_id(agent_id, draft.text, witnesses if private else None),
-        content=draft.text,
-        key=draft.text,
-        record="fact",
+    fact = MemoryRecord.drawn(
+        fact_id(agent_id, draft.text, witnesses if private else None),
+        draft.text,
+        "fact",
+        sources,
         memory_type=draft.memory_type,
         about=draft.about,
-        speaker=first.seen_as,
-        session_id=first.session_id,
+        speaker=sources[0].seen_as,
         importance=importance,
         memory_weight=importance,
-        source_type=first.source_type,
+        source_type=sources[0].source_type,
         source_trust=min(entry.source_trust for entry in sources),
-        journal_ids=draft.journal_ids,
-        entities=tuple(sorted(people)),
-        witnesses=witnesses,
-        private=private,
-        created_at=first.timestamp,
-        last_accessed=last.timestamp,
-        valid_from=first.timestamp,
         provider=provider,
         quote=draft.quote,
     )
+    if draft.about and draft.about not in {entry.source_entity for entry in sources}:
+        return replace(fact, entities=tuple(sorted({*fact.entities, draft.about})))
+    return fact

@@ -1,9 +1,10 @@
 """What Mem0 sees of a memory store, and what it needs of us to run over it.
 
-`memory_over` makes Mem0's own `Memory`, whose verbs work on every memory there is. Ours are written
-past it, with ids that follow from what a memory is (`payload.memory_id_for`), because `Memory.add`
-draws a random id: a pass that is killed after the write and run again would then write everything
-twice (docs/adr/001).
+`StoreMemory` is Mem0's own `Memory`, whose verbs work on every memory there is. Facts and all else
+that is drawn or taught are written by them. Three private methods are overridden: `Memory.add`
+would draw a random id, so that a pass that is killed and run again writes everything twice;
+`update` would embed again what it does not reword; `delete` would keep the words that it deletes
+(docs/adr/001). Tested with the version in constraints.txt.
 
 Importing this imports Mem0: only after `mem0_environment.settle`.
 """
@@ -28,16 +29,70 @@ from mem0.vector_stores.configs import VectorStoreConfig
 from pydantic import BaseModel
 
 from ..embedding import embedder
+from ..records import now_iso
 from .filters import Filters
 from .lanes import LINE, NEAR, keys_of_one
-from .payload import completed, from_payload
-from .protocol import Hit, Hits, MemoryStore
+from .payload import completed, from_payload, reworded, rewritten
+from .protocol import READY, Hit, Hits, MemoryStore
 
 PROVIDER = "contrib_ai_memory"  # of store, embeddings and language model, as Mem0 knows it
+SCOPE = ("user_id", "agent_id", "run_id", "actor_id")  # no update changes these
 
 
 class StoreMemory(Memory):
-    """Mem0's `Memory` over a store of ours."""
+    """Mem0's `Memory` over a store of ours.
+
+    `add` infers nothing. It also takes a memory that is ready made (`protocol.READY` in its
+    metadata), under its own id and with its own vector; it overwrites one of the same id. So does
+    `update`, for a memory with other words.
+    """
+
+    def add(self, messages: Any, **options: Any) -> dict[str, Any]:
+        return super().add(messages, **{"infer": False, **options})
+
+    def _add_to_vector_store(
+        self, messages: Any, metadata: dict[str, Any], *more: Any, **options: Any
+    ) -> list[dict[str, Any]]:
+        if READY not in metadata:
+            return super()._add_to_vector_store(messages, metadata, *more, **options)
+        memory, vector = metadata[READY]
+        if not self.db.get_history(memory.id):  # killed before it was written, it has one
+            self._note(memory.id, None, memory.content, "ADD")
+        self.vector_store.store.upsert(metadata["agent_id"], [memory], vector[None])
+        return [{"id": memory.id, "memory": memory.content, "event": "ADD"}]
+
+    def _update_memory(
+        self, memory_id: str, data: str | None, existing_embeddings: Any, metadata: Any = None
+    ) -> str:
+        """Merge fields. Only other words make other keys, and a row of the history."""
+        stored = self._stored(memory_id)
+        fields = {name: each for name, each in (metadata or {}).items() if name not in SCOPE}
+        if data is None or data == stored.get("data"):
+            self.vector_store.update(memory_id, payload=fields)
+        else:
+            ready = fields.pop(READY, None)
+            new = ready or reworded(from_payload(memory_id, stored | fields), data)
+            payload = rewritten(stored | fields, new)
+            self.vector_store.update(memory_id, existing_embeddings[data], payload)
+            self._note(memory_id, stored.get("data"), data, "UPDATE")
+        return memory_id
+
+    def _delete_memory(self, memory_id: str, existing_memory: Hit | None = None) -> str:
+        """Delete a memory with its history: an erasure would not find the words in it."""
+        if existing_memory is None:
+            self._stored(memory_id)
+        self.vector_store.delete(memory_id)
+        return memory_id
+
+    def _stored(self, memory_id: str) -> dict[str, Any]:
+        found = self.vector_store.get(memory_id)
+        if found is None:
+            raise ValueError(f"Memory with id {memory_id} not found.")
+        return found.payload
+
+    def _note(self, memory_id: str, old: str | None, new: str, event: str) -> None:
+        now = now_iso()
+        self.db.add_history(memory_id, old, new, event, created_at=now, updated_at=now)
 
     @property
     def entity_store(self) -> Any:
@@ -104,6 +159,8 @@ class Mem0Adapter(VectorStoreBase):
         ids = ids or [str(uuid.uuid4()) for _ in vectors]
         rows = list(zip(ids, whole, strict=True))
         memories = [from_payload(*row) for row in rows]
+        for payload, memory in zip(whole, memories, strict=True):
+            payload["tokens"] = embedder.shared().count_tokens(memory.content)
         dense, words = np.asarray(vectors, dtype=np.float32), [each.words for each in memories]
         self.store.upsert_rows(rows, list(map(keys_of_one, dense, words)))
         for payload, memory in zip(whole, memories, strict=True):
@@ -123,8 +180,8 @@ class Mem0Adapter(VectorStoreBase):
             self.store.change_each({vector_id: payload})
 
     def delete(self, vector_id: str) -> None:
-        """Delete a memory; Mem0 notes that in its history."""
-        self.store.delete_points([vector_id])
+        """Delete a memory with its history."""
+        self.store.delete_at_once([vector_id])
 
     def reset(self) -> None:
         self.store.reset()
@@ -166,10 +223,10 @@ class SharedEmbedding(EmbeddingBase):
     """Mem0's embedder interface over the process's own batched and cached embedder."""
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
-        return embedder.shared().encode([text])[0].tolist()
+        return self.embed_batch([text], memory_action or "search")[0]
 
     def embed_batch(self, texts: list[str], memory_action: str = "add") -> list[list[float]]:
-        return embedder.shared().encode(texts).tolist()
+        return embedder.shared().encode(texts, keep=memory_action != "search").tolist()
 
 
 class NoLLM(LLMBase):

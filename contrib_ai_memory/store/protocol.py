@@ -43,6 +43,7 @@ PAGE = 64  # memories read, embedded or written at once
 SCROLLED = 1000  # rows read at once where only payloads are
 VALUES_AT_MOST = 100_000  # of one field: agent ids
 NEAREST = 8  # memories examined for those that were drawn from one entry
+READY = "contrib_ai_memory.ready"  # in Mem0's metadata: `add` (MemoryRecord, vector)
 
 Memories = list[MemoryRecord]
 Rows = list[Row]
@@ -91,9 +92,9 @@ class MemoryStore(ABC):
     the query side of the word lanes, is counted for each NPC in a file of the game
     (`lanes.Vocabulary`).
 
-    Three verbs write memories: `upsert_rows` writes payloads as they are (an archive, a reindex),
-    `upsert` makes them of records, `insert_new` does so for unknown ids only and begins their
-    history.
+    Lines of the journal are written in batches: `upsert` makes payloads of records, `upsert_rows`
+    writes them as they are (an archive, a reindex). What is drawn or taught is written by Mem0's
+    own verbs (`insert_new`, `change`, `delete`), which keep its history; see `mem0_adapter`.
 
     To add a store, write a class with the methods of the last section (`what an engine does`), put
     it into `memory_store._open_engine`, name it in `conf.STORES` and in tests/real_stores.py, and
@@ -161,34 +162,41 @@ class MemoryStore(ABC):
     def insert_new(
         self, agent_id: str, memories: Sequence[MemoryRecord], vectors: np.ndarray
     ) -> Sequence[str]:
-        """Insert the memories whose id is unknown, each with an ADD row in the history before it.
-
-        Returns:
-            The ids that were new.
-        """
+        """Add the memories whose id is unknown, by Mem0's `add`. Returns the ids that were new."""
         condition.check_writable(conf.directory())
         known = self.existing([memory.id for memory in memories])
-        new = [index for index, memory in enumerate(memories) if memory.id not in known]
-        for memory in (memories[index] for index in new):
-            if not self.history.of(memory.id):  # killed before it was written, it has one
-                self.history.note(memory.id, "", memory.content, "ADD")
-        self.upsert(agent_id, [memories[index] for index in new], vectors[new])
-        return [memories[index].id for index in new]
+        new = [pair for pair in zip(memories, vectors, strict=True) if pair[0].id not in known]
+        for memory, vector in new:
+            ready = {READY: (memory, vector)}
+            self.mem0.add(memory.content, agent_id=agent_id, metadata=ready)
+        return [memory.id for memory, _ in new]
 
     def change(self, memory_id: str, **fields: Any) -> None:
-        """Merge fields into the payload of a memory, if it exists. Its keys stay."""
-        self.change_each({memory_id: fields})
+        """Merge fields into the payload of a memory by Mem0's `update`, if it exists.
+
+        Its keys and its history stay.
+        """
+        if self.existing([memory_id]):
+            self.mem0.update(memory_id, metadata=fields)
 
     def delete(self, ids: Sequence[str]) -> None:
-        """Delete memories and their history."""
+        """Delete memories and their history: lines in one batch, the rest by Mem0's `delete`."""
+        found = self.payloads(ids)
+        drawn = {each for each in found if found[each].get("record") != "entry"}
+        for memory_id in drawn:
+            self.mem0.delete(memory_id)
+        self.delete_at_once([each for each in ids if each not in drawn])
+
+    def delete_at_once(self, ids: Sequence[str]) -> None:
+        """Delete memories and their history in one batch."""
         condition.check_writable(conf.directory())
         self.history.delete(ids)  # first: it is found by these ids alone
         self.delete_points(ids)
 
     def delete_all(self, agent_id: str) -> int:
-        """Delete everything of an NPC. Returns how many memories that were."""
+        """Delete everything of an NPC in one batch. Returns how many memories that were."""
         ids = [memory_id for memory_id, _ in self.every_row(filters_of(agent_id, {}))]
-        self.delete(ids)
+        self.delete_at_once(ids)
         self.vocabulary.forget(agent_id)
         metadata.note_total(conf.directory(), self.total())
         return len(ids)
@@ -418,7 +426,7 @@ class MemoryStore(ABC):
 
     @abstractmethod
     def delete_points(self, ids: Sequence[str]) -> None:
-        """Delete those of `ids` that exist, without their history."""
+        """Delete those of `ids` that exist."""
 
     @abstractmethod
     def existing(self, ids: Collection[str]) -> set[str]:
