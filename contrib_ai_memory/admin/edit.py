@@ -224,7 +224,7 @@ class _Outranked:
 def _worded_by_builder(npc: Any, memory: MemoryRecord) -> MemoryRecord:
     """Return an edited memory as the builder's word, which holds from now on."""
     if memory.outranked:
-        memory = replace(memory, **End(memory.id, None).fields)
+        memory = replace(memory, **End(memory.id).fields)
     if ids.entry_ids([memory]):
         return memory
     return replace(memory, quote="", provider=BUILDER, valid_from=npc.memory.clock())

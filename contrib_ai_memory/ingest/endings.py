@@ -72,23 +72,23 @@ class End:
 
     Attributes:
         past: Its id.
-        by: Id of the memory that says so; None if it is not stored.
+        by: Id of the memory that says so; "" if it is not stored.
         since: Since when it holds no longer, ISO 8601; None if it never held, or if the other one
             says the same and is told in its place.
     """
 
     past: str
-    by: str | None
+    by: str = ""
     since: str | None = None
 
     @classmethod
     def of(cls, memory: MemoryRecord) -> End:
-        return cls(memory.id, memory.superseded_by, memory.invalid_at)
+        return cls(memory.id, memory.superseded_by or "", memory.invalid_at)
 
     @property
-    def fields(self) -> dict[str, str | None]:
+    def fields(self) -> dict[str, Any]:
         """The fields of a `MemoryRecord` that tell it."""
-        return {"superseded_by": self.by, "invalid_at": self.since}
+        return {"superseded_by": self.by or None, "invalid_at": self.since}
 
 
 def end(
@@ -116,7 +116,7 @@ def end(
 def take_back(store: MemoryStore, ids: Iterable[str], **more: Any) -> None:
     """Let memories hold again (worker thread); `more` as for `end`."""
     for memory_id in ids:
-        store.change(memory_id, **End(memory_id, None).fields, **more)
+        store.change(memory_id, **End(memory_id).fields, **more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +250,7 @@ def end_closed_in_store(agent_id: str, closed: Sequence[tuple[AgendaItem, Entry]
         known = bool(facts) and bool(store.get([by]))  # what the NPC said by heart is not stored
         for fact, commits in zip(facts, language.get().committing(facts), strict=True):
             if commits and not store.is_locked(agent_id, fact):
-                own = End(fact.id, by if known else None, entry.timestamp)
+                own = End(fact.id, by if known else "", entry.timestamp)
                 end(store, [own], anew=True)
                 over += 1
     return over

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-Version = Sequence[str | None]  # old text, new text, event, time
+Version = tuple[str, str, str, str]  # old text, new text, event, time
 KEPT = 50  # newest versions that are shown of one memory
 
 
@@ -35,7 +35,7 @@ class MemoryHistory:
         versions = [(old or "", new or "", event, when or "") for old, new, event, when in rows]
         return versions if newest is None else versions[-newest:]
 
-    def replace(self, versions_of: Mapping[str, Iterable[Version]]) -> None:
+    def replace(self, versions_of: Mapping[str, Iterable[Sequence[Any]]]) -> None:
         """Replace all versions of memories (id → versions), in one transaction."""
         with self._connection:
             self._delete(versions_of)
