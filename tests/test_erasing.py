@@ -622,7 +622,7 @@ def test_what_changes_while_it_is_written_anew_is_not_lost(shard):
     first, second, third = written(store, "one", "two", "three")
     store.begin_rewriting()
     assert not store.rewrite_some(2)
-    store.change(first, data="changed")
+    store.change_each({first: {"data": "changed"}})
     store.delete_points([second])
     [fourth] = written(store, "four")
     while not store.rewrite_some(1):
