@@ -121,18 +121,14 @@ def take_back(store: MemoryStore, ids: Iterable[str], **more: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class EndedMemory:
-    """A memory that ended, by which line, and how the language judges that."""
+    """A memory that ended, by which line, and how the language judges that: whether it is sure,
+    what a correction means, and whether the memory never held."""
 
     past: MemoryRecord
     by: Entry
     sure: bool
     meant: str = ""
     never: bool = False
-
-    @property
-    def invalid_at(self) -> str | None:
-        """Since when it holds no longer; None if the line says that it never held."""
-        return None if self.never else self.by.timestamp
 
 
 @defer.inlineCallbacks
@@ -224,7 +220,8 @@ def end_in_store(
             for each in _ended_by(store, agent_id, line, names, record):
                 found.append(each)
                 drawn = store.derived_from(agent_id, each.past) if record == "entry" else []
-                own, *others = (End(m.id, by, each.invalid_at) for m in (each.past, *drawn))
+                since = None if each.never else line.entry.timestamp
+                own, *others = (End(m.id, by, since) for m in (each.past, *drawn))
                 if each.past.superseded_by != by:
                     end(store, [own], anew=True)
                 end(store, others)

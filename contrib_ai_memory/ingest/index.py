@@ -103,19 +103,15 @@ def index_entries(agent_id: str, entries: Sequence[Entry], before: Sequence[Entr
     vectors = np.stack([key.line for key in keys])
     store = memory_store.shared()
     known = {memory.id: memory for memory in store.get([memory.id for memory in memories])}
-    lines = [place for place, memory in enumerate(memories) if memory.record != INSIGHT]
-    store.upsert(
-        agent_id,
-        [_as_known(memories[each], known.get(memories[each].id)) for each in lines],
-        vectors[lines],
-        [keys[each] for each in lines],
-    )
-    insights = [place for place, memory in enumerate(memories) if memory.record == INSIGHT]
-    store.insert_new(agent_id, [memories[each] for each in insights], vectors[insights])
+    drawn = [place for place, memory in enumerate(memories) if memory.record == INSIGHT]
+    lines = [place for place in range(len(memories)) if place not in drawn]
+    heard = [_as_known(memories[each], known.get(memories[each].id)) for each in lines]
+    store.upsert(agent_id, heard, vectors[lines], [keys[each] for each in lines])
+    store.insert_new(agent_id, [memories[each] for each in drawn], vectors[drawn])
     store.rekey({entry_memory_id(agent_id, entry_id): keys for entry_id, keys in found_by.items()})
-    heard = [place for place, memory in enumerate(memories) if not memory.only_recalled]
-    for person in {memories[place].about for place in heard}:
-        said = [place for place in heard if memories[place].about == person]
+    counted = [place for place, memory in enumerate(memories) if not memory.only_recalled]
+    for person in {memories[place].about for place in counted}:
+        said = [place for place in counted if memories[place].about == person]
         novelty.count(agent_id, person, [memories[place].id for place in said], vectors[said])
     return len(memories)
 
