@@ -181,8 +181,7 @@ def _as_known(memory: MemoryRecord, known: MemoryRecord | None) -> MemoryRecord:
         memory,
         access_count=known.access_count,
         last_accessed=known.last_accessed,
-        invalid_at=known.invalid_at,
-        superseded_by=known.superseded_by,
+        **endings.End.of(known).fields,
     )
 
 

@@ -79,8 +79,6 @@ class StoreMemory(Memory):
 
     def _delete_memory(self, memory_id: str, existing_memory: Hit | None = None) -> str:
         """Delete a memory with its history: an erasure would not find the words in it."""
-        if existing_memory is None:
-            self._stored(memory_id)
         self.vector_store.delete(memory_id)
         return memory_id
 
