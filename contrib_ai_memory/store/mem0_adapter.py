@@ -12,7 +12,7 @@ Importing this imports Mem0: only after `mem0_environment.settle`.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,24 +42,42 @@ SCOPE = ("user_id", "agent_id", "run_id", "actor_id")  # no update changes these
 class StoreMemory(Memory):
     """Mem0's `Memory` over a store of ours.
 
-    `add` infers nothing. It also takes a memory that is ready made (`protocol.READY` in its
-    metadata), under its own id and with its own vector; it overwrites one of the same id. So does
-    `update`, for a memory with other words.
+    Its verbs also take what is ready made. With `protocol.READY` in its metadata `add` writes
+    memories and their vectors, under their own ids, over those of the same ids; `update` one memory
+    with other words.
     """
 
     def add(self, messages: Any, **options: Any) -> dict[str, Any]:
+        """Add memories; nothing is inferred."""
         return super().add(messages, **{"infer": False, **options})
+
+    def update(
+        self, memory_id: str | Mapping[str, Mapping[str, Any]], *more: Any, **options: Any
+    ) -> dict[str, str]:
+        """Change a memory, or fields of several (id → fields), of which some may be gone."""
+        if isinstance(memory_id, str):
+            return super().update(memory_id, *more, **options)
+        self.vector_store.store.change_each(memory_id)
+        return {"message": "Memories updated successfully!"}
+
+    def delete(self, memory_id: str | Sequence[str]) -> dict[str, str]:
+        """Delete a memory, or several in one batch, of which some may be gone already."""
+        if isinstance(memory_id, str):
+            return super().delete(memory_id)
+        self.vector_store.store.delete_with_history(memory_id)
+        return {"message": "Memories deleted successfully!"}
 
     def _add_to_vector_store(
         self, messages: Any, metadata: dict[str, Any], *more: Any, **options: Any
     ) -> list[dict[str, Any]]:
         if READY not in metadata:
             return super()._add_to_vector_store(messages, metadata, *more, **options)
-        memory, vector = metadata[READY]
-        if not self.db.get_history(memory.id):  # killed before it was written, it has one
-            self._note(memory.id, None, memory.content, "ADD")
-        self.vector_store.store.upsert(metadata["agent_id"], [memory], vector[None])
-        return [{"id": memory.id, "memory": memory.content, "event": "ADD"}]
+        memories, vectors = metadata[READY]
+        for memory in memories:
+            if not self.db.get_history(memory.id):  # killed before it was written, it has one
+                self._note(memory.id, None, memory.content, "ADD")
+        self.vector_store.store.upsert(metadata["agent_id"], memories, vectors)
+        return [{"id": each.id, "memory": each.content, "event": "ADD"} for each in memories]
 
     def _update_memory(
         self, memory_id: str, data: str | None, existing_embeddings: Any, metadata: Any = None
@@ -78,7 +96,7 @@ class StoreMemory(Memory):
         return memory_id
 
     def _delete_memory(self, memory_id: str, existing_memory: Hit | None = None) -> str:
-        """Delete a memory with its history: an erasure would not find the words in it."""
+        """Note no deletion: an erasure would not find the words in the note."""
         self.vector_store.delete(memory_id)
         return memory_id
 
@@ -179,7 +197,7 @@ class Mem0Adapter(VectorStoreBase):
 
     def delete(self, vector_id: str) -> None:
         """Delete a memory with its history."""
-        self.store.delete_at_once([vector_id])
+        self.store.delete_with_history([vector_id])
 
     def reset(self) -> None:
         self.store.reset()

@@ -43,7 +43,7 @@ PAGE = 64  # memories read, embedded or written at once
 SCROLLED = 1000  # rows read at once where only payloads are
 VALUES_AT_MOST = 100_000  # of one field: agent ids
 NEAREST = 8  # memories examined for those that were drawn from one entry
-READY = "contrib_ai_memory.ready"  # in Mem0's metadata: `add` (MemoryRecord, vector)
+READY = "contrib_ai_memory.ready"  # in Mem0's metadata: what is written as it is
 
 Memories = list[MemoryRecord]
 Rows = list[Row]
@@ -165,38 +165,33 @@ class MemoryStore(ABC):
         """Add the memories whose id is unknown, by Mem0's `add`. Returns the ids that were new."""
         condition.check_writable(conf.directory())
         known = self.existing([memory.id for memory in memories])
-        new = [pair for pair in zip(memories, vectors, strict=True) if pair[0].id not in known]
-        for memory, vector in new:
-            ready = {READY: (memory, vector)}
-            self.mem0.add(memory.content, agent_id=agent_id, metadata=ready)
-        return [memory.id for memory, _ in new]
+        places = [place for place, memory in enumerate(memories) if memory.id not in known]
+        if new := [memories[place] for place in places]:
+            said = [{"role": "assistant", "content": memory.content} for memory in new]
+            self.mem0.add(said, agent_id=agent_id, metadata={READY: (new, vectors[places])})
+        return [memory.id for memory in new]
 
     def change(self, memory_id: str, **fields: Any) -> None:
         """Merge fields into the payload of a memory by Mem0's `update`, if it exists.
 
         Its keys and its history stay.
         """
-        if self.existing([memory_id]):
-            self.mem0.update(memory_id, metadata=fields)
+        self.mem0.update({memory_id: fields})
 
     def delete(self, ids: Sequence[str]) -> None:
-        """Delete memories and their history: lines in one batch, the rest by Mem0's `delete`."""
-        found = self.payloads(ids)
-        drawn = {each for each in found if found[each].get("record") != "entry"}
-        for memory_id in drawn:
-            self.mem0.delete(memory_id)
-        self.delete_at_once([each for each in ids if each not in drawn])
+        """Delete memories and their history in one batch, by Mem0's `delete`."""
+        self.mem0.delete(ids)
 
-    def delete_at_once(self, ids: Sequence[str]) -> None:
-        """Delete memories and their history in one batch."""
+    def delete_with_history(self, ids: Sequence[str]) -> None:
+        """Delete memories and what they said before, for Mem0's `delete`."""
         condition.check_writable(conf.directory())
         self.history.delete(ids)  # first: it is found by these ids alone
         self.delete_points(ids)
 
     def delete_all(self, agent_id: str) -> int:
-        """Delete everything of an NPC in one batch. Returns how many memories that were."""
+        """Delete everything of an NPC. Returns how many memories that were."""
         ids = [memory_id for memory_id, _ in self.every_row(filters_of(agent_id, {}))]
-        self.delete_at_once(ids)
+        self.delete(ids)
         self.vocabulary.forget(agent_id)
         metadata.note_total(conf.directory(), self.total())
         return len(ids)
