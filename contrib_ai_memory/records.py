@@ -301,6 +301,24 @@ class MemoryRecord(_Plain):
     shown: str = ""
     context: str = ""
 
+    @classmethod
+    def drawn(
+        cls, memory_id: str, text: str, record: str, entries: Sequence[Entry], **more: Any
+    ) -> MemoryRecord:
+        """Make a memory that rests on entries (oldest first), and is as private as they are."""
+        private, witnesses = shared_privacy(entries)
+        of_entries = {
+            "session_id": entries[0].session_id,
+            "journal_ids": tuple(entry.id for entry in entries),
+            "entities": tuple(sorted({who for entry in entries for who in entry.entities})),
+            "witnesses": witnesses,
+            "private": private,
+            "created_at": entries[0].timestamp,
+            "valid_from": entries[0].timestamp,
+            "last_accessed": entries[-1].timestamp,
+        }
+        return cls(memory_id, text, record, **{"key": text, **of_entries, **more})
+
     @property
     def said(self) -> str:
         """The words as they were said, if `content` rewrote them."""

@@ -192,6 +192,7 @@ class Boundaries:
 
     def __init__(self, deadly: int = 0):
         from evennia.typeclasses.attributes import AttributeHandler
+        from mem0.memory.storage import SQLiteManager
 
         from contrib_ai_memory.sqlite_file import SqliteFile
         from contrib_ai_memory.store import attributes, mem0_history
@@ -202,7 +203,8 @@ class Boundaries:
         for owner, names in (
             (attributes, ("write", "write_some_json", "remove_json")),
             (EdgeStore, ("_change",)),
-            (mem0_history.MemoryHistory, ("note", "delete")),
+            (SQLiteManager, ("add_history",)),
+            (mem0_history.MemoryHistory, ("delete",)),
             (SqliteFile, ("use",)),
             (AttributeHandler, ("add", "remove")),
         ):

@@ -283,7 +283,7 @@ def test_what_a_night_ended_stays_ended_when_an_edit_is_undone(night, alice):
     wait(edit.edit(night, alice, fact.id, content="Alice owns the mill."))
     since = {"superseded_by": "later", "invalid_at": "2026-01-01T00:00:00+00:00"}
     memory_store.shared().change(fact.id, **since, access_count=7, compressed=True)
-    memory_store.shared().history.note(fact.id, "a night", "noted this")
+    memory_store.shared().mem0.db.add_history(fact.id, "a night", "noted this", "UPDATE")
     wait(edit.undo(night, alice))
     [now] = memory_store.shared().get([fact.id])
     assert now == replace(fact, **since, access_count=7, compressed=True)

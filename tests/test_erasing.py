@@ -307,7 +307,7 @@ def test_names_go_out_of_the_whole_history_of_a_memory(talked, alice):
     versions += [
         ("old", f"new {number}", "UPDATE", f"2021-01-01T00:00:{number}") for number in range(60)
     ]
-    memory_store.shared().history.replace(own.id, versions)
+    memory_store.shared().history.replace({own.id: versions})
     erase_all_of(talked, alice)
     assert memory_store.shared().get([own.id])
     said = memory_store.shared().history.of(own.id, newest=None)
@@ -318,7 +318,7 @@ def test_a_history_is_replaced_whole_or_not_at_all(talked):
     memory = memory_store.shared().list(talked.memory.id, record="fact")[0]
     before = memory_store.shared().history.of(memory.id)
     with pytest.raises(KeyboardInterrupt):
-        memory_store.shared().history.replace(memory.id, map(killed, before))
+        memory_store.shared().history.replace({memory.id: map(killed, before)})
     assert before and memory_store.shared().history.of(memory.id) == before
 
 
@@ -622,7 +622,7 @@ def test_what_changes_while_it_is_written_anew_is_not_lost(shard):
     first, second, third = written(store, "one", "two", "three")
     store.begin_rewriting()
     assert not store.rewrite_some(2)
-    store.change(first, data="changed")
+    store.change_each({first: {"data": "changed"}})
     store.delete_points([second])
     [fourth] = written(store, "four")
     while not store.rewrite_some(1):

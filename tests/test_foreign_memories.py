@@ -1,6 +1,8 @@
 """What somebody's own Mem0 script wrote into the game's store: recalled, shown, and no orphan."""
 
+import re
 import uuid
+from pathlib import Path
 
 import pytest
 from django.core.management import call_command
@@ -39,6 +41,57 @@ def asks(npc, who, hears, question):
 @pytest.fixture(autouse=True)
 def no_waiting(settings, store_folder):
     settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | {"REPLY_COOLDOWN": 0}
+
+
+def of_the_guide(npc):
+    """Run what the guide for operators prints, and return its names."""
+    page = Path(__file__).parents[1] / "docs" / "guides" / "operators.md"
+    blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.M | re.S)
+    names = {"npc": npc}
+    exec(next(block for block in blocks if "mem0.get_all" in block), names)
+    return names
+
+
+def test_mem0_is_used_as_the_guide_prints_it_and_the_npc_answers_by_it(mara, alice, hears):
+    alice.execute_cmd("say I keep the mill at Elmstead.")
+    offload.wait(mara.assistant.sleep.whole_night())
+    done = of_the_guide(mara)
+    assert {"Alice keeps the mill at Elmstead."} <= {each["memory"] for each in done["told"]}
+    assert "mill" in done["found"][0]["memory"]
+    assert [each["event"] for each in done["versions"]] == ["ADD", "UPDATE"]
+    [known] = memory_store.shared().get([done["memory_id"]])
+    assert known.importance == 0.9
+    answer = asks(mara, alice, hears, "who keeps the ferry at Millbrook?")
+    assert "Ottilie Brandt" in answer and "Jonas" not in answer
+
+
+def test_what_a_night_draws_is_added_by_mem0_and_its_end_is_no_other_version(mara, alice):
+    mem0 = memory_store.shared().mem0
+    for toll in ("seven", "nine"):
+        alice.execute_cmd(f"say The ferry toll at Millbrook is {toll} crowns.")
+        offload.wait(mara.assistant.sleep.whole_night())
+    drawn = memory_store.shared().list(mara.memory.id, record="fact")
+    assert sorted(bool(each.superseded_by) for each in drawn) == [False, True]
+    for each in drawn:
+        assert [row["new_memory"] for row in mem0.history(each.id)] == [each.content]
+
+
+def test_a_fact_that_is_deleted_or_forgotten_leaves_none_of_its_versions(mara, alice, builder):
+    for line in ("I keep the mill at Elmstead.", "My sister Dora sells rope at Wick."):
+        alice.execute_cmd(f"say {line}")
+    offload.wait(mara.assistant.sleep.whole_night())
+    mem0 = memory_store.shared().mem0
+    first, second = memory_store.shared().list(mara.memory.id, record="fact")
+    mem0.update(first.id, text="Alice owned a mill once.")
+    assert len(mem0.history(first.id)) == 2
+    mem0.delete(first.id)
+    builder(f"@memory/forget Mara = {second.id[:8]}")
+    builder("yes")
+    assert memory_store.shared().list(mara.memory.id, record="fact") == []
+    rows = mem0.db.connection.execute("SELECT * FROM history").fetchall()
+    assert not {first.id, second.id}.intersection(row[1] for row in rows)
+    with pytest.raises(ValueError, match="not found"):
+        mem0.delete(first.id)
 
 
 def test_all_verbs_of_mem0_work_beside_a_living_npc(mara, alice, hears, builder):

@@ -427,6 +427,23 @@ def test_mem0s_own_verbs_work_on_it_and_what_they_did_is_honoured(store):
     assert mem0.search("ferry", filters=mine)["results"][0]["memory"] == "The ferry was sold"
 
 
+def test_a_field_that_mem0_changes_leaves_vector_and_history_and_other_words_are_read_anew(store):
+    [each] = put(store, everything())
+    before, mem0 = store.line_vectors([each])[each], store.mem0
+    mem0.update(each, metadata={"importance": 0.9, "agent_id": "another"})
+    assert store.get([each]) == [everything(importance=0.9)]
+    assert (list(store.line_vectors([each])[each]), mem0.history(each)) == (list(before), [])
+    mem0.update(each, text="Where is the ferry?")
+    payload = store.payloads([each])[each]
+    assert (payload["asking"], payload["agent_id"]) == (1.0, AGENT)
+    assert payload["tokens"] == embedder.shared().count_tokens("Where is the ferry?")
+    [asked] = store.get([each])
+    assert (asked.journal_ids, asked.importance) == (everything().journal_ids, 0.9)
+    assert nearest(store, "Where is the ferry?", limit=1) == ["Where is the ferry?"]
+    with pytest.raises(ValueError, match="not found"):
+        mem0.update(str(uuid.uuid4()), metadata={"importance": 0.9})
+
+
 def test_after_mem0s_reset_it_is_empty_and_goes_on(store):
     ids = some(store)
     store.mem0.reset()

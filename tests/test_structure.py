@@ -130,6 +130,20 @@ def test_nothing_but_the_language_itself_imports_english():
     assert wrong == []
 
 
+def test_one_module_ends_memories_and_takes_endings_back():
+    ending = {"superseded_by", "invalid_at"}
+    wrong = [
+        f"{name}:{node.lineno}"
+        for name, path in modules().items()
+        if name != "ingest.endings"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func).rpartition(".")[2] in ("change", "replace", "update")
+        and not ending.isdisjoint(word.arg for word in node.keywords)
+    ]
+    assert wrong == []
+
+
 def several(places: dict[str, list[str]]) -> list[str]:
     return [f"{name}: {', '.join(sorted(at))}" for name, at in sorted(places.items()) if at[1:]]
 

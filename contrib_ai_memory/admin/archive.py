@@ -211,9 +211,10 @@ def _write_links(writer: Writer, found: list[tuple[str, dict[str, dict[str, Any]
 def _memory_lines(agent_id: str, offset: Any) -> tuple[list[Line], Any]:
     store = memory_store.shared()
     rows, offset = store.rows(agent_id, offset)
-    said = store.history.rows_of([memory_id for memory_id, _ in rows])
+    said = {each: store.history.of(each, newest=None) for each, _payload in rows}
+    history = {each: [[*row, row[-1], 0] for row in said[each]] for each in said}
     lines = [
-        {"kind": "memory", "id": each, "payload": payload, "history": said.get(each, [])}
+        {"kind": "memory", "id": each, "payload": payload, "history": history[each]}
         for each, payload in rows
     ]
     return lines, offset
@@ -451,11 +452,13 @@ def _write_lines(npc: Any, lines: list[Line]) -> Generator[Any, Any, None]:
 def write_stored(agent_id: str, lines: list[Line]) -> None:
     """Write memories and centroids (worker thread)."""
     store = memory_store.shared()
-    rows = [(each["id"], each["payload"]) for each in lines if each["kind"] == "memory"]
+    memories = [each for each in lines if each["kind"] == "memory"]
+    rows = [(each["id"], each["payload"]) for each in memories]
     if rows:
         store.upsert_rows(rows, reindex.keys_of(rows))
-        store.history.put_rows(
-            {each["id"]: each["history"] for each in lines if each["kind"] == "memory"}
+        said = {each["id"]: each["history"] for each in memories}
+        store.history.replace(
+            {each: [(*row[:3], row[4] or row[3]) for row in said[each]] for each in said}
         )
     for each in lines:
         if each["kind"] == "centroid":

@@ -531,7 +531,8 @@ Flag = Annotated[int, Field(ge=0, le=1)]
 class _MemoryLine(_Line):
     id: MemoryId
     payload: _Payload
-    history: list[tuple[Text, Text, str, Text, Text, Flag | None]]  # `store.mem0_history.COLUMNS`
+    # old and new text, event, created, updated, deleted, as Mem0 has them
+    history: list[tuple[Text, Text, str, Text, Text, Flag | None]]
 
 
 class _CentroidLine(_Line):

@@ -28,9 +28,9 @@ from .. import conf, language, offload
 from ..embedding import emotions as taxonomy
 from ..errors import InputError
 from ..handler import CONSCIOUS_IMPORTANCE
-from ..ingest import agenda_items, index, pipeline, preference_slots
+from ..ingest import agenda_items, endings, index, pipeline, preference_slots
+from ..ingest.endings import End
 from ..ingest.index import to_memory
-from ..ingest.preference_slots import Superseded
 from ..local_time import local
 from ..privacy import Witnessed, shared_privacy
 from ..records import (
@@ -225,7 +225,7 @@ class _Outranked:
 def _worded_by_builder(npc: Any, memory: MemoryRecord) -> MemoryRecord:
     """Return an edited memory as the builder's word, which holds from now on."""
     if memory.outranked:
-        memory = replace(memory, superseded_by=None)
+        memory = replace(memory, **End(memory.id).fields)
     if ids.entry_ids([memory]):
         return memory
     return replace(memory, quote="", provider=BUILDER, valid_from=npc.memory.clock())
@@ -330,7 +330,7 @@ def _heard_by(corrected: Witnessed, new: MemoryRecord) -> dict[str, Any]:
 
 def _supersede(outranked: Sequence[str], by: str) -> None:
     """Mark memories as superseded (worker thread)."""
-    memory_store.shared().change_each({each: {"superseded_by": by} for each in outranked})
+    endings.end(memory_store.shared(), [End(each, by) for each in outranked], spared=())
 
 
 # --- pinning --------------------------------------------------------------------------------------
@@ -707,7 +707,7 @@ def _state_before(
         entries=[entry.to_dict() | wordless] if entry else [],
         memories=[each.to_dict() | wordless for each in known or [record]],
         history=history,
-        payload=[[each.id, {"superseded_by": each.superseded_by}] for each in outranked.memories],
+        payload=[[each.id, End.of(each).fields] for each in outranked.memories],
         profiles=list(outranked.profiles),
         preferences=[asdict(each) for each in outranked.preferences],
         agenda=[
@@ -744,7 +744,7 @@ def _restore(npc: Any, before: Before) -> Generator[Any, Any, None]:
         yield memory.agenda.take_out(Removal({plain["id"] for plain in before.entries}))
     for plain in before.agenda:
         memory.agenda.put(AgendaItem.from_dict(plain))
-    ended: list[Superseded] = []
+    ended: list[End] = []
     for plain in before.preferences:
         ended += _restore_preference(memory, from_plain(plain), before.fields)
     if ended:
@@ -763,10 +763,7 @@ def _restore_stored(agent_id: str, before: Before, around: dict[int, list[Entry]
             _revert_fields(agent_id, memory, around.get(own, []), before.fields)
             continue
         index.rewrite(agent_id, memory, around.get(own, ()))
-        rows = before.history.get(memory.id, [])
-        store.history.replace(
-            memory.id, [(old, new, event, when) for old, new, event, when in rows]
-        )
+        store.history.replace({memory.id: before.history.get(memory.id, [])})
     for memory_id, payload in before.payload:
         if store.get([memory_id]):
             store.change(memory_id, **payload)
@@ -780,7 +777,7 @@ def _revert_fields(
     versions = history.of(memory.id, newest=None)
     edits = [place for place, row in enumerate(versions) if row[::2] == (memory.content, "UPDATE")]
     if "content" in changed and edits:
-        history.replace(memory.id, [*versions[: edits[-1]], *versions[edits[-1] + 1 :]])
+        history.replace({memory.id: versions[: edits[-1]] + versions[edits[-1] + 1 :]})
 
 
 def _entries_as_before(memory: Any, before: Before) -> list[Entry]:
@@ -806,9 +803,7 @@ def _index_skipped(memory: Any, before: Before) -> Generator[Any, Any, None]:
                 yield preference_slots.fill_heard(memory, [entry], work)
 
 
-def _restore_preference(
-    memory: Any, preference: Preference, changed: Sequence[str]
-) -> list[Superseded]:
+def _restore_preference(memory: Any, preference: Preference, changed: Sequence[str]) -> list[End]:
     """Restore a preference; after an edit only its text, wherever it stands by now.
 
     A preference stated since then holds, and the restored one becomes its history. Returns the

@@ -33,7 +33,7 @@ from twisted.internet import defer
 from .. import hearing_queue, offload
 from ..embedding import embedder
 from ..errors import InputError
-from ..ingest import novelty
+from ..ingest import endings, novelty
 from ..privacy import unmasked
 from ..records import Entry, MemoryRecord
 from ..store import attributes, game_database, memory_store, pause
@@ -500,11 +500,11 @@ def _clear_page(agent_id: str, removal: Removal, offset: Any) -> tuple[None, Any
         if changes := _changes_without(record, removal):
             store.change(record.id, **changes)
         if record.superseded_by in removal.memories:
-            store.change(record.id, superseded_by=None, invalid_at=None)
+            endings.take_back(store, [record.id])
         versions = store.history.of(record.id, newest=None)
         kept = [each for each in versions if not removal.subject.named_in(*each[:2])]
         if len(kept) < len(versions):
-            store.history.replace(record.id, kept)
+            store.history.replace({record.id: kept})
     store.count_words(agent_id, records)
     return None, offset
 

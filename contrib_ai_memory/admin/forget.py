@@ -20,7 +20,8 @@ from twisted.internet import defer
 
 from .. import offload
 from ..embedding import embedder
-from ..ingest import index
+from ..ingest import endings, index
+from ..ingest.endings import End
 from ..records import Entry, MemoryRecord
 from ..store import memory_store
 from ..store.links import link_id
@@ -214,10 +215,7 @@ def _state_before(npc: Any, selection: Selection, cascade: bool) -> Generator[An
         memories=[record.to_dict() for record in known],
         history=history,
         links=links,
-        payload=[
-            [each.id, {"superseded_by": each.superseded_by, "invalid_at": each.invalid_at}]
-            for each in superseded
-        ],
+        payload=[[each.id, End.of(each).fields] for each in superseded],
         profiles=(yield notes_before(memory, removal)) if cascade else [],
         preferences=[asdict(each) for each in memory.preferences.resting_on(removal)],
         agenda=[asdict(each) for each in memory.agenda.resting_on(removal)],
@@ -291,8 +289,8 @@ def _delete_stored(
     """Delete memories from the store, with their vectors and keys (worker thread)."""
     store = memory_store.shared()
     gone = [memory.id for memory in memories]
-    for superseded in store.list(agent_id, limit=None, superseded_by={"in": gone}):
-        store.change(superseded.id, superseded_by=None, invalid_at=None)
+    superseded = store.list(agent_id, limit=None, superseded_by={"in": gone})
+    endings.take_back(store, [each.id for each in superseded])
     store.delete(gone)
     for entry in entries:
         index.rekey_around(agent_id, entry, around.get(entry.id, ()))

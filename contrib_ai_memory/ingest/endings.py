@@ -1,11 +1,15 @@
-"""Endings: a new line ends, at once, the memories that it says hold no longer.
+"""Endings: what is over, by whom and since when, is written here and taken back here (`end`,
+`take_back`), by whichever pass it was found: a new line, a night, a preference, a builder's edit.
 
-"I sold it", "no, the inn", a debt that is paid: each new line of another than the NPC is compared
-with the nearest lines and facts (`Language.ended`). What ends stays in the store, with the
-time since when it holds no longer and the line that ended it; recall brings it as past where the
-past is asked for. What is corrected or denied never held, and gets no such time. Attributes that
-tell it leave the profiles, agenda items that it stated are closed, and a preference gives way to
-the newer line. When that line is forgotten, the memories hold again (`admin.forget`).
+A memory that ended stays in the store. Recall brings it as past where the past is asked for; what
+never held gives way to what is told in its place.
+
+A new line ends, at once, the memories that it says hold no longer (`apply`). "I sold it", "no, the
+inn", a debt that is paid: each new line of another than the NPC is compared with the nearest lines
+and facts (`Language.ended`). What is corrected or denied never held, and gets no time since when it
+is over. Attributes that tell it leave the profiles, agenda items that it stated are closed, and a
+preference gives way to the newer line. When that line is forgotten, the memories hold again
+(`admin.forget`).
 
 A line ends only what all who heard it may know: a whisper ends nothing that was said aloud. What
 somebody else says is a claim, which ends nothing unless it is nearly certain; what somebody is seen
@@ -24,8 +28,9 @@ With a language model only lines that the language reads are looked at; the mode
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -57,24 +62,73 @@ from ..text.names import forms
 from .corrected_lines import corrected_before
 from .old_corrections import meaning
 
-KEPT_TAGS = frozenset({"conscious", PINNED, LOCKED})
+KEPT_TAGS = frozenset({"conscious", PINNED, LOCKED})  # ended or pruned by no pass
 SAME_CONTENT = 0.8  # share of a memory's words in an attribute that tells it
 
 
 @dataclass(frozen=True, slots=True)
+class End:
+    """That a memory is over.
+
+    Attributes:
+        past: Its id.
+        by: Id of the memory that says so; "" if it is not stored.
+        since: Since when it holds no longer, ISO 8601; None if it never held, or if the other one
+            says the same and is told in its place.
+    """
+
+    past: str
+    by: str = ""
+    since: str | None = None
+
+    @classmethod
+    def of(cls, memory: MemoryRecord) -> End:
+        return cls(memory.id, memory.superseded_by or "", memory.invalid_at)
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of a `MemoryRecord` that tell it."""
+        return {"superseded_by": self.by or None, "invalid_at": self.since}
+
+
+def end(
+    store: MemoryStore,
+    ends: Iterable[End],
+    *,
+    spared: Collection[str] = KEPT_TAGS,
+    anew: bool = False,
+    **more: Any,
+) -> None:
+    """Mark memories as over (worker thread). Done again, it changes nothing.
+
+    Args:
+        spared: Tags of memories that do not end.
+        anew: Also end those that another memory has ended.
+        more: Fields that are written with it.
+    """
+    by_past = {each.past: each for each in ends}
+    for memory in store.get(by_past):
+        holds = anew or not memory.superseded_by
+        if holds and set(spared).isdisjoint(memory.tags):
+            store.change(memory.id, **by_past[memory.id].fields, **more)
+
+
+def take_back(store: MemoryStore, ids: Iterable[str], **more: Any) -> None:
+    """Let memories hold again (worker thread); `more` as for `end`."""
+    for memory_id in ids:
+        store.change(memory_id, **End(memory_id).fields, **more)
+
+
+@dataclass(frozen=True, slots=True)
 class EndedMemory:
-    """A memory that ended, by which line, and how the language judges that."""
+    """A memory that ended, by which line, and how the language judges that: whether it is sure,
+    what a correction means, and whether the memory never held."""
 
     past: MemoryRecord
     by: Entry
     sure: bool
     meant: str = ""
     never: bool = False
-
-    @property
-    def invalid_at(self) -> str | None:
-        """Since when it holds no longer; None if the line says that it never held."""
-        return None if self.never else self.by.timestamp
 
 
 @defer.inlineCallbacks
@@ -100,7 +154,7 @@ def apply(
     names = (memory.name, *memory.people.names())
     ended = yield work.run(end_in_store, memory.id, lines, names, tuple(records))
     for each in ended:
-        _end_in_profiles(memory, each)
+        remove_attributes(memory, attributes_on(memory, each.past, partial(_tells, each.past)))
         if each.sure:
             _end_in_agenda(memory, each)
             _end_in_preferences(memory, each)
@@ -165,14 +219,12 @@ def end_in_store(
         for record in records:
             for each in _ended_by(store, agent_id, line, names, record):
                 found.append(each)
-                past = [each.past]
-                if record == "entry":
-                    past += store.derived_from(agent_id, each.past)
-                for memory in past:
-                    again = memory is each.past and memory.superseded_by != by
-                    held = again or not memory.superseded_by
-                    if held and not KEPT_TAGS & set(memory.tags):
-                        store.change(memory.id, invalid_at=each.invalid_at, superseded_by=by)
+                drawn = store.derived_from(agent_id, each.past) if record == "entry" else []
+                since = None if each.never else line.entry.timestamp
+                own, *others = (End(m.id, by, since) for m in (each.past, *drawn))
+                if each.past.superseded_by != by:
+                    end(store, [own], anew=True)
+                end(store, others)
     return found
 
 
@@ -195,9 +247,8 @@ def end_closed_in_store(agent_id: str, closed: Sequence[tuple[AgendaItem, Entry]
         known = bool(facts) and bool(store.get([by]))  # what the NPC said by heart is not stored
         for fact, commits in zip(facts, language.get().committing(facts), strict=True):
             if commits and not store.is_locked(agent_id, fact):
-                store.change(
-                    fact.id, invalid_at=entry.timestamp, superseded_by=by if known else None
-                )
+                own = End(fact.id, by if known else "", entry.timestamp)
+                end(store, [own], anew=True)
                 over += 1
     return over
 
@@ -281,23 +332,36 @@ def _may_be_ended(memory: MemoryRecord, entry: Entry, by: str) -> bool:
 # --- profiles, agenda, preferences (reactor thread) -----------------------------------------------
 
 
-def _end_in_profiles(memory: Any, ended: EndedMemory) -> None:
-    """Remove the attributes that tell what ended."""
-    past = ended.past
-    for identity in {*filter(None, [past.about]), *past.entities}:
+def attributes_on(
+    memory: Any, past: MemoryRecord, rests: Callable[[ProfileAttribute], bool]
+) -> list[tuple[str, ProfileAttribute]]:
+    """Return the attributes that rest on what ended, each with the identity of its person.
+
+    None of another audience, and none that rests on a locked line.
+    """
+    found = []
+    for identity in sorted({*filter(None, [past.about]), *past.entities}):
         profile = memory.profiles.get(identity)
-        if profile is None:
-            continue
-        held = tuple(each for each in profile.attributes if not _tells(memory, each, past))
-        if held != profile.attributes:
+        for known in profile.attributes if profile else ():
+            if audience_of(known) == past.audience and rests(known):
+                lines = filter(None, map(memory.journal.get, known.evidence))
+                if not any(LOCKED in line.tags for line in lines):
+                    found.append((identity, known))
+    return found
+
+
+def remove_attributes(memory: Any, gone: Iterable[tuple[str, ProfileAttribute]]) -> None:
+    """Remove attributes from the profiles of these people."""
+    for identity, known in gone:
+        profile = memory.profiles.get(identity)
+        if profile and known in profile.attributes:
+            held = tuple(each for each in profile.attributes if each != known)
             memory.profiles.put(replace(profile, attributes=held))
 
 
-def _tells(memory: Any, known: ProfileAttribute, past: MemoryRecord) -> bool:
-    if not set(known.evidence) <= set(past.journal_ids) or audience_of(known) != past.audience:
-        return False
-    entries = map(memory.journal.get, known.evidence)
-    if any(LOCKED in entry.tags for entry in entries if entry):
+def _tells(past: MemoryRecord, known: ProfileAttribute) -> bool:
+    """Whether an attribute rests on the lines of a memory alone, and has most of its words."""
+    if not set(known.evidence) <= set(past.journal_ids):
         return False
     content_words = language.get().content_words
     words = content_words(past.said)

@@ -20,7 +20,6 @@ from .. import conf, offload
 from ..embedding import embedder, emotions
 from ..llm import router
 from ..llm.provider import Passage
-from ..privacy import shared_privacy
 from ..records import LOCKED, Entry, ExperienceDraft, MemoryRecord, Snippet, seconds_between
 from ..store import memory_store
 from ..store.evidence import Work
@@ -155,27 +154,20 @@ def keep(
     """
     if draft.journal_ids:
         entries = tuple(entry for entry in entries if entry.id in draft.journal_ids)
-    private, witnesses = shared_privacy(entries)
-    journal_ids = tuple(entry.id for entry in entries)
     speakers = {entry.source_entity for entry in entries}
     labels = draft.dominant_emotions or emotions.classify([draft.essence])[0]
-    experience = MemoryRecord(
-        id=memory_id_for(agent_id, "experience", *journal_ids),
-        content=draft.essence,
-        key=draft.essence,
-        record="experience",
+    experience = MemoryRecord.drawn(
+        memory_id_for(agent_id, "experience", *(entry.id for entry in entries)),
+        draft.essence,
+        "experience",
+        entries,
         about=speakers.pop() if len(speakers) == 1 else None,
-        session_id=entries[0].session_id,
         importance=max(draft.memory_weight, max(entry.importance for entry in entries) / 10),
         memory_weight=draft.memory_weight,
         dominant_emotions=labels,
         the_lesson=draft.the_lesson,
-        journal_ids=journal_ids,
-        entities=tuple(sorted({who for entry in entries for who in entry.entities})),
-        witnesses=witnesses,
-        private=private,
         created_at=entries[-1].timestamp,
-        last_accessed=entries[-1].timestamp,
+        valid_from="",
         provider=provider,
         context=shown,
     )

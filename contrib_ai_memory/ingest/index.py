@@ -20,6 +20,7 @@ from ..records import INSIGHT, MOVE_KINDS, NO_EVIDENCE, OWN, Entry, MemoryRecord
 from ..store import memory_store
 from ..store.lanes import REACH, SPAN, Keys, keys_of_talk
 from ..store.payload import entry_memory_id
+from ..store.protocol import READY
 from . import agenda_items, components, endings, novelty, preference_slots
 
 LOOK_BACK = 2 * REACH  # entries: those whose keys change, and the neighbours of these
@@ -98,19 +99,19 @@ def index_entries(agent_id: str, entries: Sequence[Entry], before: Sequence[Entr
         return 0
     found_by = _keys_of(new, [entry for entry in before if entry.recallable])
     memories = components.completed([to_memory(agent_id, entry) for entry in new])
-    vectors = np.stack([found_by[entry.id].line for entry in new])
+    keys = [found_by.pop(entry.id) for entry in new]
+    vectors = np.stack([key.line for key in keys])
     store = memory_store.shared()
     known = {memory.id: memory for memory in store.get([memory.id for memory in memories])}
-    store.upsert(
-        agent_id,
-        [_as_known(memory, known.get(memory.id)) for memory in memories],
-        vectors,
-        [found_by.pop(entry.id) for entry in new],
-    )
+    drawn = [place for place, memory in enumerate(memories) if memory.record == INSIGHT]
+    lines = [place for place in range(len(memories)) if place not in drawn]
+    heard = [_as_known(memories[each], known.get(memories[each].id)) for each in lines]
+    store.upsert(agent_id, heard, vectors[lines], [keys[each] for each in lines])
+    store.insert_new(agent_id, [memories[each] for each in drawn], vectors[drawn])
     store.rekey({entry_memory_id(agent_id, entry_id): keys for entry_id, keys in found_by.items()})
-    heard = [place for place, memory in enumerate(memories) if not memory.only_recalled]
-    for person in {memories[place].about for place in heard}:
-        said = [place for place in heard if memories[place].about == person]
+    counted = [place for place, memory in enumerate(memories) if not memory.only_recalled]
+    for person in {memories[place].about for place in counted}:
+        said = [place for place in counted if memories[place].about == person]
         novelty.count(agent_id, person, [memories[place].id for place in said], vectors[said])
     return len(memories)
 
@@ -180,8 +181,7 @@ def _as_known(memory: MemoryRecord, known: MemoryRecord | None) -> MemoryRecord:
         memory,
         access_count=known.access_count,
         last_accessed=known.last_accessed,
-        invalid_at=known.invalid_at,
-        superseded_by=known.superseded_by,
+        **endings.End.of(known).fields,
     )
 
 
@@ -297,15 +297,13 @@ def rewrite(
     store = memory_store.shared()
     own = memory.journal_ids[0] if memory.record == "entry" else 0
     keys = _keys_around(own, around) if own else {}
-    if own in keys:
-        store.upsert(agent_id, [memory], keys[own].line[None], [keys.pop(own)])
+    if before is not None and before != memory.content:
+        store.mem0.update(memory.id, text=memory.content, metadata={READY: memory})
+        embedder.shared().forget([before])
     else:
         vectors = embedder.shared().encode([memory.embedded], keep=True)
         store.upsert(agent_id, [memory], vectors)
     store.rekey({entry_memory_id(agent_id, each): key for each, key in keys.items()})
-    if before is not None and before != memory.content:
-        memory_store.shared().history.note(memory.id, before, memory.content)
-        embedder.shared().forget([before])
 
 
 def rekey_around(agent_id: str, gone: Entry, around: Sequence[Entry]) -> None:

@@ -31,7 +31,8 @@ from ..text import plural
 from ..text.sanitising import without_injected
 from . import components, novelty, preference_slots
 from .chunk import chunks_of
-from .preference_slots import Draft, Superseded
+from .endings import End
+from .preference_slots import Draft
 
 RECORD = "taught"
 BATCH = 4  # chunks embedded in one job: an answer to a player waits for no more than one
@@ -305,7 +306,7 @@ def write(lesson: Lesson, drafts: Sequence[Draft]) -> list[str]:
 
 
 def finish(
-    lesson: Lesson, preferred: list[Draft], superseded: list[Superseded], unkept: set[str]
+    lesson: Lesson, preferred: list[Draft], superseded: list[End], unkept: set[str]
 ) -> list[str]:
     """Store the preferences, retire what they replace, and forget the vectors of dropped texts.
 

@@ -27,6 +27,8 @@ from ..store import memory_store
 from ..store.evidence import Work
 from ..store.payload import entry_memory_id, memory_id_for
 from ..store.preferences import Preference, Preferences
+from . import endings
+from .endings import End
 
 SLOTS_A_LINE = 4  # a line that fills more is talk for its own sake, and each is a row to write
 
@@ -50,24 +52,12 @@ class Draft:
     kept: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Superseded:
-    """A memory (`old`) that was replaced by another (`new`) at the time `when`.
-
-    If `when` is None, both hold and say the same; only the new one is told.
-    """
-
-    old: str
-    new: str
-    when: str | None
-
-
 # --- taught ---------------------------------------------------------------------------------------
 
 
 def fill(
     memory: Any, user: str | None, drafts: Sequence[Draft], locked: Collection[str] = ()
-) -> tuple[list[Draft], list[Superseded]]:
+) -> tuple[list[Draft], list[End]]:
     """Put the preferences that a taught text states into their slots (reactor thread).
 
     The last statement about a slot holds. A preference that changes a known one is kept even if it
@@ -81,7 +71,7 @@ def fill(
     """
     identity = user or ""
     stored: list[Draft] = []
-    superseded: list[Superseded] = []
+    superseded: list[End] = []
     for slot, stating in _by_slot(memory.preferences, identity, drafts).items():
         known = memory.preferences.get(identity, slot, stating[0].memory.audience)
         # for those who heard it, a whisper may change what was said aloud
@@ -92,9 +82,7 @@ def fill(
         if known and known.memory_id in locked:
             against = [draft for draft in stating if not known.says(draft.memory.key)]
             stored += [_under(draft.memory.id, draft) for draft in against]
-            superseded += [
-                Superseded(draft.memory.id, known.memory_id, known.since) for draft in against
-            ]
+            superseded += [End(draft.memory.id, known.memory_id, known.since) for draft in against]
             stating = [draft for draft in stating if known.says(draft.memory.key)]
             if not stating:
                 continue
@@ -183,7 +171,7 @@ def fill_heard(memory: Any, entries: Sequence[Entry], work: Work) -> Generator[A
     """
     if not router.rules_judge(memory.settings):
         return
-    superseded: list[Superseded] = []
+    superseded: list[End] = []
     for entry in entries:
         for said in preferences_of(entry):
             locked = yield _locked(memory, entry, said, work)
@@ -238,9 +226,7 @@ def _locked(
     return (yield work.run(locked_among, memory.id, {holds.memory_id}))
 
 
-def _fill(
-    memory: Any, entry: Entry, said: Stated, locked: Collection[str] = ()
-) -> list[Superseded]:
+def _fill(memory: Any, entry: Entry, said: Stated, locked: Collection[str] = ()) -> list[End]:
     """Put one preference into its slot. Returns what it replaces."""
     identity, audience = entry.source_entity or "", entry.audience
     memory_id = entry_memory_id(memory.id, entry.id)
@@ -264,8 +250,8 @@ def _fill(
         )
     since = None if holds.says(said.text) else holds.since
     # the history of the slot comes last: it names the direct successor of a memory
-    marks = [Superseded(memory_id, holds.memory_id, since), *replaced(holds)]
-    return [mark for mark in marks if mark.old != mark.new]
+    marks = [End(memory_id, holds.memory_id, since), *replaced(holds)]
+    return [mark for mark in marks if mark.past != mark.by]
 
 
 def _is_past(entry: Entry, holds: Preference) -> bool:
@@ -294,19 +280,19 @@ def _compared_with(said: Stated, slot: str) -> list[str]:
     return [other for other in (said.slot, *said.mentions) if other != slot]
 
 
-def replaced(preference: Preference) -> list[Superseded]:
+def replaced(preference: Preference) -> list[End]:
     """The earlier values of a slot, each with the one that replaced it."""
     ids = [*(held.memory_id for held in preference.history), preference.memory_id]
     return [
-        Superseded(old, new, held.until)
+        End(old, new, held.until)
         for (old, new), held in zip(pairwise(ids), preference.history, strict=True)
     ]
 
 
 @defer.inlineCallbacks
 def confirmed(
-    memory: Any, superseded: Sequence[Superseded], drafts: Iterable[Draft], work: Work
-) -> Generator[Any, Any, list[Superseded]]:
+    memory: Any, superseded: Sequence[End], drafts: Iterable[Draft], work: Work
+) -> Generator[Any, Any, list[End]]:
     """Those replacements that a language model confirms, where one is chosen; else all.
 
     The rules name what a taught preference may replace, and the model decides.
@@ -314,13 +300,13 @@ def confirmed(
     if router.rules_judge(memory.settings) or not superseded:
         return list(superseded)
     texts = {draft.memory.id: Statement.of(draft.memory) for draft in drafts}
-    ids = {each for mark in superseded for each in (mark.old, mark.new)}
+    ids = {each for mark in superseded for each in (mark.past, mark.by)}
     for known in (yield work.run(memory_store.get, ids)):
         texts[known.id] = Statement.of(known)
-    marks = [mark for mark in superseded if mark.old in texts and mark.new in texts]
+    marks = [mark for mark in superseded if mark.past in texts and mark.by in texts]
     if not marks:
         return []
-    pairs = [Pair(texts[mark.new], texts[mark.old]) for mark in marks]
+    pairs = [Pair(texts[mark.by], texts[mark.past]) for mark in marks]
     relations = yield work.judge("compare", pairs)
     return [
         mark
@@ -329,22 +315,21 @@ def confirmed(
     ]
 
 
-def retire(agent_id: str, superseded: Sequence[Superseded]) -> None:
+def retire(agent_id: str, superseded: Sequence[End]) -> None:
     """Mark replaced memories as superseded, except locked ones (worker thread)."""
     store = memory_store.shared()
-    marks = {mark.old: mark for mark in superseded if mark.old and mark.old != mark.new}
-    there = {memory.id for memory in store.get({mark.new for mark in marks.values()})}
+    marks = {mark.past: mark for mark in superseded if mark.past and mark.past != mark.by}
+    there = {memory.id for memory in store.get({mark.by for mark in marks.values()})}
     for memory in store.get(marks):
         mark = marks[memory.id]
         if memory.superseded_by or LOCKED in memory.tags or _says_more(memory):
             continue
-        if mark.when:
-            drawn = store.derived_from(agent_id, memory)
-            held = [each for each in drawn if not each.superseded_by and LOCKED not in each.tags]
-            for each in (memory, *held):
-                store.change(each.id, invalid_at=mark.when, superseded_by=mark.new)
-        elif mark.new in there:  # otherwise nothing would tell it
-            store.change(memory.id, superseded_by=mark.new)
+        told = [memory]
+        if mark.since:
+            told += store.derived_from(agent_id, memory)
+        elif mark.by not in there:  # nothing would tell it
+            continue
+        endings.end(store, [replace(mark, past=each.id) for each in told], spared={LOCKED})
 
 
 def _says_more(memory: MemoryRecord) -> bool:

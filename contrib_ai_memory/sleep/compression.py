@@ -18,7 +18,6 @@ from twisted.internet import defer
 from .. import offload
 from ..embedding import embedder
 from ..ingest import components
-from ..privacy import shared_privacy
 from ..records import LOCKED, PINNED, Entry, MemoryRecord, PassReport, seconds_between
 from ..store import memory_store
 from ..store.evidence import Work
@@ -161,25 +160,16 @@ def store_summary(agent_id: str, session: Session, summary: str, provider: str) 
             and not KEPT_TAGS & set(memory.tags)
         }
     )
-    private, witnesses = shared_privacy(session.entries)
-    first, last = session.entries[0], session.entries[-1]
     importance = fmean(entry.importance for entry in session.entries) / 10  # [C §3] their mean
-    memory = MemoryRecord(
-        id=session.summary_id(agent_id),
-        content=summary,
-        key=summary,
-        record="summary",
+    memory = MemoryRecord.drawn(
+        session.summary_id(agent_id),
+        summary,
+        "summary",
+        session.entries,
         memory_type="semantic",
         session_id=session.session_id,
         importance=importance,
         memory_weight=importance,
-        journal_ids=tuple(entry.id for entry in session.entries),
-        entities=tuple(sorted({who for entry in session.entries for who in entry.entities})),
-        witnesses=witnesses,
-        private=private,
-        created_at=first.timestamp,
-        last_accessed=last.timestamp,
-        valid_from=first.timestamp,
         compression_source=True,
         provider=provider,
     )

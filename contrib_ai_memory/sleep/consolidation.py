@@ -13,7 +13,7 @@ runs again finds its own facts and doubles none.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -78,7 +78,7 @@ def _consolidate_scored(memory: Any) -> Generator[Any, Any, PassReport]:
     ]
     changed = 0
     near = [*memory.journal.read(start + 1 - TALK_AROUND, end + TALK_AROUND)] if batch else []
-    for entries in _by_audience(batch):
+    for entries in _grouped(batch, lambda entry: entry.audience):
         around = [each for each in near if each.audience == entries[0].audience]
         with memory.evidence.work_on(entries, priority=offload.NIGHT) as work:
             provider, drafts = yield work.ask("extract_facts", entries, memory.name, around)
@@ -131,10 +131,17 @@ def _worded(
 def _batches(entries: Sequence[Entry], most: int) -> list[list[Entry]]:
     """Cut the lines of each conversation into as few and as equal batches as possible."""
     found = []
-    for lines in _by_circle(entries):
+    for lines in _grouped(entries, lambda entry: entry.circle):
         length = -(-len(lines) // -(-len(lines) // most))
         found += [lines[start : start + length] for start in range(0, len(lines), length)]
     return found
+
+
+def _grouped(entries: Iterable[Entry], by: Callable[[Entry], Any]) -> list[list[Entry]]:
+    groups: dict[Any, list[Entry]] = {}
+    for entry in entries:
+        groups.setdefault(by(entry), []).append(entry)
+    return list(groups.values())
 
 
 def _between(around: Sequence[Entry], batch: Sequence[Entry]) -> tuple[Entry, ...]:
@@ -162,13 +169,6 @@ def _count_refused(memory: Any, refused: Mapping[str, int], work: Work) -> None:
             logger().info("#%s: facts refused: %s %s.", memory.owner.id, count, reason)
 
 
-def _by_audience(entries: Iterable[Entry]) -> list[list[Entry]]:
-    circles: dict[Any, list[Entry]] = {}
-    for entry in entries:
-        circles.setdefault(entry.audience, []).append(entry)
-    return list(circles.values())
-
-
 # --- one look -------------------------------------------------------------------------------------
 
 
@@ -178,7 +178,7 @@ def _look_at_next(memory: Any) -> Generator[Any, Any, PassReport]:
     read = _pass_over(memory)
     changed = 0
     if waiting := (yield _waiting(memory, offload.NIGHT)):
-        entries = _evenly([each for each in waiting if each.circle == waiting[0].circle])
+        entries = _batches(waiting, LINES)[0]
         changed = yield _look(memory, entries, offload.NIGHT)
         read += len(entries) + _pass_over(memory)
     done = memory.journal.cursors.get(CURSOR, 0) >= len(memory.journal)
@@ -206,8 +206,8 @@ def look_awake(memory: Any, *, until_silent: bool = False) -> Generator[Any, Any
     if not quiet and last - memory.looked_at < LINES // 2:
         return True
     _pass_over(memory)
-    for lines in _by_circle((yield _waiting(memory, offload.AWAKE))):
-        entries = _evenly(lines)
+    for lines in _grouped((yield _waiting(memory, offload.AWAKE)), lambda entry: entry.circle):
+        entries = _batches(lines, LINES)[0]
         enough = len(entries) >= LINES // 2 if quiet else len(lines) >= LINES
         if enough and max(entry.importance for entry in entries) >= WEIGHTY:
             looked = yield _look(memory, entries, offload.AWAKE, at_night=False)
@@ -249,19 +249,6 @@ def _waiting(memory: Any, priority: int) -> Generator[Any, Any, list[Entry]]:
         yield offload.breathe(priority)
     now = filter(None, (memory.journal.get(each.id) for each in waiting))
     return [each for each in now if _is_waiting(memory, each)]
-
-
-def _by_circle(entries: Iterable[Entry]) -> list[list[Entry]]:
-    circles: dict[Any, list[Entry]] = {}
-    for entry in entries:
-        circles.setdefault(entry.circle, []).append(entry)
-    return list(circles.values())
-
-
-def _evenly(lines: Sequence[Entry]) -> list[Entry]:
-    """The first batch of lines, where they are cut into as few and as equal ones as possible."""
-    batches = -(-len(lines) // LINES)
-    return list(lines[: -(-len(lines) // batches)])
 
 
 @defer.inlineCallbacks
@@ -518,31 +505,22 @@ def _is_past(agent_id: str, draft: FactDraft) -> bool:
 
 def _fact(agent_id: str, draft: FactDraft, sources: list[Entry], provider: str) -> MemoryRecord:
     private, witnesses = shared_privacy(sources)
-    first, last = sources[0], sources[-1]
     importance = max(entry.importance for entry in sources) / 10
-    people = {who for entry in sources for who in entry.entities}
-    if draft.about and draft.about not in {entry.source_entity for entry in sources}:
-        people.add(draft.about)
-    return MemoryRecord(
-        id=fact_id(agent_id, draft.text, witnesses if private else None),
-        content=draft.text,
-        key=draft.text,
-        record="fact",
+    fact = MemoryRecord.drawn(
+        fact_id(agent_id, draft.text, witnesses if private else None),
+        draft.text,
+        "fact",
+        sources,
         memory_type=draft.memory_type,
         about=draft.about,
-        speaker=first.seen_as,
-        session_id=first.session_id,
+        speaker=sources[0].seen_as,
         importance=importance,
         memory_weight=importance,
-        source_type=first.source_type,
+        source_type=sources[0].source_type,
         source_trust=min(entry.source_trust for entry in sources),
-        journal_ids=draft.journal_ids,
-        entities=tuple(sorted(people)),
-        witnesses=witnesses,
-        private=private,
-        created_at=first.timestamp,
-        last_accessed=last.timestamp,
-        valid_from=first.timestamp,
         provider=provider,
         quote=draft.quote,
     )
+    if draft.about and draft.about not in {entry.source_entity for entry in sources}:
+        return replace(fact, entities=tuple(sorted({*fact.entities, draft.about})))
+    return fact

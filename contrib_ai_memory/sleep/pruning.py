@@ -15,13 +15,13 @@ from twisted.internet import defer
 
 from .. import language, offload
 from ..embedding import embedder
+from ..ingest.endings import KEPT_TAGS
 from ..llm import router
 from ..records import Entry, PassReport
 from ..store import memory_store
 from ..store.links import BUCKETS, linked_memory_id
 from ..store.payload import entry_memory_id
 from . import consolidation
-from .reconciliation import KEPT_TAGS
 
 LINKS_CURSOR = "links_checked"  # the next bucket
 PRUNED_CURSOR = "pruned"

@@ -24,20 +24,20 @@ from twisted.internet import defer
 
 from .. import language
 from ..embedding import embedder
+from ..ingest.endings import KEPT_TAGS, End, attributes_on, end, remove_attributes, take_back
 from ..llm.provider import Ending, Pair, Relation, Statement
-from ..records import LOCKED, PINNED, MemoryRecord
+from ..records import LOCKED, MemoryRecord
 from ..store import memory_store
 from ..store.evidence import Work
 from ..store.journal import join_ranges
 from ..store.payload import entry_memory_id
-from ..store.profiles import ProfileAttribute, audience_of
+from ..store.profiles import ProfileAttribute
 from ..store.protocol import MemoryStore
 
 LOOKED_AT = 8  # known facts nearest to a new one
 PAIRS_AT_ONCE = 64  # in one request to the provider
 EXPERIENCES_LOOKED_AT = 8  # nearest to a line that is retired
 FACTS_LOOKED_AT = 16  # the same, of facts that may rest on it
-KEPT_TAGS = frozenset({"conscious", PINNED, LOCKED})  # never retired or pruned
 
 Relations = Mapping[tuple[str, str], Relation]  # (id of the new fact, id of the known one)
 Outdated = Collection[tuple[str, str]]  # (id of the fact that ends, id of a memory that told it)
@@ -84,11 +84,6 @@ class Ended:
     past: MemoryRecord
     by: MemoryRecord
     sources: tuple[Source, ...]
-
-    @property
-    def people(self) -> set[str]:
-        """Whose profiles may have attributes that rest on it."""
-        return {*filter(None, [self.past.about]), *self.past.entities}
 
     @property
     def memories(self) -> list[MemoryRecord]:
@@ -153,7 +148,8 @@ def reconcile(
             outdated = yield _outdated(ended, attributes, work)
     ids = yield work.run(store_facts, memory.id, new, relations, ended, outdated)
     for each, held in zip(ended, attributes, strict=True):
-        _remove(memory, [known for key, known in held.items() if (each.past.id, key) in outdated])
+        over = [known for key, known in held.items() if (each.past.id, key) in outdated]
+        remove_attributes(memory, over)
     return ids
 
 
@@ -387,12 +383,16 @@ def _store(
     changed = [known for known in related if _changes(fact, known, relations)]
     stored = fact
     for past, by in _superseding(store, agent_id, fact, changed):
-        when = None if _never_held(past, by) else by.valid_from
-        _retire(store, past.id, told.get(past.id, ()), outdated, by.id, when)
+        over = End(past.id, by.id, None if _never_held(past, by) else by.valid_from)
+        for source in told.get(past.id, ()):
+            if (past.id, source.line.id) in outdated:
+                both = (each.id for each in (*source.experiences, source.line))
+                only = [each for each in both if (past.id, each) in outdated]
+                end(store, [replace(over, past=each) for each in only])
         if past is fact:
-            stored = replace(stored, invalid_at=when, superseded_by=by.id)
+            stored = replace(stored, **over.fields)
         else:
-            store.change(past.id, invalid_at=when, superseded_by=by.id)
+            end(store, [over], spared=())
     if own:  # it held once, was ended, and holds again
         _revive(store, own, stored)
     else:
@@ -403,26 +403,6 @@ def _store(
 def _never_held(past: MemoryRecord, by: MemoryRecord) -> bool:
     """Whether what ends a fact denies that it ever held, or has held since before it (a lock)."""
     return by.valid_from < past.valid_from or language.get().denies(by.said, past.said)
-
-
-def _retire(
-    store: MemoryStore,
-    past: str,
-    sources: Iterable[Source],
-    outdated: Outdated,
-    by: str,
-    when: str | None,
-) -> None:
-    """Retire the lines that told only a fact that ends, each after its experiences."""
-    for source in sources:
-        if (past, source.line.id) not in outdated:
-            continue
-        told = [
-            each.id for each in (*source.experiences, source.line) if (past, each.id) in outdated
-        ]
-        for memory in store.get(told):  # read again: the provider took its time
-            if not memory.superseded_by and not KEPT_TAGS & set(memory.tags):
-                store.change(memory.id, invalid_at=when, superseded_by=by)
 
 
 def _reinforce(store: MemoryStore, known: MemoryRecord, again: MemoryRecord) -> None:
@@ -440,15 +420,16 @@ def _reinforce(store: MemoryStore, known: MemoryRecord, again: MemoryRecord) -> 
 
 
 def _revive(store: MemoryStore, own: MemoryRecord, again: MemoryRecord) -> None:
-    store.change(
-        own.id,
-        invalid_at=again.invalid_at,
-        superseded_by=again.superseded_by,
-        valid_from=again.valid_from,
-        last_accessed=max(own.last_accessed, again.last_accessed),
-        journal_ids=list(dict.fromkeys([*own.journal_ids, *again.journal_ids])),
-        context=join_ranges(own.context, again.context),
-    )
+    more = {
+        "valid_from": again.valid_from,
+        "last_accessed": max(own.last_accessed, again.last_accessed),
+        "journal_ids": list(dict.fromkeys([*own.journal_ids, *again.journal_ids])),
+        "context": join_ranges(own.context, again.context),
+    }
+    if again.superseded_by:
+        end(store, [End.of(again)], spared=(), anew=True, **more)
+    else:
+        take_back(store, [own.id], **more)
 
 
 # --- attributes (reactor thread) ------------------------------------------------------------------
@@ -456,28 +437,11 @@ def _revive(store: MemoryStore, own: MemoryRecord, again: MemoryRecord) -> None:
 
 def _attributes_on(memory: Any, ended: Ended) -> dict[str, tuple[str, ProfileAttribute]]:
     """The attributes that may rest on a fact that ends, each with its person, by a key."""
-    found = {}
     since = max(ended.by.journal_ids, default=0)
-    for identity in sorted(ended.people):
-        profile = memory.profiles.get(identity)
-        for known in profile.attributes if profile else ():
-            of_it = set(known.evidence) <= set(ended.past.journal_ids)
-            older = max(known.evidence, default=0) < since
-            same_audience = audience_of(known) == ended.past.audience
-            if same_audience and (of_it or older) and not _is_locked(memory, known):
-                found[f"{identity}: {known.type}: {known.value}"] = (identity, known)
-    return found
 
+    def rests(known: ProfileAttribute) -> bool:
+        of_it = set(known.evidence) <= set(ended.past.journal_ids)
+        return of_it or max(known.evidence, default=0) < since
 
-def _is_locked(memory: Any, known: ProfileAttribute) -> bool:
-    """Whether an attribute rests on a locked journal entry."""
-    entries = map(memory.journal.get, known.evidence)
-    return any(LOCKED in entry.tags for entry in entries if entry)
-
-
-def _remove(memory: Any, attributes: Iterable[tuple[str, ProfileAttribute]]) -> None:
-    for identity, gone in attributes:
-        profile = memory.profiles.get(identity)
-        if profile and gone in profile.attributes:
-            held = tuple(known for known in profile.attributes if known != gone)
-            memory.profiles.put(replace(profile, attributes=held))
+    found = attributes_on(memory, ended.past, rests)
+    return {f"{who}: {known.type}: {known.value}": (who, known) for who, known in found}

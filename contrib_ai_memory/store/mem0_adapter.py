@@ -1,9 +1,10 @@
 """What Mem0 sees of a memory store, and what it needs of us to run over it.
 
-`memory_over` makes Mem0's own `Memory`, whose verbs work on every memory there is. Ours are written
-past it, with ids that follow from what a memory is (`payload.memory_id_for`), because `Memory.add`
-draws a random id: a pass that is killed after the write and run again would then write everything
-twice (docs/adr/001).
+`StoreMemory` is Mem0's own `Memory`, whose verbs work on every memory there is. Facts and all else
+that is drawn or taught are written by them. Three private methods are overridden: `Memory.add`
+would draw a random id, so that a pass that is killed and run again writes everything twice;
+`update` would embed again what it does not reword; `delete` would keep the words that it deletes
+(docs/adr/001). Tested with the version in constraints.txt.
 
 Importing this imports Mem0: only after `mem0_environment.settle`.
 """
@@ -11,7 +12,7 @@ Importing this imports Mem0: only after `mem0_environment.settle`.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +29,86 @@ from mem0.vector_stores.configs import VectorStoreConfig
 from pydantic import BaseModel
 
 from ..embedding import embedder
+from ..records import now_iso
 from .filters import Filters
 from .lanes import LINE, NEAR, keys_of_one
-from .payload import completed, from_payload
-from .protocol import Hit, Hits, MemoryStore
+from .payload import completed, from_payload, reworded, rewritten
+from .protocol import READY, Hit, Hits, MemoryStore
 
 PROVIDER = "contrib_ai_memory"  # of store, embeddings and language model, as Mem0 knows it
+SCOPE = ("user_id", "agent_id", "run_id", "actor_id")  # no update changes these
 
 
 class StoreMemory(Memory):
-    """Mem0's `Memory` over a store of ours."""
+    """Mem0's `Memory` over a store of ours.
+
+    Its verbs also take what is ready made. With `protocol.READY` in its metadata `add` writes
+    memories and their vectors, under their own ids, over those of the same ids; `update` one memory
+    with other words.
+    """
+
+    def add(self, messages: Any, **options: Any) -> dict[str, Any]:
+        """Add memories; nothing is inferred."""
+        return super().add(messages, **{"infer": False, **options})
+
+    def update(
+        self, memory_id: str | Mapping[str, Mapping[str, Any]], *more: Any, **options: Any
+    ) -> dict[str, str]:
+        """Change a memory, or fields of several (id → fields), of which some may be gone."""
+        if isinstance(memory_id, str):
+            return super().update(memory_id, *more, **options)
+        self.vector_store.store.change_each(memory_id)
+        return {"message": "Memories updated successfully!"}
+
+    def delete(self, memory_id: str | Sequence[str]) -> dict[str, str]:
+        """Delete a memory, or several in one batch, of which some may be gone already."""
+        if isinstance(memory_id, str):
+            return super().delete(memory_id)
+        self.vector_store.store.delete_with_history(memory_id)
+        return {"message": "Memories deleted successfully!"}
+
+    def _add_to_vector_store(
+        self, messages: Any, metadata: dict[str, Any], *more: Any, **options: Any
+    ) -> list[dict[str, Any]]:
+        if READY not in metadata:
+            return super()._add_to_vector_store(messages, metadata, *more, **options)
+        memories, vectors = metadata[READY]
+        for memory in memories:
+            if not self.db.get_history(memory.id):  # killed before it was written, it has one
+                self._note(memory.id, None, memory.content, "ADD")
+        self.vector_store.store.upsert(metadata["agent_id"], memories, vectors)
+        return [{"id": each.id, "memory": each.content, "event": "ADD"} for each in memories]
+
+    def _update_memory(
+        self, memory_id: str, data: str | None, existing_embeddings: Any, metadata: Any = None
+    ) -> str:
+        """Merge fields. Only other words make other keys, and a row of the history."""
+        stored = self._stored(memory_id)
+        fields = {name: each for name, each in (metadata or {}).items() if name not in SCOPE}
+        if data is None or data == stored.get("data"):
+            self.vector_store.update(memory_id, payload=fields)
+        else:
+            ready = fields.pop(READY, None)
+            new = ready or reworded(from_payload(memory_id, stored | fields), data)
+            payload = rewritten(stored | fields, new)
+            self.vector_store.update(memory_id, existing_embeddings[data], payload)
+            self._note(memory_id, stored.get("data"), data, "UPDATE")
+        return memory_id
+
+    def _delete_memory(self, memory_id: str, existing_memory: Hit | None = None) -> str:
+        """Note no deletion: an erasure would not find the words in the note."""
+        self.vector_store.delete(memory_id)
+        return memory_id
+
+    def _stored(self, memory_id: str) -> dict[str, Any]:
+        found = self.vector_store.get(memory_id)
+        if found is None:
+            raise ValueError(f"Memory with id {memory_id} not found.")
+        return found.payload
+
+    def _note(self, memory_id: str, old: str | None, new: str, event: str) -> None:
+        now = now_iso()
+        self.db.add_history(memory_id, old, new, event, created_at=now, updated_at=now)
 
     @property
     def entity_store(self) -> Any:
@@ -104,6 +175,8 @@ class Mem0Adapter(VectorStoreBase):
         ids = ids or [str(uuid.uuid4()) for _ in vectors]
         rows = list(zip(ids, whole, strict=True))
         memories = [from_payload(*row) for row in rows]
+        for payload, memory in zip(whole, memories, strict=True):
+            payload["tokens"] = embedder.shared().count_tokens(memory.content)
         dense, words = np.asarray(vectors, dtype=np.float32), [each.words for each in memories]
         self.store.upsert_rows(rows, list(map(keys_of_one, dense, words)))
         for payload, memory in zip(whole, memories, strict=True):
@@ -123,8 +196,8 @@ class Mem0Adapter(VectorStoreBase):
             self.store.change_each({vector_id: payload})
 
     def delete(self, vector_id: str) -> None:
-        """Delete a memory; Mem0 notes that in its history."""
-        self.store.delete_points([vector_id])
+        """Delete a memory with its history."""
+        self.store.delete_with_history([vector_id])
 
     def reset(self) -> None:
         self.store.reset()
@@ -166,10 +239,10 @@ class SharedEmbedding(EmbeddingBase):
     """Mem0's embedder interface over the process's own batched and cached embedder."""
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
-        return embedder.shared().encode([text])[0].tolist()
+        return self.embed_batch([text], memory_action or "search")[0]
 
     def embed_batch(self, texts: list[str], memory_action: str = "add") -> list[list[float]]:
-        return embedder.shared().encode(texts).tolist()
+        return embedder.shared().encode(texts, keep=memory_action != "search").tolist()
 
 
 class NoLLM(LLMBase):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -79,6 +79,19 @@ def from_payload(memory_id: Any, payload: Mapping[str, Any]) -> MemoryRecord:
     return MemoryRecord.from_dict({"content": ""} | renamed | {"id": str(memory_id)})
 
 
+def reworded(memory: MemoryRecord, text: str) -> MemoryRecord:
+    """Return a memory with other words; a line keeps its speaker in front."""
+    said = memory.key.endswith(memory.content)
+    key = memory.key.removesuffix(memory.content) + text if said else text
+    return replace(memory, content=text, key=key, quote="")
+
+
+def rewritten(payload: Mapping[str, Any], memory: MemoryRecord) -> dict[str, Any]:
+    """Return the payload of another version of a memory, with what other programs added."""
+    theirs = {name: value for name, value in payload.items() if name not in _OWN_FIELDS}
+    return theirs | to_payload(payload.get("agent_id") or "", memory)
+
+
 def is_foreign(payload: Mapping[str, Any]) -> bool:
     """Return whether another program wrote a payload: Mem0's own `add` sets no audience."""
     return not isinstance(payload.get("audience"), list) or payload.get("record") not in RECORDS
@@ -121,8 +134,7 @@ def completed(payload: Mapping[str, Any]) -> Mapping[str, Any]:
         superseded_by=by if _is_text(by := payload.get("superseded_by")) else None,
         expires_at=_last_moment(payload.get("expiration_date")),
     )
-    theirs = {name: value for name, value in payload.items() if name not in _OWN_FIELDS}
-    return theirs | to_payload(payload.get("agent_id") or "", record)
+    return rewritten(payload, record)
 
 
 _OWN_FIELDS = {_RENAMED.get(each.name, each.name) for each in fields(MemoryRecord)}

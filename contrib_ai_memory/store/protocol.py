@@ -43,6 +43,7 @@ PAGE = 64  # memories read, embedded or written at once
 SCROLLED = 1000  # rows read at once where only payloads are
 VALUES_AT_MOST = 100_000  # of one field: agent ids
 NEAREST = 8  # memories examined for those that were drawn from one entry
+READY = "contrib_ai_memory.ready"  # in Mem0's metadata: what is written as it is
 
 Memories = list[MemoryRecord]
 Rows = list[Row]
@@ -91,9 +92,9 @@ class MemoryStore(ABC):
     the query side of the word lanes, is counted for each NPC in a file of the game
     (`lanes.Vocabulary`).
 
-    Three verbs write memories: `upsert_rows` writes payloads as they are (an archive, a reindex),
-    `upsert` makes them of records, `insert_new` does so for unknown ids only and begins their
-    history.
+    Lines of the journal are written in batches: `upsert` makes payloads of records, `upsert_rows`
+    writes them as they are (an archive, a reindex). What is drawn or taught is written by Mem0's
+    own verbs (`insert_new`, `change`, `delete`), which keep its history; see `mem0_adapter`.
 
     To add a store, write a class with the methods of the last section (`what an engine does`), put
     it into `memory_store._open_engine`, name it in `conf.STORES` and in tests/real_stores.py, and
@@ -161,26 +162,28 @@ class MemoryStore(ABC):
     def insert_new(
         self, agent_id: str, memories: Sequence[MemoryRecord], vectors: np.ndarray
     ) -> Sequence[str]:
-        """Insert the memories whose id is unknown, each with an ADD row in the history before it.
-
-        Returns:
-            The ids that were new.
-        """
+        """Add the memories whose id is unknown, by Mem0's `add`. Returns the ids that were new."""
         condition.check_writable(conf.directory())
         known = self.existing([memory.id for memory in memories])
-        new = [index for index, memory in enumerate(memories) if memory.id not in known]
-        for memory in (memories[index] for index in new):
-            if not self.history.of(memory.id):  # killed before it was written, it has one
-                self.history.note(memory.id, "", memory.content, "ADD")
-        self.upsert(agent_id, [memories[index] for index in new], vectors[new])
-        return [memories[index].id for index in new]
+        places = [place for place, memory in enumerate(memories) if memory.id not in known]
+        if new := [memories[place] for place in places]:
+            said = [{"role": "assistant", "content": memory.content} for memory in new]
+            self.mem0.add(said, agent_id=agent_id, metadata={READY: (new, vectors[places])})
+        return [memory.id for memory in new]
 
     def change(self, memory_id: str, **fields: Any) -> None:
-        """Merge fields into the payload of a memory, if it exists. Its keys stay."""
-        self.change_each({memory_id: fields})
+        """Merge fields into the payload of a memory by Mem0's `update`, if it exists.
+
+        Its keys and its history stay.
+        """
+        self.mem0.update({memory_id: fields})
 
     def delete(self, ids: Sequence[str]) -> None:
-        """Delete memories and their history."""
+        """Delete memories and their history in one batch, by Mem0's `delete`."""
+        self.mem0.delete(ids)
+
+    def delete_with_history(self, ids: Sequence[str]) -> None:
+        """Delete memories and what they said before, for Mem0's `delete`."""
         condition.check_writable(conf.directory())
         self.history.delete(ids)  # first: it is found by these ids alone
         self.delete_points(ids)
@@ -418,7 +421,7 @@ class MemoryStore(ABC):
 
     @abstractmethod
     def delete_points(self, ids: Sequence[str]) -> None:
-        """Delete those of `ids` that exist, without their history."""
+        """Delete those of `ids` that exist."""
 
     @abstractmethod
     def existing(self, ids: Collection[str]) -> set[str]:
