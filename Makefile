@@ -80,7 +80,7 @@ licences: $(READY)
 # every one is run, whatever the one before it came to; those that read a file where it is there
 bench: $(READY)
 	@missed=; for each in journal growth $(RATINGS:%="importance %") emotions \
-			attention due_dates agenda sentences intents supersession evenings stays "stays --live" reader confidences secrecy model $(TALKS:%="locomo % --loco") $(TALKS:%="stores %") night lag stalls web; do \
+			attention due_dates agenda sentences questions intents supersession evenings stays "stays --live" reader confidences secrecy model $(TALKS:%="locomo % --loco") $(TALKS:%="stores %") night lag stalls web; do \
 		$(BIN)/python -m benchmarks.$$each || missed="$$missed; $$each"; echo; \
 	done; test -z "$$missed" || { echo "Not held$$missed"; exit 1; }
 

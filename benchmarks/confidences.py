@@ -63,7 +63,7 @@ def fitted(known: Sequence[Line]) -> tuple[float, dict[str, float]]:
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.linear_model import LogisticRegression
 
-    counted = CountVectorizer(analyzer=confidence.features, min_df=SEEN, binary=True)
+    counted = CountVectorizer(analyzer=confidence.score.features, min_df=SEEN, binary=True)
     table = counted.fit_transform([each.text for each in known])
     model = LogisticRegression(C=STRENGTH, class_weight="balanced", solver="liblinear")
     model.fit(table, [each.secret for each in known])
@@ -73,7 +73,7 @@ def fitted(known: Sequence[Line]) -> tuple[float, dict[str, float]]:
 
 
 def score(text: str, bias: float, weights: dict[str, float]) -> float:
-    return bias + sum(weights.get(each, 0.0) for each in confidence.features(text))
+    return bias + sum(weights.get(each, 0.0) for each in confidence.score.features(text))
 
 
 def left_out(known: Sequence[Line]) -> np.ndarray:
@@ -111,7 +111,7 @@ def main() -> int:
     if options.fit:
         bias, weights = fitted(known)
         stored = {"bias": round(bias - least, 3), "weights": dict(sorted(weights.items()))}
-        confidence.WEIGHTS.write_text(json.dumps(stored, indent=0, ensure_ascii=False) + "\n")
+        confidence.score.file.write_text(json.dumps(stored, indent=0, ensure_ascii=False) + "\n")
     told = [(each, each.text) for each in known if each.aloud]
     by_rule = [addressing.asks_in_known_words(text) for _, text in told]
     learned = [bool(each) for each in scores[aloud] >= least]

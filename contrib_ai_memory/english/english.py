@@ -125,7 +125,10 @@ class English(Language):
         "You are a good friend.",
     )
 
-    load = staticmethod(confidence.load)
+    def load(self) -> None:
+        confidence.score.load()
+        questions.score.load()
+
     named = staticmethod(addressing.named)
     beside = staticmethod(addressing.beside)
     without_address = staticmethod(addressing.without_address)

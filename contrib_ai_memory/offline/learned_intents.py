@@ -22,7 +22,7 @@ import numpy as np
 from ..embedding import embedder
 from ..embedding.model import ModelAway
 from ..english.intents import courtesy_of, intent_of, small_talk_in, without_greeting
-from ..english.questions import asked, asks_about, seems_to_ask
+from ..english.questions import asked
 from ..language import Intent
 from ..records import LineInTalk, SpeechAct
 from ..text.names import forms
@@ -88,8 +88,7 @@ def learned_intent(said: str, names: Collection[str]) -> str:
     intent, probability = classifier.judge(vector)
     if intent is None:
         return ""
-    known = {form for form in every_form if " " not in form}
-    asking = asked(said) or asks_about(said, known) or seems_to_ask(said, known)
+    asking = asked(said)
     if intent in OF_THE_NPC and _OF_ME.search(said):
         return ""
     if intent in COURTESIES:

@@ -14,13 +14,10 @@ from ..english.addressing import without_address
 from ..english.questions import (
     asked,
     asks,
-    asks_about,
     asks_of_a_life,
     asks_of_a_thing,
     asks_of_a_whole,
     asks_of_oneself_as_a_whole,
-    seems_to_ask,
-    sentences_of,
     statements,
 )
 from ..english.tokens import content_words
@@ -205,31 +202,15 @@ def worth_telling(request: ReplyRequest) -> list[MemoryRecord]:
     Left out are experiences, questions, courtesies, and lines of talk that are worth nothing later.
     """
     own = forms((request.npc_name, *request.npc_names))
-    known = known_words(request)
     lines = [
         (each.memory, without_address(each.memory.said, own))
         for each in request.recalled
         if each.memory.record != "experience" and not each.memory.question
     ]
-    lines = [
-        (memory, said)
-        for memory, said in lines
-        if not (asks(said) or asks_about(said, known) or is_mere_courtesy(said))
-        if not (memory.is_talk and _only_seems_to_ask(said, known))
-    ]
+    lines = [(memory, said) for memory, said in lines if not (asks(said) or is_mere_courtesy(said))]
     noise = are_noise([statements(said) or said for _memory, said in lines])
     return [
         memory
         for (memory, _said), idle in zip(lines, noise, strict=True)
         if not (idle and memory.is_talk and not memory.private)
     ]
-
-
-def _only_seems_to_ask(said: str, known: set[str]) -> bool:
-    """Whether a line is one question, in whatever order its words are."""
-    return len(sentences_of(said)) == 1 and seems_to_ask(said, known)
-
-
-def known_words(request: ReplyRequest) -> set[str]:
-    """Return the words that name people whom the NPC knows."""
-    return {word for name in request.situation.known_names for word in names(name)}

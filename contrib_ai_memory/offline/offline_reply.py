@@ -17,9 +17,7 @@ from ..english.intents import intent_of, small_talk_in
 from ..english.questions import (
     asked,
     asks,
-    asks_about,
     asks_of_oneself,
-    seems_to_ask,
     sentences_of,
 )
 from ..language import Intent
@@ -27,7 +25,7 @@ from ..records import Reply, ReplyRequest
 from ..text.names import forms, names
 from ..text.segmentation import words_of
 from .courtesies import greeted, greeting
-from .memory_answers import from_memory, known_words
+from .memory_answers import from_memory
 from .phrases import phrase, says
 from .reactions import (
     ASKED,
@@ -203,9 +201,7 @@ def _asks(said: str, request: ReplyRequest) -> bool:
     hushed = confides(said) and not _OF_WHAT.match(said)  # "what did i tell you in confidence"
     if hushed and not any(asks(each) and not confides(each) for each in sentences):
         return False  # "but dont tell any1 k??"
-    known = known_words(request)
-    by_rules = asked(said) or asks_about(said, known) or seems_to_ask(said, known)
-    return bool(by_rules) or any(act.kind == "question" for act in request.acts)
+    return bool(asked(said)) or any(act.kind == "question" for act in request.acts)
 
 
 def _as_learned(intent: Intent, said: str, request: ReplyRequest) -> Reply | None:
