@@ -694,14 +694,11 @@ class Language:
         """Whether a line has the form of a correction."""
         return False
 
-    def corrected(
-        self, said: str, before: Sequence[str], *, names_wrong: bool = False
-    ) -> tuple[int, str] | None:
+    def corrected(self, said: str, before: Sequence[str]) -> tuple[int, str] | None:
         """Return which line a correction corrects, and what its speaker meant to say.
 
         Args:
             before: Lines of the same speaker, oldest first.
-            names_wrong: Read only what names what was wrong.
         """
         return None
 

@@ -5,7 +5,7 @@ import pytest
 from contrib_ai_memory import offload
 from contrib_ai_memory.admin import forget
 from contrib_ai_memory.english.contradiction import changes
-from contrib_ai_memory.english.corrections import changed, completed, meant_in
+from contrib_ai_memory.english.corrections import changed, completed
 from contrib_ai_memory.store import memory_store
 
 pytestmark = pytest.mark.django_db
@@ -152,7 +152,6 @@ def test_when_the_corrected_line_is_forgotten_nothing_of_it_is_told(mara, alice,
         ("No, rolf, not rufus.", "My dog is called rufus.", "My dog is called rolf."),
         ("i meant the chapel", "i live by the old mill", "i live by the chapel"),
         ("i meant six", "i have five hens", "i have six hens"),
-        ("nell moved to wick", "nell lives in harrow", "nell moved to wick."),
         ("its friday not monday", "the fair is on monday", "the fair is on friday"),
         (
             "Not Thunder, my horse is called Lightning.",
@@ -168,11 +167,6 @@ def test_when_the_corrected_line_is_forgotten_nothing_of_it_is_told(mara, alice,
             "i must correct myself. two hundred and twenty one houses, not two hundred and twelve",
             "ive counted two hundred and twelve houses",
             "ive counted two hundred and twenty one houses",
-        ),
-        (
-            "they've moved it. duel's at the Quarry now, not Gallows Field",
-            "its to be at Gallows Field",
-            "duel's at the Quarry now",
         ),
         (
             "i meant St Bride's chapel not St Ode's",
@@ -225,11 +219,6 @@ def test_what_leaves_a_doubt_is_no_correction(said, before):
     assert found is None
 
 
-def test_what_is_meant_is_what_is_not_denied():
-    assert meant_in("no wait, not the mill, the chapel") == "the chapel"
-    assert meant_in("the mill is not far") == "the mill is not far"
-
-
 @pytest.mark.parametrize(
     ("known", "over"),
     [
@@ -279,14 +268,3 @@ def test_a_state_ends_when_its_end_is_told(said, known, over):
 )
 def test_what_was_set_right_is_told_alone(known, meant, told):
     assert changed(known, meant) == told
-
-
-def test_when_an_old_line_is_forgotten_no_preference_holds_its_words(mara, alice, says):
-    says("my favourite drink is tea with honey from my uncle Osric's hives")
-    for number in range(22):
-        says(f"wagon {number} of the salt came over the pass today")
-    says("no wait, not tea, cider")
-    assert "cider with honey" in " ".join(each.text for each in mara.memory.preferences)
-    [old] = [e for e in mara.memory.journal.read(1) if "Osric" in e.content and e.origin != "self"]
-    offload.wait(forget.forget(mara, alice, str(old.id)))
-    assert "Osric" not in str(list(mara.memory.preferences))

@@ -13,7 +13,7 @@ from .. import language
 from ..records import TALK_KINDS, Entry
 from ..text.names import forms
 
-WITHIN = 40  # journal entries before a correction, the NPC's own among them
+WITHIN = 120  # journal entries before a correction, the NPC's own among them
 
 
 def corrected(
@@ -74,6 +74,6 @@ def _may_be_corrected(known: Entry, entry: Entry) -> bool:
         and known.kind in TALK_KINDS
         and known.learnable
         and known.source_entity == entry.source_entity
-        and known.circle == entry.circle
+        and known.audience == entry.audience
         and not known.is_question
     )

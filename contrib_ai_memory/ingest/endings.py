@@ -33,7 +33,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import numpy as np
 from twisted.internet import defer
 
 from .. import language
@@ -46,7 +45,6 @@ from ..records import (
     MOVE_KINDS,
     OWN,
     PINNED,
-    TALK_KINDS,
     TEXT_KEPT,
     AgendaItem,
     Entry,
@@ -58,9 +56,7 @@ from ..store.payload import entry_memory_id
 from ..store.profiles import ProfileAttribute, audience_of
 from ..store.protocol import MemoryStore, Neighbour
 from ..store.removal import Removal
-from ..text.names import forms
 from .corrected_lines import corrected_before
-from .old_corrections import meaning
 
 KEPT_TAGS = frozenset({"conscious", PINNED, LOCKED})  # ended or pruned by no pass
 SAME_CONTENT = 0.8  # share of a memory's words in an attribute that tells it
@@ -268,10 +264,6 @@ def _ended_by(
     vectors = embedder.shared().encode(words, known=True)
     near = store.nearest(agent_id, vectors[-1], 2 * NEAREST, record=record)
     past = [_first(near, lambda each: _may_be_ended(each, entry, by))]
-    if not line.corrects:
-        line = _corrects_one_of_its_own(
-            store, agent_id, line, vectors[-1], record, forms(names[:1])
-        )
     if line.corrects:  # the fragment need not be near in meaning to what it corrects
         told = store.get([entry_memory_id(agent_id, line.corrects)])
         told += [each for old in told for each in store.derived_from(agent_id, old)]
@@ -285,30 +277,6 @@ def _ended_by(
         for each, verdict in zip(known, verdicts, strict=True)
         if verdict.ends and (each.superseded_by == by or not store.is_locked(agent_id, each))
     ]
-
-
-def _corrects_one_of_its_own(
-    store: MemoryStore,
-    agent_id: str,
-    line: NewLine,
-    vector: np.ndarray,
-    record: str,
-    called: tuple[str, ...],
-) -> NewLine:
-    """Return a line with what it corrects of all that its speaker has said, however long ago."""
-    entry, by = line.entry, entry_memory_id(agent_id, line.entry.id)
-    said = language.get().without_address(entry.content, called)
-    if entry.kind not in TALK_KINDS or not language.get().may_correct(said):
-        return line
-    near = store.nearest(agent_id, vector, 2 * NEAREST, record=record, user_id=entry.source_entity)
-    for memory in (each.memory for each in near):
-        over = memory.superseded_by not in (None, by)
-        if over or memory.id == by or len(memory.journal_ids) != 1 or not memory.is_said:
-            continue
-        told = [meaning(store, agent_id, memory, called)]
-        if found := language.get().corrected(said, told, names_wrong=True):
-            return replace(line, corrects=memory.journal_ids[0], meant=found[1])
-    return line
 
 
 def _first(hits: Iterable[Neighbour], fits: Callable[[MemoryRecord], bool]) -> list[MemoryRecord]:

@@ -14,7 +14,6 @@ from twisted.internet import defer
 from .. import language, offload
 from ..ingest.corrected_lines import corrected_before, set_right
 from ..ingest.heard_line import heard
-from ..ingest.old_corrections import completed_in_store, set_right_in_store
 from ..language import TURNS_READ, SaidBefore
 from ..llm import prompts, router
 from ..llm.usage import estimated
@@ -213,8 +212,6 @@ def prepare(
     brought_up = [*recalled.memories, *_beside(beside, recalled.memories)]
     if router.rules_judge(settings):
         brought_up = [_with_correction(memory, each) for each in brought_up]
-        brought_up = yield _with_old_corrections(memory, brought_up)
-    right = set_right(memory, entry) or (yield _set_right_long_ago(memory, entry, said))
     request = ReplyRequest(
         npc_name=memory.name,
         persona=memory.owner.get_persona(),
@@ -241,7 +238,7 @@ def prepare(
         plain=settings.LLM is not None and settings.LLM.plain,
         question=meant if meant != said else "",
         intent=learned,
-        set_right=right,
+        set_right=set_right(memory, entry),
         acts=done,
         confided=entry.private and entry.kind != "whisper",
         said_lately=said_lately(memory),
@@ -411,51 +408,6 @@ def _with_correction(memory: Any, each: Recalled) -> Recalled:
     known, meant = found
     ids = (*told.journal_ids, known.id)
     return replace(each, memory=replace(told, quote=meant, journal_ids=ids))
-
-
-@defer.inlineCallbacks
-def _with_old_corrections(
-    memory: Any, recalled: list[Recalled]
-) -> Generator[Any, Any, list[Recalled]]:
-    """Complete the corrections of what was said long before them, as `_with_correction` does."""
-    spoken, called = language.get(), forms(memory.names)
-    some = [
-        each.memory
-        for each in recalled
-        if each.memory.record == "entry"
-        and not each.memory.quote
-        and spoken.may_correct(spoken.without_address(each.memory.content, called))
-    ]
-    if not some:
-        return recalled
-    meant = yield offload.run(
-        offload.MEMORY,
-        completed_in_store,
-        memory.id,
-        some,
-        called,
-        priority=offload.REPLY,
-        reads=True,
-    )
-    return [replace(each, memory=meant.get(each.memory.id, each.memory)) for each in recalled]
-
-
-@defer.inlineCallbacks
-def _set_right_long_ago(memory: Any, entry: Entry, said: str) -> Generator[Any, Any, str]:
-    """Return what a line corrects of what its speaker said long before it, or ""."""
-    if not (router.rules_judge(memory.settings) and language.get().may_correct(said)):
-        return ""
-    return (
-        yield offload.run(
-            offload.MEMORY,
-            set_right_in_store,
-            memory.id,
-            entry.id,
-            forms(memory.names),
-            priority=offload.REPLY,
-            reads=True,
-        )
-    )
 
 
 @defer.inlineCallbacks
