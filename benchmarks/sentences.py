@@ -28,9 +28,7 @@ from django.conf import settings
 from contrib_ai_memory.embedding.model import EmbeddingModel, open_model
 from contrib_ai_memory.english import claims, questions
 from contrib_ai_memory.english.addressing import confides, named
-from contrib_ai_memory.english.attribute_kinds import kind_of
 from contrib_ai_memory.english.questions import sentences_of
-from contrib_ai_memory.english.reported_speech import third_person
 from contrib_ai_memory.english.sentence_classifier import (
     AGENDA,
     AGENDA_KINDS,
@@ -338,30 +336,10 @@ def becomes_fact(line: Labelled) -> bool:
     return bool(OfflineProvider().extract_facts([entry(line)], ""))
 
 
-def _trait(kind: str) -> Callable[[Labelled], bool]:
-    def states(line: Labelled) -> bool:
-        return any(
-            kind_of(third_person(said, line.speaker), line.speaker) == kind
-            for said in map(claims.claim, sentences_of(line.sentence.text))
-        )
-
-    return states
-
-
 RULES: dict[str, tuple[str, Callable[[Labelled], bool]]] = {
     "question": ("questions.asks", lambda line: questions.asks(line.sentence.text)),
     "chatter": ("not claims.tells", lambda line: not claims.tells(line.sentence.text)),
-    "claim_self": (
-        "claims.of_oneself",
-        lambda line: any(
-            claims.of_oneself(said) and claims.stands_alone(said)
-            for said in map(claims.claim, sentences_of(line.sentence.text))
-        ),
-    ),
     "preference": ("states_preference", lambda line: states_preference(line.sentence.text)),
-    "relationship": ("traits.kind_of", _trait("relationship")),
-    "occupation": ("traits.kind_of", _trait("occupation")),
-    "place": ("traits.kind_of", _trait("place")),
     "secret": (
         "whispered or confided",
         lambda line: line.sentence.kind == "whisper" or confides(line.sentence.text),
@@ -531,7 +509,7 @@ def recommended_rows(data: Data, found: np.ndarray) -> list[dict[str, Any]]:
 
 
 def part_rows(data: Data, found: np.ndarray) -> list[dict[str, Any]]:
-    """As `keep_rows` of single sentences, with the rule for facts beside."""
+    """As `keep_rows` of single sentences."""
 
     def row(who: str, keeps: np.ndarray) -> dict[str, Any]:
         precision, recall, both = precision_recall(keeps, wanted)
@@ -540,15 +518,7 @@ def part_rows(data: Data, found: np.ndarray) -> list[dict[str, Any]]:
 
     wanted = data.labels[:, LABELS.index("worth 2")]
     scores = found[:, LABELS.index("worth 2")]
-    alone = data.where(lambda line: claims.stands_alone(claims.claim(line.sentence.text)))
-    rows = [row("the rule: claims.stands_alone", alone)]
-    for threshold in THRESHOLDS:
-        rows.append(row(f"worth ≥ 2 from {threshold}", scores >= threshold))
-    rows += [
-        row(f"worth ≥ 2 from {threshold}, and the rule", alone & (scores >= threshold))
-        for threshold in (0.3, 0.5, KEEP)
-    ]
-    return rows
+    return [row(f"worth ≥ 2 from {each}", scores >= each) for each in THRESHOLDS]
 
 
 def measure(report: Report, data: Data, found: np.ndarray) -> None:

@@ -3,13 +3,12 @@
 import doctest
 import importlib
 import pkgutil
-from dataclasses import replace
 
 import pytest
 
 from contrib_ai_memory import english
 from contrib_ai_memory.embedding import emotions
-from contrib_ai_memory.english import reported_speech, themes
+from contrib_ai_memory.english import reported_speech
 from contrib_ai_memory.llm.provider import Observation
 from contrib_ai_memory.offline import (
     learned_intents,
@@ -20,7 +19,6 @@ from contrib_ai_memory.offline import (
 )
 from contrib_ai_memory.offline.offline_provider import OfflineProvider
 from contrib_ai_memory.records import (
-    RETOLD,
     Entry,
     MemoryRecord,
     Recalled,
@@ -144,7 +142,6 @@ def test_a_statement_is_acknowledged_and_always_in_the_same_way():
 
 
 TOKEN = 'Alice says: "Would you keep this brass token for me until Sunday?"'
-CLEFT = 'Alice says: "It was Pike the cleric who healed Grog."'
 
 
 @pytest.mark.parametrize(
@@ -153,15 +150,10 @@ CLEFT = 'Alice says: "It was Pike the cleric who healed Grog."'
         ("I keep the ferry at Millbrook.", ["Alice keeps the ferry at Millbrook."]),
         ("The bridge at Elmstead is broken.", ['Alice says: "The bridge at Elmstead is broken."']),
         ("Mara, wolves took two of my sheep.", ['Alice says: "Wolves took two of my sheep."']),
-        (
-            "Oh, well, but the bridge at Elmstead fell last night, nobody can cross.",
-            ['Alice says: "The bridge at Elmstead fell last night, nobody can cross."'],
-        ),
         ("They say the reeve killed the abbot.", []),
-        ("It was Pike the cleric who healed Grog.", [CLEFT]),
         (
             "Last week I sold 12 oxen for 340 crowns.",
-            ["Last week Alice sold 12 oxen for 340 crowns."],
+            ['Alice says: "Last week I sold 12 oxen for 340 crowns."'],
         ),
         ("Goblins fear the fire of the dwarves.", []),
         ("evening all", []),
@@ -174,7 +166,6 @@ CLEFT = 'Alice says: "It was Pike the cleric who healed Grog."'
         ("I will bring 12 candles by Thursday!", ["Alice will bring 12 candles by Thursday!"]),
         ("I'm gonna throw a stone at the naga.", []),
         ("I'll just move further into the cavern.", []),
-        ("The old mill stands over there by the river.", []),
         ("Rubs his beard and looks at the river.", []),
         ("Unfortunately does not hit the wolf.", []),
         ("My strength, which is only five.", []),
@@ -195,7 +186,6 @@ CLEFT = 'Alice says: "It was Pike the cleric who healed Grog."'
         ("Something exciting happened to my friends.", []),
         ("Really can't beat what the dwarves do.", []),
         ("Sleight of hand check for everyone.", []),
-        ("27 points of damage to the naga.", []),
         ("I can't wait to see the harvest fair!", []),
         ("I totally agree, that is a fine plan.", []),
         ("I'm so glad that the storm is over.", []),
@@ -271,81 +261,12 @@ def test_what_is_said_to_somebody_is_quoted_and_marks_do_not_pile_up():
     assert '.".' not in reported_lines.reported('Bram shouted: "Wolves."', entry)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["I rolled a 23 for my ferry.", "18 points of slashing damage to Bram.", "Bram sold the --"],
-)
-def test_dice_and_broken_sentences_are_no_facts(text, store_folder):
-    entry = Entry(1, "2026-11-01T12:00:00+00:00", text, "say", "Alice")
-    assert OfflineProvider().extract_facts([entry], "Mara") == []
-
-
-def _talk(*lines):
-    """Entries of (speaker, words), all heard."""
-    return [
-        Entry(number, "2026-11-01T12:00:00+00:00", words, "say", name, source_entity=f"#{name}")
-        for number, (name, words) in enumerate(lines, 1)
-    ]
-
-
-AMONG_THEM = [(("Bram", "Alice")[n % 2], f"And then, {n} times over?") for n in range(16)]
-PLAY = [
-    *AMONG_THEM,
-    ("Bram", "I rolled a 19 for the door."),
-    ("Alice", "Roll damage, with advantage."),
-]
-TOLD = "Percy was the third child of a noble family of Whitestone."
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I give the old key of Whitestone to Bram and open the door.",
-        "The door of the temple opens and forty guards of the duke rush in.",
-        "You come upon a green lawn and a house of alabaster with seven sigils.",
-    ],
-)
-def test_what_is_played_at_a_table_is_no_fact_but_what_it_tells_of_the_past(text, store_folder):
-    provider = OfflineProvider()
-    played, told, *dice = _talk(("Alice", text), ("Alice", TOLD), *PLAY)
-    assert provider.extract_facts([played], "Mara")  # without dice it might be news
-    assert provider.extract_facts([played], "Mara", dice) == []
-    [fact] = provider.extract_facts([told], "Mara", dice)
-    assert TOLD in fact.text
-
-
-def test_of_talk_among_others_only_what_a_stranger_understands_is_a_fact(store_folder):
-    bound = "He sold it to the reeve of Elmstead for twelve silver."
-    provider = OfflineProvider()
-    first, answer, *others = _talk(("Alice", bound), ("Alice", "Mara, tell him!"), *AMONG_THEM)
-    assert provider.extract_facts([first], "Mara", others) == []
-    [fact] = provider.extract_facts([first], "Mara", [*others, answer])  # it is spoken to
-    assert bound in fact.text
-    own = replace(answer, content="I see.", origin="self", tags=(RETOLD,))
-    assert provider.extract_facts([first], "Mara", [*others, own])  # it speaks
-    assert provider.extract_facts([first], "Mara", others[:5])  # who knows, so far
-
-
 def test_what_a_speaker_quotes_is_not_told_of_the_speaker():
     text = 'The smith said, "I have two arrows." I keep the ferry.'
     entry = Entry(1, "2026-11-01T12:00:00+00:00", text, "say", "Alice")
     quoted = reported_lines.reported("I have two arrows.", entry)
     assert quoted == 'Alice says: "I have two arrows."'
     assert reported_lines.reported("I keep the ferry.", entry) == "Alice keeps the ferry."
-
-
-def test_what_is_thought_of_somebody_not_named_is_no_fact_and_what_is_heard_of_a_place_is():
-    provider = OfflineProvider()
-    entry = Entry(1, "2026-01-01T00:00:00+00:00", "", "say", seen_as="Alice")
-
-    def facts(text):
-        told = Entry.from_dict(entry.to_dict() | {"content": text})
-        return [draft.text for draft in provider.extract_facts([told], "Mara")]
-
-    assert facts("I think he is a thief and a liar.") == []
-    assert facts("I heard that the tower of Elmstead fell.") == [
-        "Alice heard that the tower of Elmstead fell."
-    ]
 
 
 # --- themes and insights --------------------------------------------------------------------------
@@ -373,7 +294,7 @@ def insights(question):
 def test_an_insight_is_a_sentence_with_telling_words_a_quotation_and_its_evidence(store_folder):
     [insight] = insights("What have I learned about Alice?")
     assert insight.text.startswith("Alice often speaks of the ferry, ")
-    assert insight.text.endswith(', as in "The ferry was late again, really."')
+    assert insight.text.endswith(', as in "Yeah, the ferry was late again, really."')
     assert set(insight.evidence) == {"1", "2", "3", "4"}
     for word in ("yeah", "Bram", "creative", "tough", "thanks", "really"):
         assert word not in insight.text.split(", as in ")[0]
@@ -403,15 +324,6 @@ def test_an_entry_and_its_fact_are_one_mention(store_folder):
     assert OfflineProvider().reflect(asked, "Mara") == []
 
 
-def test_two_words_that_are_always_together_are_one_theme():
-    texts = [
-        "The pottery class is in May.",
-        "I pay for my pottery class.",
-        "A pottery class at last!",
-    ]
-    assert themes.themes_of(texts)[0].said == "pottery class"
-
-
 def test_what_is_said_of_somebody_once_and_passes_is_no_attribute():
     seen = [
         Observation("Alice keeps the ferry at Millbrook.", 1),
@@ -433,12 +345,3 @@ def test_a_pose_is_told_as_what_was_done_and_not_as_words(mara, bram, hears):
     bram.execute_cmd("say Mara, what did I hand you?")
     assert "Bram hands Mara a loaf of bread." in heard[-1]
     assert "told me" not in heard[-1]
-
-
-def test_two_lines_with_numbers_make_no_play_of_a_talk_with_the_npc(store_folder):
-    key, *others = _talk(
-        ("Alice", "Mara, I give the old key of Whitestone to Bram and open the door."),
-        ("Bram", "That ogre hits for 40 damage."),
-        ("Bram", "You need more hit points first."),
-    )
-    assert OfflineProvider().extract_facts([key], "Mara", others)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 
-from .claims import has_verb, stands_alone
 from .salience import signals_of
 from .stated_preferences import stated
 from .tokens import content_words
 
+LEAST_WORDS = 3  # of what is told of something of theirs
 FACT_WORDS = 3  # that say something, the name left out, in a plain fact
 A_TURN_OF_LIFE = 1.5  # importance of the words alone
 # kin and other people of theirs
@@ -111,6 +111,7 @@ _OBJECT_UNRESOLVED = re.compile(
     r"|her(?=\W*$|[,.;!]| (?:and|at|for|from|in|so|to|when|with)\b))\b",
     re.IGNORECASE,
 )
+_YOU = re.compile(r"\byou(?:rs?|['’]\w+)?\b", re.IGNORECASE)
 _CLAIMED = re.compile(r" says: | claims that ")  # of whom they speak, they are no trait
 
 
@@ -123,7 +124,7 @@ def kind_of(sentence: str, name: str) -> str | None:
     True
     """
     begins = re.match(rf"{re.escape(name)}(?P<owns>['’]s?)? +(?P<rest>.+)", sentence, re.DOTALL)
-    if not name or not begins or _CLAIMED.search(sentence) or not stands_alone(sentence):
+    if not name or not begins or _CLAIMED.search(sentence) or _YOU.search(sentence):
         return None
     rest = begins["rest"]
     if begins["owns"]:
@@ -147,7 +148,7 @@ def kind_of(sentence: str, name: str) -> str | None:
 
 def _of_theirs(rest: str) -> str | None:
     """Of what is theirs: their kin, their home, or something else that they have."""
-    if not has_verb(f"Their {rest}"):
+    if len(rest.split()) < LEAST_WORDS:
         return None
     if _KIN.search(" ".join(rest.split()[:2])):
         return "relationship"

@@ -17,7 +17,6 @@ from .tokens import (
     BASES,
     IRREGULAR,
     SAME_IN_THE_PAST,
-    THIRD,
     is_participle,
     is_past,
     quotes,
@@ -286,10 +285,6 @@ def _third(verb: str) -> str:
 _NAME = re.compile(r"(?!I\b|I['’])[A-Z][\w'’-]*")
 _NAME_WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _PRONOUNS = frozenset("he she they it his her their its him them".split())
-_BEFORE_THE_POSER = frozenset(
-    "with without then and but after before as while when in on at from for to into over still "
-    "just now again once one both all".split()
-)
 _BEGINNINGS = frozenset(
     "the a an this that these those there it he she they his her their its some all every no "
     "each many most in on at by with after before when while if as for from to".split()
@@ -320,38 +315,12 @@ def claimed(sentence: str, poser: str) -> str:
 
 def _is_of(sentence: str, poser: str) -> bool:
     """Whether a sentence shows an act of the poser: nobody else is its subject or is quoted."""
-    bare = without_quotations(sentence)
-    own = {word.lower() for word in _NAME_WORD.findall(poser)}
-    begins = _NAME_WORD.findall(bare)
-    if not begins:
+    words = _NAME_WORD.findall(without_quotations(sentence))
+    if not words:
         return not quotes(sentence)
-    head = begins[0].lower()
-    named = [
-        name
-        for place, name in enumerate(_NAME.findall(bare))
-        if not (place == 0 and bare.lstrip().startswith(name) and head in _BEGINNINGS | _PRONOUNS)
-        and _bare(name) not in own
-        and not (bare.lstrip().startswith(name) and _acts(head))
-    ]
-    of_poser = _bare(head) in own or sentence.lower().startswith(poser.lower())
-    if quotes(sentence):
-        return not named and (of_poser or head in _PRONOUNS)
-    if of_poser:
-        return True
-    if head in _PRONOUNS or _acts(head):
-        first = next(iter(_NAME.findall(bare)[bare.lstrip()[:1].isupper() :]), "")
-        return not first or _bare(first) in own or head in _PRONOUNS
-    return False
-
-
-def _bare(name: str) -> str:
-    return re.sub(r"['’]s?$", "", name.lower())
-
-
-def _acts(word: str) -> bool:
-    """Whether a sentence that begins so leaves its subject out, or puts something before it."""
-    return (
-        word in _BEFORE_THE_POSER
-        or word in THIRD
-        or (word.endswith(("ly", "ing")) and len(word) > 4)
-    )
+    own = {word.lower() for word in _NAME_WORD.findall(poser)}
+    bare = [re.sub(r"['’]s?$", "", word) for word in words]
+    begins = bare[0].lower() in own | _PRONOUNS or bare[0].islower()
+    others = any(_NAME.match(word) and word.lower() not in own for word in bare[1:])
+    names_poser = not own.isdisjoint(word.lower() for word in bare)
+    return (begins and not (others and quotes(sentence))) or (names_poser and not others)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from difflib import SequenceMatcher
 
 from .. import conf, offload
@@ -19,29 +19,19 @@ from ..embedding import embedder
 from ..english import reported_speech, sentence_classifier, themes
 from ..english.addressing import hushes
 from ..english.attribute_kinds import kind_of
-from ..english.claims import (
-    breaks_off,
-    claim,
-    names_before_pronouns,
-    of_oneself,
-    stands_alone,
-    tells,
-)
+from ..english.claims import tells
 from ..english.contradiction import changes, contradicts, says_the_same
 from ..english.questions import asks, sentences_of
 from ..english.salience import RARE_TERMS, has_number, has_rare_terms, names_someone, salience
 from ..english.sentence_classifier import (
     AGENDA,
     AGENDA_KINDS,
-    KEEP,
-    NOISE,
     Judgement,
     Sentence,
     SentenceClassifier,
 )
 from ..english.stated_preferences import stated, states_preference
-from ..english.table_play import acts_now, at_play, of_game_rules, tells_the_past
-from ..english.tokens import content_words, stem, zipf
+from ..english.tokens import AUXILIARIES, BASES, THIRD, content_words, is_past, stem, zipf
 from ..ingest.corrected_lines import corrected
 from ..llm.provider import (
     AttributeDraft,
@@ -70,7 +60,7 @@ from ..records import (
 from ..text.segmentation import words_of
 from . import acts, model_checks, offline_reply, reader
 from .realisation import ended, listed
-from .reported_lines import QUOTATION, quoted, reported, voices, without_name
+from .reported_lines import QUOTATION, quoted, reported, without_name
 
 SUMMARY_SENTENCES = 3
 ATTRIBUTES_AT_MOST = 20
@@ -92,13 +82,16 @@ ACT_CONFIDENCE = 0.3
 # The sentence classifier (`benchmarks.sentences`): probabilities of being worth knowing in a month
 JUDGED_KINDS = ("say", "whisper", "pose", "give")
 WORTH_KEEPING = 0.6  # of a line
-BESIDE = 0.3  # of a sentence of such a line
-LIKELY = 0.45  # of a statement that stands alone
-UNLIKELY = 0.2  # of one that also names somebody, a number or a lasting attribute
+BESIDE = 0.2  # of a sentence of a line that is kept
+LIKELY = 0.45  # of a line that is understood by itself
+COUNTED = 0.35  # of one that also has a number
+UNLIKELY = 0.2  # of one that also names somebody
+CLEAR = 3  # content words of a line that is understood by itself
 DOUBTFUL = ("boast", "joke", "lie")  # kinds that are quoted
 DOUBTED = 0.4
-OVERHEARD_FROM = 16  # lines of a talk that never turns to the NPC
 
+_YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
+_UNCLEAR = re.compile(r"\W*(?:he|she|it|they|that|this|those|these|let)\b", re.IGNORECASE)
 _OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
 _OF_A_THEME = re.compile(r"^What is said of (?P<theme>.+)\?$")
 
@@ -157,7 +150,7 @@ class OfflineProvider:
         """
         wanted = content_words(goals)
         by_rules = [_importance(entry, wanted) for entry in entries]
-        judged = _judged([(entry, entry.words, False) for entry in entries])
+        judged = _judged([(entry, entry.words) for entry in entries])
         return [
             score if judgement is None else max(score, min(10, round(1 + 3 * judgement.worth)))
             for score, judgement in zip(by_rules, judged, strict=True)
@@ -166,14 +159,12 @@ class OfflineProvider:
     def extract_facts(
         self, entries: Sequence[Entry], npc_name: str, around: Sequence[Entry] = ()
     ) -> list[FactDraft]:
-        """Draw facts from lines that the sentence classifier finds worth knowing, else by rules.
+        """Draw facts from each line that the sentence classifier finds worth knowing.
 
         Args:
-            around: Lines of the same talk, from which nothing is drawn. They tell whether the NPC
-                takes part in it, and whether it is play at a table.
+            around: Lines of the same talk, which it does not look at.
         """
         heard = [entry for entry in entries if entry.learnable]
-        talk = _Talk.of((*around, *entries), npc_name)
         before: dict[int, Entry] = {}  # what each correction corrects
         meant = []
         for place, entry in enumerate(heard):
@@ -182,12 +173,18 @@ class OfflineProvider:
                 before[entry.id] = found[0]
             meant.append(replace(entry, content=found[1]) if found else entry)
         wrong = {old.id for old in before.values()}  # the correction tells all else of them too
+        told = [each for each in meant if each.id not in wrong]
+        texts = [without_name(each.content, npc_name) for each in told]
+        judged = _judged([(each, text) for each, text in zip(told, texts, strict=True)])
+        kept = [
+            (entry, judgement, _worth_keeping(text, judgement, entry))
+            for entry, text, judgement in zip(told, texts, judged, strict=True)
+        ]
+        parts = iter(_judged([(entry, each) for entry, _, said in kept for each in said]))
         return [
-            _fact_draft(told, entry, after=before.get(entry.id))
-            for entry, claims in _claims_of(
-                [each for each in meant if each.id not in wrong], npc_name, talk
-            )
-            for told in claims
+            _fact_draft(said, judgement, entry, after=before.get(entry.id))
+            for entry, judgement, sentences in kept
+            for said in _together([e for e in sentences if _is_worth(e, next(parts), entry)])
         ]
 
     def digest(self, passage: Passage) -> Digest:
@@ -203,7 +200,7 @@ class OfflineProvider:
         snippet = Snippet(passage.npc_name, lines, new, passage.known_names)
         return Digest(
             {entry.id: entry.importance for entry in scored},
-            tuple(self.extract_facts(worth, passage.npc_name, lines)) if worth else (),
+            tuple(self.extract_facts(worth, passage.npc_name)),
             self.extract_experience(snippet),
         )
 
@@ -317,63 +314,15 @@ class OfflineProvider:
 # --- sentences ------------------------------------------------------------------------------------
 
 
-def _report_all(claims: Sequence[_Claim], entry: Entry) -> str:
-    """Report the claims of one line that belong together, as `reported` does a single one."""
-    if len(claims) > 1 and entry.kind in TALK_KINDS:
-        together = " ".join(ended(each.text) for each in claims)
-        of_speaker = all(of_oneself(each.text) and not voices(each.text, entry) for each in claims)
-        return reported(together, entry) if of_speaker else quoted(together, entry)
-    if any(each.doubtful for each in claims) and entry.kind in TALK_KINDS:
-        return quoted(claims[0].text, entry)
-    return " ".join(reported(each.text, entry) for each in claims)
-
-
-# --- what is worth keeping ------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Claim:
-    """What a sentence states, and how it was judged; `alone` if a stranger understands it."""
-
-    text: str
-    alone: bool
-    doubtful: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Talk:
-    """The talk that a line is of: overheard, if others talk to one another; play at a table."""
-
-    overheard: bool = False
-    at_play: bool = False
-
-    @classmethod
-    def of(cls, lines: Iterable[Entry], npc_name: str) -> _Talk:
-        talk = {line.id: line for line in lines if line.kind in TALK_KINDS}.values()
-        named = re.compile(rf"\b{re.escape(npc_name)}\b", re.IGNORECASE)
-        takes_part = any(
-            line.origin == "self" or line.kind == "whisper" or bool(named.search(line.content))
-            for line in talk
-        )
-        others = {line.source_entity for line in talk} - {None}
-        overheard = len(talk) >= OVERHEARD_FROM and len(others) > 1 and not takes_part
-        return cls(overheard, overheard and at_play([line.content for line in talk]))
-
-
-def _judged(given: Sequence[tuple[Entry, str, bool]]) -> list[Judgement | None]:
-    """Judge texts by the sentence classifier; None where rules must do.
-
-    Args:
-        given: Each text with its entry, and whether it is one of several sentences.
-    """
-    talk = [(text, entry, part) for entry, text, part in given if entry.kind in JUDGED_KINDS]
+def _judged(given: Sequence[tuple[Entry, str]]) -> list[Judgement | None]:
+    """Judge the texts of entries by the sentence classifier; None where rules must do."""
+    talk = [(text, entry) for entry, text in given if entry.kind in JUDGED_KINDS]
     classifier = _classifier() if talk else None
     if classifier is None:
         return [None] * len(given)
-    vectors = embedder.shared().encode([text for text, _, _ in talk], known=True)
-    sentences = [Sentence(text, entry.kind, part=part) for text, entry, part in talk]
-    judgements = iter(classifier.judge(vectors, sentences))
-    return [next(judgements) if entry.kind in JUDGED_KINDS else None for entry, _, _ in given]
+    vectors = embedder.shared().encode([text for text, _ in talk], known=True)
+    judgements = iter(classifier.judge(vectors, [Sentence(text, e.kind) for text, e in talk]))
+    return [next(judgements) if entry.kind in JUDGED_KINDS else None for entry, _ in given]
 
 
 def _classifier() -> SentenceClassifier | None:
@@ -381,134 +330,80 @@ def _classifier() -> SentenceClassifier | None:
     return sentence_classifier.load(model.name, model.dimensions)
 
 
-def _claims_of(
-    entries: Sequence[Entry], npc_name: str, talk: _Talk
-) -> Iterator[tuple[Entry, list[list[_Claim]]]]:
-    """What each entry claims that is worth keeping: claims that need one another together."""
-    texts = [without_name(entry.content, npc_name) for entry in entries]
-    parts = [sentences_of(text) for text in texts]
-    lines = _judged([(entry, text, False) for entry, text in zip(entries, texts, strict=True)])
-    several = [
-        (entry, part, True)
-        for entry, found in zip(entries, parts, strict=True)
-        for part in found
-        if len(found) > 1
-    ]
-    judged = iter(_judged(several))
-    for entry, line, found in zip(entries, lines, parts, strict=True):
-        by_part = [next(judged) for _ in found] if len(found) > 1 else [line] * len(found)
-        yield entry, _together(_kept(entry, talk, line, list(zip(found, by_part, strict=True))))
+def _worth_keeping(text: str, judgement: Judgement | None, entry: Entry) -> list[str]:
+    """Return the sentences of a line that are kept as a fact, none if it is not worth it.
 
-
-def _kept(
-    entry: Entry,
-    talk: _Talk,
-    line: Judgement | None,
-    parts: Sequence[tuple[str, Judgement | None]],
-) -> list[_Claim]:
-    """The sentences of a line that are worth keeping."""
-    kept = []
-    for text, judgement in parts:
-        said = claim(text)
-        says_nothing = of_game_rules(said) or breaks_off(said) or hushes(said)
-        if entry.kind in TALK_KINDS and says_nothing:
-            continue
-        lasting = _is_lasting_attribute(said, entry)
-        alone = lasting or stands_alone(said)
-        if entry.kind in TALK_KINDS and not _holds_later(said, talk, judgement, alone, lasting):
-            continue
-        if line is None or judgement is None:
-            if alone:
-                kept.append(_Claim(said, alone))
-        elif lasting or _is_worth_keeping(said, alone, entry, line, judgement):
-            doubtful = max(line.any_of(*DOUBTFUL), judgement.any_of(*DOUBTFUL)) >= DOUBTED
-            kept.append(_Claim(said, alone, doubtful))
-    return kept
-
-
-def _holds_later(
-    said: str, talk: _Talk, judgement: Judgement | None, alone: bool, lasting: bool
-) -> bool:
-    """Whether a sentence can be a fact beyond the talk that it is of.
-
-    Of talk among others, a stranger must understand it, and nobody does it as they speak; of play,
-    it tells the past or what lasts.
+    The classifier learned from lively talk and finds "I am a smith." worth nothing: what tells
+    kin, home, trade or taste is kept too.
     """
-    if not talk.overheard:
-        return True
-    if acts_now(said) and not lasting:
+    said = sentences_of(text)
+    commits = judgement is not None and judgement.any_of(*AGENDA_KINDS) >= AGENDA
+    if entry.kind in TALK_KINDS:
+        said = [each for each in said if tells(each) or (commits and asks(each))]
+    words = content_words(" ".join(said))
+    if judgement is None:
+        return said if len(words) > 1 else []
+    if judgement.worth_keeping >= WORTH_KEEPING:
+        return said if words else []
+    if any(_lasts(each, entry) for each in said):
+        return said
+    named, counted = names_someone(text), has_number(text)
+    least = UNLIKELY if named else COUNTED if counted else LIKELY
+    likely = entry.kind in TALK_KINDS and judgement.worth_keeping >= least
+    clear = [each for each in said if likely and _is_clear(each)]
+    return clear if len(content_words(" ".join(clear))) >= CLEAR else []
+
+
+def _is_clear(text: str) -> bool:
+    """Whether a text begins with its subject, has a verb and speaks to nobody."""
+    words = words_of(text)
+    if _UNCLEAR.match(text) or _YOU.search(text) or not words:
         return False
-    if not talk.at_play:
-        return alone and (lasting or (names_before_pronouns(said) and _says_of_whom(said)))
-    worth = 1.0 if judgement is None else judgement.worth_keeping
-    lasts = lasting and not acts_now(said)
-    return alone and worth >= LIKELY and (lasts or tells_the_past(said))
+    verbs = [word in AUXILIARIES | BASES | THIRD or is_past(word) or "'" in word for word in words]
+    short = re.search(r"['’]s\b", text)  # "my nan's in Lisk"
+    return bool(any(verbs) or short) and not (verbs[0] and "'" not in words[0])
 
 
-def _says_of_whom(said: str) -> bool:
-    return names_someone(said) or (bool(_OF_ONESELF.search(said)) and tells_the_past(said))
+def _is_worth(said: str, judgement: Judgement | None, entry: Entry) -> bool:
+    """Whether a sentence of a line that is kept is kept with it."""
+    return judgement is None or judgement.worth_keeping >= BESIDE or _lasts(said, entry)
 
 
-def _is_worth_keeping(
-    said: str, alone: bool, entry: Entry, line: Judgement, judgement: Judgement
-) -> bool:
-    if line.at_least[0] < NOISE:
-        return False
-    asked = asks(said) and line.any_of(*AGENDA_KINDS) < AGENDA
-    if asked or not content_words(said):
-        return False
-    if line.worth_keeping >= WORTH_KEEPING:
-        on_agenda = judgement.any_of(*AGENDA_KINDS) >= AGENDA
-        return judgement.worth_keeping >= BESIDE or on_agenda
-    if judgement.worth_keeping >= KEEP:
-        return alone
-    likely = max(line.worth_keeping, judgement.worth_keeping)
-    return (
-        alone
-        and entry.kind in TALK_KINDS
-        and (likely >= LIKELY or (likely >= UNLIKELY and _is_particular(said, entry)))
-    )
-
-
-def _is_particular(said: str, entry: Entry) -> bool:
-    """Whether a statement names somebody or a number, or says something of its speaker."""
-    if names_someone(said) or has_number(said):
-        return True
-    return of_oneself(said) and bool(kind_of(reported(said, entry), entry.seen_as))
-
-
-def _is_lasting_attribute(said: str, entry: Entry) -> bool:
-    """Whether a statement tells its speaker's kin, home, trade or taste.
-
-    The classifier learned from lively talk, and finds "I am a smith." worth nothing.
-    """
-    if entry.kind not in TALK_KINDS or not of_oneself(said) or asks(said):
-        return False
-    return kind_of(reported(said, entry), entry.seen_as) in _SAID_ONCE
-
-
-def _together(claims: Sequence[_Claim]) -> list[list[_Claim]]:
-    """Join each claim that needs its context to the one before it."""
-    groups: list[list[_Claim]] = []
-    for each in claims:
-        if groups and not each.alone:
+def _together(said: Sequence[str]) -> list[list[str]]:
+    """Join each sentence that is not understood by itself to the one before it."""
+    groups: list[list[str]] = []
+    for each in said:
+        if groups and (_UNCLEAR.match(each) or len(content_words(each)) < 2):
             groups[-1].append(each)
         else:
             groups.append([each])
     return groups
 
 
-def _fact_draft(claims: Sequence[_Claim], entry: Entry, after: Entry | None = None) -> FactDraft:
-    """Make a fact of claims of an entry; a correction also rests on the line before it."""
-    said = " ".join(each.text if len(claims) == 1 else ended(each.text) for each in claims)
+def _lasts(said: str, entry: Entry) -> bool:
+    """Whether a statement tells its speaker's kin, home, trade or taste."""
+    if entry.kind not in TALK_KINDS or not reported_speech.speaks_of_self(said):
+        return False
+    return kind_of(reported(said, entry), entry.seen_as) in _SAID_ONCE
+
+
+def _fact_draft(
+    said: Sequence[str], judgement: Judgement | None, entry: Entry, after: Entry | None = None
+) -> FactDraft:
+    """Make a fact of sentences of an entry; a correction also rests on the line before it."""
+    whole = " ".join(said if len(said) == 1 else map(ended, said))
+    doubtful = judgement is not None and judgement.any_of(*DOUBTFUL) >= DOUBTED
+    of_others = not all(map(reported_speech.speaks_of_self, said))
+    if entry.kind not in TALK_KINDS:
+        text = " ".join(reported(each, entry) for each in said)
+    else:
+        text = quoted(whole, entry) if doubtful or of_others else reported(whole, entry)
     return FactDraft(
-        text=_report_all(claims, entry),
+        text=text,
         journal_ids=(after.id, entry.id) if after else (entry.id,),
         about=entry.source_entity,
-        memory_type=(
-            "procedural" if any(states_preference(each.text) for each in claims) else "semantic"
-        ),
-        quote=said if entry.kind in TALK_KINDS else "",
+        memory_type="procedural" if any(map(states_preference, said)) else "semantic",
+        quote=whole if entry.kind in TALK_KINDS else "",
     )
 
 
@@ -558,7 +453,6 @@ def _told(line: str) -> list[str]:
     for sentence in sentences_of(words):
         if not tells(sentence):
             continue
-        sentence = claim(sentence)
         sentence = sentence if sentence[-1:] in ".!?…" else sentence + "."
         if speaker and reported_speech.speaks_of_self(sentence):
             told.append(reported_speech.third_person(sentence, speaker))
@@ -677,8 +571,8 @@ def _as_in(memories: Sequence[MemoryRecord], theme: str) -> str:
     said = [
         text
         for memory in memories
-        for text in map(claim, sentences_of(memory.said))
-        if _mentions(text, theme) and stands_alone(text) and len(text) <= QUOTED
+        for text in sentences_of(memory.said)
+        if _mentions(text, theme) and tells(text) and len(text) <= QUOTED
     ]
     if not said:
         return "."

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from ..english import reported_speech
-from ..english.claims import claim, of_oneself, tells
+from ..english.claims import tells
 from ..english.questions import sentences_of
-from ..english.reported_speech import claimed
+from ..english.reported_speech import claimed, speaks_of_self
 from ..records import TALK_KINDS, Entry
 from .realisation import ended
 
@@ -47,7 +47,7 @@ def reported(sentence: str, entry: Entry) -> str:
         return claimed(sentence, entry.seen_as)
     if entry.kind not in TALK_KINDS or not entry.seen_as:
         return sentence
-    of_speaker = of_oneself(sentence) and not voices(sentence, entry)
+    of_speaker = speaks_of_self(sentence) and not voices(sentence, entry)
     if of_speaker and not _TO_THE_NPC.search(sentence):
         return reported_speech.third_person(sentence, entry.seen_as)
     return quoted(sentence, entry)
@@ -68,6 +68,6 @@ def quoted(sentence: str, entry: Entry) -> str:
 def sentences_in(entry: Entry, npc_name: str) -> list[tuple[str, str]]:
     """The sentences of an entry with what they claim; "" for a question or a greeting."""
     return [
-        (sentence, reported(claim(sentence), entry) if tells(sentence) else "")
+        (sentence, reported(sentence, entry) if tells(sentence) else "")
         for sentence in sentences_of(without_name(entry.content, npc_name))
     ]
