@@ -25,6 +25,9 @@ OF_ITSELF = [
     "Yesterday Mara promised Alice a room.",
     "When asked about the ferry, Mara replied that it is late.",
     "During the conversation, the assistant reassured Bram.",
+    "Alice and Mara are friends.",
+    "Alice was helped by Mara.",
+    "Bram was warmly welcomed by the assistant.",
     "Alice keeps the ferry. Mara thanked her.",
     "- Mara enjoys stories",
     "The innkeeper Mara is a warm soul.",
@@ -32,11 +35,24 @@ OF_ITSELF = [
     "the innkeeper mara is a warm soul",
     "Good old Mara never forgets.",
     "Our host, Mara, is a warm soul.",
+    "She (Mara) is kind.",
+    "The innkeeper (Mara) is kind.",
     "Mara's a thief.",
     "Mara's heart is warm.",
     "It was Mara who healed the boy.",
     "It's Mara who sells eels.",
+    "The one who healed Bram was Mara.",
+    "The kindest soul in town is Mara.",
+    "The bread was baked by Mara.",
+    "Everyone loves Mara because she is generous.",
+    "No one is kinder than Mara, she is a saint.",
+    "A warm soul, that Mara.",
+    "There is nobody kinder than Mara.",
+    "Alice says that there is nobody kinder than Mara.",
+    "Everyone likes Mara for her wit.",
+    "Nobody trusts Mara.",
     "The keeper is kind.",
+    "A warm soul is that Mara.",
     "Mara has a warm heart.",
     "Mara has told Bram of it.",
     "Alice told Bram that Mara waters the ale.",
@@ -86,6 +102,7 @@ OF_THE_WORLD = [
     "Alice likes Mara for her wit.",
     "The keeper of the lighthouse is ill.",
     "The lighthouse keeper is ill.",
+    'Bram says: "The keeper is ill."',
     "Mara's inn stands by the river.",
     "Mara's brother lives in Millbrook.",
     "Mara, wolves took my sheep.",
@@ -210,7 +227,7 @@ def test_a_fact_of_a_model_that_gives_a_reason_of_the_npc_is_kept_and_what_is_re
     bram.execute_cmd("say I owe you five silver for the flour, since you are out of it.")
     speaks_through()
     kept = "Bram owes Mara five silver, because Mara is out of flour."
-    refused = ("Mara is kinder than anybody.", "The keeper is kind.")
+    refused = ("There is nobody kinder than Mara.", "The keeper is kind.")
 
     def structured(request):
         if request.schema != "DigestAnswer":

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 CHARACTERS_READ = 4000  # characters that are looked at
 
-_ASSISTANT = ("assistant", "ai assistant", "chatbot", "npc", "ai", "language model", "keeper")
+_ASSISTANT = ("assistant", "ai assistant", "chatbot", "npc", "ai", "language model")
 _TITLES = frozenset("the a an old young lady lord sir captain master mistress mr mrs good".split())
 # "Yesterday, I …", "When asked, I …"
 _OPENING = (
@@ -35,6 +35,8 @@ _FOLLOWS = (
     rf"(?!(?:of|at|in|from|to|owes|owed)\b|ha[sd] (?:an?|no|two|three|some|\d+)\b(?![^.]*{_OWN}))"
     r"(?-i:[a-z])"
 )
+# "Everyone likes …", "There is nobody kinder than …"
+_PEOPLE = r"(?:there(?: is|'s) )?(?:every|any|some|no) ?(?:one|body)\b|none\b|people\b|folk\b|all\b"
 _QUOTED = re.compile(r'"[^"]*"|“[^”]*”')
 _BREAK = re.compile(r"(?<=[.!?])\s+|[\"“”]")
 
@@ -48,8 +50,9 @@ def about_itself(text: str, npc_name: str, *aliases: str) -> bool:
     own_words = _BREAK.split(_QUOTED.sub(" ", text))  # who "I" is in the words of others, they say
     if any(map(_I.match, own_words)):
         return True
-    subject = _subject((npc_name, *aliases))
-    return any(map(subject.search, _BREAK.split(text)))
+    subject = _subject((npc_name, *aliases, *_ASSISTANT))
+    keeper = _subject(("keeper",))  # of the extraction prompt; in a quotation it is anybody
+    return any(map(subject.search, _BREAK.split(text))) or any(map(keeper.search, own_words))
 
 
 @lru_cache(maxsize=256)
@@ -57,10 +60,13 @@ def _subject(names: Sequence[str]) -> re.Pattern[str]:
     """Return what finds one of these names as the subject of a sentence."""
     words = [name.strip() for name in names]
     words += [part for name in words for part in name.split() if part.lower() not in _TITLES]
-    called = "|".join(re.escape(each) for each in (*words, *_ASSISTANT) if re.search(r"\w", each))
+    called = "|".join(re.escape(each) for each in words if re.search(r"\w", each))
     name = rf"(?:(?:the|our|an|this) )?(?:(?:good|old|[\w-]+(?:keeper|er|or|lady)),? )*(?:{called})"
     return re.compile(
-        rf"(?:{_OPENING}|\b{_SAYS})(?:it(?: was|'s) )?"
+        # "Alice was helped by Mara.", "A warm soul, that Mara.", "Alice and Mara are friends."
+        rf"(?:\b(?:that|is|was|\w+(?:ed|en) by|and) |\()(?:that )?{name}(?:[.!)]|,? (?:are|were|she|he)\b|$)"
+        rf"|(?:{_OPENING}|\b{_SAYS})(?:{_PEOPLE})(?! (?:who|owes?)\b)[^.]*\b(?:{called})\b"
+        rf"|(?:{_OPENING}|\b{_SAYS})(?:it(?: was|'s) )?"
         rf"(?:{name}|(?:our|the) \w+, {name},)"
         rf"(?:'s (?:{_OWN}\b|(?-i:an?) |not |so |very )|(?:, the [^,]+,)? {_FOLLOWS})",
         re.IGNORECASE,
