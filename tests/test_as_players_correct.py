@@ -17,6 +17,16 @@ from contrib_ai_memory.english import corrections
             "Lightning",
             "called Thunder,",
         ),
+        pytest.param(
+            "i owe you for two ales, ill settle up on sunday",
+            "nah its two meads i owe ya for, not ales",
+            "what do i owe you?",
+            "two meads",
+            "two ales",
+            marks=pytest.mark.xfail(
+                reason="an item of the agenda quotes the line beside its correction", strict=True
+            ),
+        ),
         (
             "my cat had four kittens in the loft",
             "sorry, five kittens, not four",
@@ -38,6 +48,20 @@ from contrib_ai_memory.english import corrections
             "two hundred and twenty one",
             "two hundred and twelve so far",
         ),
+        (
+            "my uncle Hob paints signs in Thornby",
+            "sorry mara, he's moved, he's not in Thornby any more, he's in Eastmere",
+            "where does my uncle paint signs?",
+            "Eastmere",
+            "signs in Thornby",
+        ),
+        (
+            "i'll bring you a new copper kettle on friday",
+            "actually the copper kettle wont be ready friday, ill bring it monday instead",
+            "when am i bringing the kettle?",
+            "30 November",
+            "27 November",
+        ),
     ],
 )
 def test_only_what_was_said_last_is_told(says, alice, first, then, question, holds, lacks):
@@ -46,6 +70,15 @@ def test_only_what_was_said_last_is_told(says, alice, first, then, question, hol
     answer = says(alice, question)
     assert holds in answer
     assert lacks not in answer
+
+
+def test_a_correction_of_long_ago_tells_the_rest_of_what_it_corrects(says, alice):
+    says(alice, "my uncle Hob paints signs in Thornby, ugly ones mostly")
+    for number in range(25):
+        says(alice, f"wagon {number} of the salt came over the pass today")
+    says(alice, "i told you wrong, my uncle's name is Rob and not Hob")
+    answer = says(alice, "what does my uncle do?")
+    assert "your uncle Rob paints signs in Thornby" in answer and "Hob " not in answer
 
 
 @pytest.mark.parametrize(
@@ -114,6 +147,15 @@ def test_what_is_only_like_a_correction_corrects_nothing(known, said):
     assert corrections.completed(said, [known]) is None
 
 
+def test_a_correction_made_long_after_is_told_alone(says, alice, bram):
+    says(alice, "got a brother Lucan who teaches swordplay over in Harrowgate")
+    for number in range(45):
+        says(bram, f"barrel {number} of salted herring came in")
+    says(alice, "no wait, lucan's in Sallowby these days, not Harrowgate")
+    told = says(alice, "where's my brother teach?")
+    assert "Sallowby" in told and "swordplay over in Harrowgate" not in told
+
+
 def test_a_changed_plan_is_told_without_the_old_one(says, alice):
     says(alice, "we pack up the wagons thursday and roll on to Ashby")
     says(alice, "change of plan, we arent off to ashby thursday, we're stopping here")
@@ -152,6 +194,13 @@ def test_what_counts_or_names_something_else_corrects_nothing(said, known):
             "how many planks have i left?",
             "nineteen",
             "twenty",
+        ),
+        (
+            "ill fetch you a bucket of mussels thursday",
+            "the mussels'll have to be saturday, the tides are wrong",
+            "when am i bringing the mussels?",
+            "28 November",
+            "26 November",
         ),
     ],
 )

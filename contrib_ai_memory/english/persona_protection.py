@@ -64,7 +64,8 @@ def _subject(names: Sequence[str]) -> re.Pattern[str]:
     name = rf"(?:(?:the|our|an|this) )?(?:(?:good|old|[\w-]+(?:keeper|er|or|lady)),? )*(?:{called})"
     return re.compile(
         # "Alice was helped by Mara.", "A warm soul, that Mara.", "Alice and Mara are friends."
-        rf"(?:\b(?:that|is|was|\w+(?:ed|en) by|and) |\()(?:that )?{name}(?:[.!)]|,? (?:are|were|she|he)\b|$)"
+        rf"(?:\b(?:that|is|was|\w+(?:ed|en) by|and) |\()(?:that )?{name}"
+        r"(?:[.!)]|,? (?:are|were|she|he)\b|$)"
         rf"|(?:{_OPENING}|\b{_SAYS})(?:{_PEOPLE})(?! (?:who|owes?)\b)[^.]*\b(?:{called})\b"
         rf"|(?:{_OPENING}|\b{_SAYS})(?:it(?: was|'s) )?"
         rf"(?:{name}|(?:our|the) \w+, {name},)"
