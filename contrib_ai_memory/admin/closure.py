@@ -14,6 +14,7 @@ from twisted.internet import defer
 from .. import offload
 from ..records import INSIGHT
 from ..store import memory_store
+from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id
 from ..store.removal import Removal
 from . import game_npcs, ids
@@ -22,7 +23,7 @@ from .jobs import NpcDeleted, batch_job, journal_pages, pages_heard_from, store_
 
 @defer.inlineCallbacks
 def close(
-    memory: Any, removal: Removal, first: int = 1, run: Callable[..., defer.Deferred] = batch_job
+    memory: Memory, removal: Removal, first: int = 1, run: Callable[..., defer.Deferred] = batch_job
 ) -> Generator[Any, Any, set[int]]:
     """Add to a removal what belongs to its subject, and what rests on that or on what is in it,
     until nothing is added.
@@ -53,7 +54,7 @@ def close(
 
 @defer.inlineCallbacks
 def _add_entries(
-    memory: Any, removal: Removal, spoken: set[int], first: int
+    memory: Memory, removal: Removal, spoken: set[int], first: int
 ) -> Generator[Any, Any, None]:
     """Add entries in one pass: each can rest only on what comes before it.
 
@@ -86,13 +87,13 @@ def _taken(agent_id: str, removal: Removal, offset: Any) -> tuple[list[str], Any
 # --- elsewhere ------------------------------------------------------------------------------------
 
 
-def utterances_of(memory: Any, entries: Iterable[int]) -> set[str]:
+def utterances_of(memory: Memory, entries: Iterable[int]) -> set[str]:
     """Return `Entry.utterance` of these entries, as other NPCs have heard them."""
     return {f"{memory.id}:{number}" for number in entries}
 
 
 @defer.inlineCallbacks
-def heard(memory: Any, utterances: Collection[str]) -> Generator[Any, Any, set[int]]:
+def heard(memory: Memory, utterances: Collection[str]) -> Generator[Any, Any, set[int]]:
     """Return the entries of a memory that are these utterances, as a Deferred set."""
     found: set[int] = set()
     for page in pages_heard_from(memory.journal, utterances):

@@ -21,6 +21,7 @@ from ..records import INSIGHT, Entry
 from ..store import attributes, condition, generations, links, memory_store, metadata, owner
 from ..store.condition import StoreDamaged, StoreError
 from ..store.journal import beyond_end, page_name
+from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id
 from . import erase, game_npcs, salvage
 from .jobs import (
@@ -322,7 +323,7 @@ def _lost_entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, 
     ]
 
 
-def _rebuilt(memory: Any, entry: Entry) -> Entry:
+def _rebuilt(memory: Memory, entry: Entry) -> Entry:
     """Restore from the links what an entry cites, and whether it became a fact."""
     drawn = [
         linked for linked, note in memory.links.of(entry.id).items() if note["kind"] == "evidence"
@@ -414,7 +415,7 @@ def _rest_on(memory_id: str, journal_ids: list[int]) -> None:
     memory_store.shared().change(memory_id, journal_ids=journal_ids)
 
 
-def _index(memory: Any, entries: list[Entry]) -> defer.Deferred:
+def _index(memory: Memory, entries: list[Entry]) -> defer.Deferred:
     first = entries[0].id
     before = list(memory.journal.read(first - index.LOOK_BACK, first - 1))
     return batch_job(index.index_entries, memory.id, entries, before)
@@ -458,7 +459,7 @@ def _links(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[Fi
     return [_finding(npc, what, count, mend) for count, what in problems if count]
 
 
-def _exists(memory: Any, linked: str, stored: _Stored) -> bool:
+def _exists(memory: Memory, linked: str, stored: _Stored) -> bool:
     if linked.isdecimal():
         return memory.journal.get(int(linked)) is not None or int(linked) in stored.entries
     return linked in stored.ids

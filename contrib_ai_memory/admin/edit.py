@@ -48,6 +48,7 @@ from ..sleep.night import NotNow, schedule_told
 from ..store import attributes, memory_store
 from ..store import pause as pause_switch
 from ..store.links import Link, link_id
+from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id
 from ..store.preferences import PastPreference, Preference, from_plain
 from ..store.profiles import Profile, ProfileAttribute, ProfileObservation
@@ -317,7 +318,7 @@ def _outrank(npc: Any, new: MemoryRecord, outranked: _Outranked) -> defer.Deferr
     return change_job(_supersede, [each.id for each in outranked.memories], new.id)
 
 
-def _take_out_of_talk(memory: Any, entries: set[int]) -> None:
+def _take_out_of_talk(memory: Memory, entries: set[int]) -> None:
     """Remove lines from conversations in progress and the chat log."""
     for part in (memory.conversations, memory.chat_log):
         part.take_out(Removal(entries, drawn=False))
@@ -780,7 +781,7 @@ def _revert_fields(
         history.replace({memory.id: versions[: edits[-1]] + versions[edits[-1] + 1 :]})
 
 
-def _entries_as_before(memory: Any, before: Before) -> list[Entry]:
+def _entries_as_before(memory: Memory, before: Before) -> list[Entry]:
     entries = [Entry.from_dict(plain) for plain in before.entries]
     if not before.fields:
         return entries
@@ -789,7 +790,7 @@ def _entries_as_before(memory: Any, before: Before) -> list[Entry]:
 
 
 @defer.inlineCallbacks
-def _index_skipped(memory: Any, before: Before) -> Generator[Any, Any, None]:
+def _index_skipped(memory: Memory, before: Before) -> Generator[Any, Any, None]:
     """Index entries that were forgotten before they were indexed, if the index has passed them."""
     stored = {plain["id"] for plain in before.memories}
     indexed = memory.journal.cursors.get("indexed", 0)
@@ -803,7 +804,9 @@ def _index_skipped(memory: Any, before: Before) -> Generator[Any, Any, None]:
                 yield preference_slots.fill_heard(memory, [entry], work)
 
 
-def _restore_preference(memory: Any, preference: Preference, changed: Sequence[str]) -> list[End]:
+def _restore_preference(
+    memory: Memory, preference: Preference, changed: Sequence[str]
+) -> list[End]:
     """Restore a preference; after an edit only its text, wherever it stands by now.
 
     A preference stated since then holds, and the restored one becomes its history. Returns the
@@ -838,7 +841,7 @@ def _restore_preference(memory: Any, preference: Preference, changed: Sequence[s
 
 
 def _restore_profile(
-    memory: Any, identity: str, name: str, noted: list[dict], known: list[dict]
+    memory: Memory, identity: str, name: str, noted: list[dict], known: list[dict]
 ) -> None:
     profile = memory.profiles.get(identity) or Profile(identity, name=name)
     seen = [attributes.from_plain(ProfileObservation, each) for each in noted]

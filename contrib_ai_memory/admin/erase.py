@@ -38,6 +38,7 @@ from ..privacy import unmasked
 from ..records import Entry, MemoryRecord
 from ..store import attributes, game_database, memory_store, pause
 from ..store.journal import HEARD, NO_JOURNAL_ID, Journal
+from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id
 from ..store.removal import NO_SUBJECT, DataSubject, Removal
 from ..text import plural
@@ -534,7 +535,7 @@ def _erase_from_nights(npc: Any, subject: DataSubject) -> None:
 
 
 @defer.inlineCallbacks
-def _erase_from_journal(memory: Any, removal: Removal) -> Generator[Any, Any, tuple[int, int]]:
+def _erase_from_journal(memory: Memory, removal: Removal) -> Generator[Any, Any, tuple[int, int]]:
     """Remove the planned entries, and the person from the witnesses of others.
 
     Returns how many were removed, and how many changed.
@@ -662,7 +663,7 @@ def _first_ids(agent_id: str) -> list[str]:
 
 
 @defer.inlineCallbacks
-def _wipe_texts(memory: Any, until: int) -> Generator[Any, Any, int]:
+def _wipe_texts(memory: Memory, until: int) -> Generator[Any, Any, int]:
     """Delete what is kept outside the journal of its texts up to an entry. Returns how many entries
     these are."""
     count = 0
@@ -734,7 +735,7 @@ class ErasurePlan:
 
 @defer.inlineCallbacks
 def plan_person(
-    memory: Any, identity: str, names: Iterable[str]
+    memory: Memory, identity: str, names: Iterable[str]
 ) -> Generator[Any, Any, ErasurePlan]:
     """Find everything that belongs to a person, as a Deferred plan that is not saved.
 
@@ -753,7 +754,7 @@ def plan_person(
 
 @defer.inlineCallbacks
 def plan_heard(
-    memory: Any, key: str, utterances: Collection[str]
+    memory: Memory, key: str, utterances: Collection[str]
 ) -> Generator[Any, Any, ErasurePlan]:
     """Find what this NPC heard of another one's erased words, as a Deferred plan that is not saved.
 
@@ -773,7 +774,7 @@ def unfinished(npc: Any) -> list[dict[str, Any]]:
 
 @defer.inlineCallbacks
 def _plan(
-    memory: Any, key: str, subject: DataSubject, saved: dict[str, Any], entries: Collection[int]
+    memory: Memory, key: str, subject: DataSubject, saved: dict[str, Any], entries: Collection[int]
 ) -> Generator[Any, Any, ErasurePlan]:
     """Go on with a saved plan, or begin one, with these entries and all that goes with them."""
     found, memories = {*saved.get("entries", ()), *entries}, set(saved.get("memories", ()))
@@ -788,7 +789,7 @@ def _plan(
 
 
 @defer.inlineCallbacks
-def _others(memory: Any, identity: str) -> Generator[Any, Any, tuple[tuple[str, str], ...]]:
+def _others(memory: Memory, identity: str) -> Generator[Any, Any, tuple[tuple[str, str], ...]]:
     """List (identity, name) of everybody else the NPC knows, and its own names."""
     owner = memory.owner
     own = owner.get_memory_identity(owner)

@@ -25,6 +25,7 @@ from ..ingest.endings import End
 from ..records import Entry, MemoryRecord
 from ..store import memory_store
 from ..store.links import link_id
+from ..store.npc_memory import Memory
 from ..store.profiles import goes
 from ..store.removal import Removal
 from ..text import plural
@@ -236,7 +237,7 @@ def stored_state(
 
 @defer.inlineCallbacks
 def notes_before(
-    memory: Any, removal: Removal, tells: Callable[[str], bool] = lambda value: True
+    memory: Memory, removal: Removal, tells: Callable[[str], bool] = lambda value: True
 ) -> Generator[Any, Any, list[list[Any]]]:
     """List what goes from each profile, as a Deferred `Before.profiles`.
 
@@ -303,10 +304,10 @@ def _removal_of(memories: Sequence[MemoryRecord], cascade: bool) -> Removal:
     return Removal(numbers, {memory.id for memory in memories}, drawn=cascade)
 
 
-def _entries_of(memory: Any, memories: Sequence[MemoryRecord]) -> list[Entry]:
+def _entries_of(memory: Memory, memories: Sequence[MemoryRecord]) -> list[Entry]:
     return [entry for entry in map(memory.journal.get, ids.entry_ids(memories)) if entry]
 
 
-def lines_around(memory: Any, entry_id: int) -> list[Entry]:
+def lines_around(memory: Memory, entry_id: int) -> list[Entry]:
     """Return the journal entries around one, from whose words its search keys are made."""
     return list(memory.journal.read(entry_id - index.AROUND, entry_id + index.AROUND))

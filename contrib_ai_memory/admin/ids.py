@@ -17,6 +17,7 @@ from ..privacy import unmasked
 from ..records import Entry, MemoryRecord
 from ..store import memory_store
 from ..store.links import link_id
+from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id
 from .jobs import look_job
 
@@ -56,7 +57,7 @@ def entry_ids(memories: Iterable[MemoryRecord]) -> list[int]:
     return [int(linked) for linked in map(link_id, memories) if linked.isdecimal()]
 
 
-def entry_of(memory: Any, linked: str) -> Entry | None:
+def entry_of(memory: Memory, linked: str) -> Entry | None:
     """Return the journal entry with a link id, if it is one."""
     return memory.journal.get(int(linked)) if linked.isdecimal() else None
 
@@ -127,7 +128,7 @@ def name_of(npc: Any, identity: str) -> str:
     return npc.memory.people.name_of(identity) or (profile.name if profile else "") or identity
 
 
-def guises_of(memory: Any, identity: str) -> list[str]:
+def guises_of(memory: Memory, identity: str) -> list[str]:
     """Return the identities under which an NPC knows a person: of each mask, their own last."""
     known = {*(each.identity for each in memory.people), *memory.profiles.identities()}
     return sorted((each for each in known if unmasked(each) == identity), key=len, reverse=True)

@@ -42,6 +42,7 @@ from ..sleep.night import PASSES, TITLES
 from ..store import memory_store, pause
 from ..store.journal import Journal, page_name
 from ..store.links import link_id, linked_memory_id
+from ..store.npc_memory import Memory
 from ..store.npc_settings import OWN
 from ..store.payload import entry_memory_id
 from ..store.preferences import Preference
@@ -604,7 +605,7 @@ def person(npc: Any, person: args.Person) -> PersonPage:
     )
 
 
-def _person(memory: Any, identity: str) -> PersonShown:
+def _person(memory: Memory, identity: str) -> PersonShown:
     met, profile = memory.people.get(identity), memory.profiles.get(identity)
     standing = profile.relationship if profile else Relationship()
     return PersonShown(
@@ -771,7 +772,7 @@ def _stored_context(
 
 
 @defer.inlineCallbacks
-def _links_of(memory: Any, record: MemoryRecord) -> Generator[Any, Any, tuple[LinkShown, ...]]:
+def _links_of(memory: Memory, record: MemoryRecord) -> Generator[Any, Any, tuple[LinkShown, ...]]:
     """List the links of a memory, the strongest first, as a Deferred tuple."""
     notes = memory.links.of(link_id(record))
     strongest = sorted(notes, key=lambda each: (-notes[each]["score"], each))[:LINKS_SHOWN]
@@ -790,7 +791,7 @@ def _links_of(memory: Any, record: MemoryRecord) -> Generator[Any, Any, tuple[Li
 
 
 @defer.inlineCallbacks
-def of_links(memory: Any, linked: Iterable[str]) -> Generator[Any, Any, dict[str, MemoryRecord]]:
+def of_links(memory: Memory, linked: Iterable[str]) -> Generator[Any, Any, dict[str, MemoryRecord]]:
     """Read the memories of link ids, as a Deferred dict; entries not indexed yet included."""
     wanted = {linked_memory_id(memory.id, each): each for each in linked}
     stored = yield look_job(memory_store.get, list(wanted))
@@ -885,7 +886,7 @@ def _step(memory: MemoryRecord, depth: int = 0, came_by: str = "") -> Step:
 
 
 @defer.inlineCallbacks
-def _follow(memory: Any, root: MemoryRecord, next_of: Any) -> Generator[Any, Any, list[Step]]:
+def _follow(memory: Memory, root: MemoryRecord, next_of: Any) -> Generator[Any, Any, list[Step]]:
     """Collect all that is reached from `root` by `next_of(memory, record)`, breadth first."""
     seen = {root.id}
     reached: list[Step] = []
@@ -905,7 +906,7 @@ def _follow(memory: Any, root: MemoryRecord, next_of: Any) -> Generator[Any, Any
 
 
 @defer.inlineCallbacks
-def _sources_of(memory: Any, record: MemoryRecord) -> Generator[Any, Any, list[MemoryRecord]]:
+def _sources_of(memory: Memory, record: MemoryRecord) -> Generator[Any, Any, list[MemoryRecord]]:
     linked = link_id(record)
     if linked.isdecimal():
         entry = memory.journal.get(int(linked))
@@ -917,7 +918,7 @@ def _sources_of(memory: Any, record: MemoryRecord) -> Generator[Any, Any, list[M
 
 
 def _results_of(
-    memory: Any, record: MemoryRecord, drawn: list[MemoryRecord], insights: list[Entry]
+    memory: Memory, record: MemoryRecord, drawn: list[MemoryRecord], insights: list[Entry]
 ) -> list[MemoryRecord]:
     linked = link_id(record)
     found = [each for each in drawn if linked.isdecimal() and int(linked) in each.journal_ids]
@@ -932,7 +933,7 @@ def _drawn_of(agent_id: str) -> list[MemoryRecord]:
 
 
 @defer.inlineCallbacks
-def _insights(memory: Any) -> Generator[Any, Any, list[Entry]]:
+def _insights(memory: Memory) -> Generator[Any, Any, list[Entry]]:
     """Read the newest insights from the journal: only there stands what they cite."""
     found = yield look_job(memory_store.newest, memory.id, INSIGHT, INSIGHTS_READ)
     entries = []
@@ -944,7 +945,7 @@ def _insights(memory: Any) -> Generator[Any, Any, list[Entry]]:
 
 
 @defer.inlineCallbacks
-def profiled(memory: Any, entries: set[int]) -> Generator[Any, Any, tuple[Drawn, ...]]:
+def profiled(memory: Memory, entries: set[int]) -> Generator[Any, Any, tuple[Drawn, ...]]:
     """Find what in profiles, preferences and the agenda rests on these entries, as a Deferred
     tuple."""
     found: list[Drawn] = []

@@ -28,6 +28,7 @@ from ..records import (
     LineReading,
     MemoryRecord,
 )
+from ..store.npc_memory import Memory
 from ..store.removal import Removal
 from ..text.names import forms
 from .heard_line import heard
@@ -40,7 +41,7 @@ KINDS: frozenset[str] = frozenset(get_args(Commitment))
 
 
 @defer.inlineCallbacks
-def update(memory: Any, entries: Sequence[Entry], work: Work) -> Generator[Any, Any, int]:
+def update(memory: Memory, entries: Sequence[Entry], work: Work) -> Generator[Any, Any, int]:
     """Bring the agenda up to date with new journal entries.
 
     Args:
@@ -65,7 +66,7 @@ def update(memory: Any, entries: Sequence[Entry], work: Work) -> Generator[Any, 
 
 
 @defer.inlineCallbacks
-def reread(memory: Any, entry: Entry) -> Generator[Any, Any, None]:
+def reread(memory: Memory, entry: Entry) -> Generator[Any, Any, None]:
     """Bring the agenda up to date with an entry whose words were changed."""
     yield memory.agenda.take_out(Removal({entry.id}))
     lines = {entry.id: heard(memory, entry)} if language.get().agenda.commits(entry) else {}
@@ -85,7 +86,7 @@ def _read(lines: Mapping[int, LineInTalk]) -> dict[int, LineReading]:
     return {number: reading for number, reading in readings.items() if reading}
 
 
-def _apply(memory: Any, entry: Entry, readings: Mapping[int, LineReading]) -> int:
+def _apply(memory: Memory, entry: Entry, readings: Mapping[int, LineReading]) -> int:
     """Bring the agenda up to date with one entry. Returns how many items changed."""
     before = list(memory.journal.read(entry.id - LOOK_BACK, entry.id - 1))
     new = language.get().agenda.changes(
@@ -96,7 +97,7 @@ def _apply(memory: Any, entry: Entry, readings: Mapping[int, LineReading]) -> in
     return len(new)
 
 
-def update_from_fact(memory: Any, draft: FactDraft, passage: Passage, context: str) -> int:
+def update_from_fact(memory: Memory, draft: FactDraft, passage: Passage, context: str) -> int:
     """Bring the agenda up to date with a fact that a language model drew.
 
     A promise, a debt, a request or a plan becomes an item, or changes the one whose fact it ends;
@@ -122,7 +123,7 @@ def update_from_fact(memory: Any, draft: FactDraft, passage: Passage, context: s
     return changed
 
 
-def _stated(memory: Any, draft: FactDraft) -> AgendaItem | None:
+def _stated(memory: Memory, draft: FactDraft) -> AgendaItem | None:
     """Return the item that was read in the lines of a promise, debt, request or plan, as heard.
 
     Of several, the one of its kind and day.
@@ -145,7 +146,7 @@ def _retold(item: AgendaItem, draft: FactDraft, context: str) -> AgendaItem:
     return replace(item, told=draft.text[:TEXT_KEPT], due=item.due or draft.date, context=context)
 
 
-def _put(memory: Any, item: AgendaItem | None) -> bool:
+def _put(memory: Memory, item: AgendaItem | None) -> bool:
     """Write an item if it is new or changed. Returns whether it was."""
     if item is None or memory.agenda.get(item.id) == item:
         return False
@@ -191,7 +192,7 @@ def _gone_on(
 
 
 def _item_of(
-    memory: Any, draft: FactDraft, entries: Sequence[Entry], context: str
+    memory: Memory, draft: FactDraft, entries: Sequence[Entry], context: str
 ) -> AgendaItem | None:
     """The item that a fact states; None if nobody is named who is to do it."""
     npc = memory.owner.get_memory_identity(memory.owner)
@@ -222,7 +223,7 @@ def _item_of(
     )
 
 
-def _called(memory: Any, draft: FactDraft) -> str:
+def _called(memory: Memory, draft: FactDraft) -> str:
     """The identity of the one whom something is owed to; "" if unknown or nobody."""
     if draft.kind == "plan" or not draft.object:
         return ""
@@ -240,7 +241,7 @@ def _words_of(entries: Sequence[Entry]) -> str:
     return f"{first.with_speaker()} - {' '.join(last.words.split())}"[:TEXT_KEPT]
 
 
-def circle_of(memory: Any) -> Circle:
+def circle_of(memory: Memory) -> Circle:
     """Return whom an NPC knows."""
     npc = memory.owner
     people = memory.people

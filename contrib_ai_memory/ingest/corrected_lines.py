@@ -7,10 +7,10 @@ line is forgotten, nothing of it stays in the newer one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from .. import language
 from ..records import TALK_KINDS, Entry
+from ..store.npc_memory import Memory
 from ..text.names import forms
 
 WITHIN = 120  # journal entries before a correction, the NPC's own among them
@@ -39,7 +39,7 @@ def corrected(
     return (lines[found[0]], found[1]) if found else None
 
 
-def corrected_before(memory: Any, entry: Entry) -> tuple[Entry, str] | None:
+def corrected_before(memory: Memory, entry: Entry) -> tuple[Entry, str] | None:
     """As `corrected`, with the entries that the journal has before it. Reactor thread."""
     if not _said(entry, memory.names):
         return None
@@ -47,7 +47,7 @@ def corrected_before(memory: Any, entry: Entry) -> tuple[Entry, str] | None:
     return corrected(entry, before, memory.names)
 
 
-def set_right(memory: Any, entry: Entry) -> str:
+def set_right(memory: Memory, entry: Entry) -> str:
     """Return what an entry says in place of words of its speaker just before it, or "".
 
     Reactor thread.

@@ -52,6 +52,7 @@ from ..records import (
 )
 from ..store import memory_store
 from ..store.evidence import Work
+from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id
 from ..store.profiles import ProfileAttribute, audience_of
 from ..store.protocol import MemoryStore, Neighbour
@@ -129,7 +130,7 @@ class EndedMemory:
 
 @defer.inlineCallbacks
 def apply(
-    memory: Any, entries: Sequence[Entry], work: Work, records: Sequence[str] = ("entry", "fact")
+    memory: Memory, entries: Sequence[Entry], work: Work, records: Sequence[str] = ("entry", "fact")
 ) -> Generator[Any, Any, int]:
     """End what new lines say is over. Done again, it changes nothing.
 
@@ -159,7 +160,7 @@ def apply(
 
 
 @defer.inlineCallbacks
-def end_closed(memory: Any, entries: Sequence[Entry], work: Work) -> Generator[Any, Any, int]:
+def end_closed(memory: Memory, entries: Sequence[Entry], work: Work) -> Generator[Any, Any, int]:
     """End the facts of agenda items that are closed by now, and that entries state or close.
 
     Done again, it changes nothing.
@@ -171,7 +172,7 @@ def end_closed(memory: Any, entries: Sequence[Entry], work: Work) -> Generator[A
     return (yield work.run(end_closed_in_store, memory.id, closed)) if closed else 0
 
 
-def _closed(memory: Any, entries: Sequence[Entry]) -> list[tuple[AgendaItem, Entry]]:
+def _closed(memory: Memory, entries: Sequence[Entry]) -> list[tuple[AgendaItem, Entry]]:
     """Return the closed agenda items that these entries state or close, and what closed each."""
     ids = {entry.id for entry in entries}
     found = []
@@ -189,7 +190,7 @@ def may_end(entry: Entry) -> bool:
     return heard and tells and bool(language.get().content_words(entry.words))
 
 
-def _with_context(memory: Any, entry: Entry) -> NewLine:
+def _with_context(memory: Memory, entry: Entry) -> NewLine:
     last = memory.journal.read(entry.id - BEFORE, entry.id - 1)
     before = tuple(each for each in last if each.circle == entry.circle)
     if corrected := corrected_before(memory, entry):
@@ -301,7 +302,7 @@ def _may_be_ended(memory: MemoryRecord, entry: Entry, by: str) -> bool:
 
 
 def attributes_on(
-    memory: Any, past: MemoryRecord, rests: Callable[[ProfileAttribute], bool]
+    memory: Memory, past: MemoryRecord, rests: Callable[[ProfileAttribute], bool]
 ) -> list[tuple[str, ProfileAttribute]]:
     """Return the attributes that rest on what ended, each with the identity of its person.
 
@@ -318,7 +319,7 @@ def attributes_on(
     return found
 
 
-def remove_attributes(memory: Any, gone: Iterable[tuple[str, ProfileAttribute]]) -> None:
+def remove_attributes(memory: Memory, gone: Iterable[tuple[str, ProfileAttribute]]) -> None:
     """Remove attributes from the profiles of these people."""
     for identity, known in gone:
         profile = memory.profiles.get(identity)
@@ -336,7 +337,7 @@ def _tells(past: MemoryRecord, known: ProfileAttribute) -> bool:
     return len(words & content_words(known.value)) >= SAME_CONTENT * len(words)
 
 
-def _end_in_agenda(memory: Any, ended: EndedMemory) -> None:
+def _end_in_agenda(memory: Memory, ended: EndedMemory) -> None:
     """Close the items that what ended stated; a correction changes them."""
     broken = language.get().agenda.is_broken(ended.by.content)
     for item in memory.agenda.resting_on(Removal({*ended.past.journal_ids})):
@@ -359,7 +360,7 @@ def _end_in_agenda(memory: Any, ended: EndedMemory) -> None:
             )
 
 
-def _end_in_preferences(memory: Any, ended: EndedMemory) -> None:
+def _end_in_preferences(memory: Memory, ended: EndedMemory) -> None:
     """Let the line that ended a preference take its slot."""
     past, by = ended.past, ended.by
     for known in memory.preferences.of(past.about or ""):

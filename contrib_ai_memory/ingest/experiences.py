@@ -24,6 +24,7 @@ from ..records import LOCKED, Entry, ExperienceDraft, MemoryRecord, Snippet, sec
 from ..store import memory_store
 from ..store.evidence import Work
 from ..store.journal import join_ranges, ranges_of
+from ..store.npc_memory import Memory
 from ..store.payload import memory_id_for
 
 CURSOR = "extracted"
@@ -34,7 +35,7 @@ LOOKS_A_TICK = 16  # windows looked at for these; some hold nothing to learn fro
 
 @defer.inlineCallbacks
 def extract_experiences(
-    memory: Any, *, until_silent: bool = False, priority: int = offload.AWAKE
+    memory: Memory, *, until_silent: bool = False, priority: int = offload.AWAKE
 ) -> Generator[Any, Any, int]:
     """Extract experiences from new journal entries, at most four snippets per call.
 
@@ -67,7 +68,7 @@ def extract_experiences(
 
 @defer.inlineCallbacks
 def _ask(
-    memory: Any, window: _Window, work: Work
+    memory: Memory, window: _Window, work: Work
 ) -> Generator[Any, Any, tuple[str, ExperienceDraft | None]]:
     """Ask for the experience of a window, as a Deferred: who answered, and the draft."""
     new, known_names = frozenset(each.id for each in window.entries), memory.people.names()
@@ -94,7 +95,7 @@ class _Window:
     end: int
 
 
-def _next_window(memory: Any, until_silent: bool) -> _Window:
+def _next_window(memory: Memory, until_silent: bool) -> _Window:
     start = memory.journal.cursors.get(CURSOR, 0)
     run: list[Entry] = []
     end = start
@@ -120,7 +121,7 @@ def _next_window(memory: Any, until_silent: bool) -> _Window:
     return _Window(tuple(run), _context(memory, run), run[-1].id)
 
 
-def _context(memory: Any, run: list[Entry]) -> tuple[Entry, ...]:
+def _context(memory: Memory, run: list[Entry]) -> tuple[Entry, ...]:
     """The run, what others and the NPC said in between, and some talk before it."""
     before = memory.journal.read(run[0].id - 4 * conf.CONTEXT_SNIPPET, run[-1].id)
     audience, new = run[0].audience, {entry.id for entry in run}

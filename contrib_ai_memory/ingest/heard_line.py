@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..attention import TALK_OVER
 from ..records import LINES_BEFORE, Entry, LineInTalk, TalkLine, seconds_between
+from ..store.npc_memory import Memory
 
 _READ_BACK = 3 * LINES_BEFORE  # entries: notes and insights lie between lines of talk
 _EVENTS = frozenset({"arrive", "leave", "event"})
 _OF_TALK = frozenset({"say", "whisper", "pose", "give"}) | _EVENTS
 
 
-def heard(memory: Any, entry: Entry) -> LineInTalk:
+def heard(memory: Memory, entry: Entry) -> LineInTalk:
     """Return an entry of talk with who heard it and the last lines before it.
 
     These are of the same place and the same talk, and the speaker heard them too. A line of the NPC
@@ -39,7 +38,7 @@ def heard(memory: Any, entry: Entry) -> LineInTalk:
     return LineInTalk(line, (listener,), (*others, line.speaker), lines)
 
 
-def _said(memory: Any, entry: Entry) -> TalkLine:
+def _said(memory: Memory, entry: Entry) -> TalkLine:
     if entry.kind in _EVENTS:
         return TalkLine("", entry.content, "event")
     speaker = memory.name if entry.origin == "self" else entry.seen_as

@@ -19,6 +19,7 @@ from ..embedding import embedder
 from ..records import INSIGHT, MOVE_KINDS, NO_EVIDENCE, OWN, Entry, MemoryRecord
 from ..store import memory_store
 from ..store.lanes import REACH, SPAN, Keys, keys_of_talk
+from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id
 from ..store.protocol import READY
 from . import agenda_items, components, endings, novelty, preference_slots
@@ -30,7 +31,7 @@ CURSOR = "indexed"
 
 
 @defer.inlineCallbacks
-def index_pending(memory: Any, priority: int) -> Generator[Any, Any, bool]:
+def index_pending(memory: Memory, priority: int) -> Generator[Any, Any, bool]:
     """Embed and index a batch of new journal entries.
 
     Args:
@@ -48,7 +49,7 @@ def index_pending(memory: Any, priority: int) -> Generator[Any, Any, bool]:
 
 
 @defer.inlineCallbacks
-def index_newest(memory: Any, priority: int) -> Generator[Any, Any, None]:
+def index_newest(memory: Memory, priority: int) -> Generator[Any, Any, None]:
     """Index what a recall must find: new entries, or only the newest of a long backlog.
 
     A backlog (after a full disk, an import, a time without the store) is left to the ticks, which
@@ -63,7 +64,7 @@ def index_newest(memory: Any, priority: int) -> Generator[Any, Any, None]:
 
 @defer.inlineCallbacks
 def _index(
-    memory: Any, start: int, end: int, priority: int, *, settle: bool = False
+    memory: Memory, start: int, end: int, priority: int, *, settle: bool = False
 ) -> Generator[Any, Any, None]:
     """Index the entries after `start` up to `end`; settle preferences, agenda and endings."""
     entries = list(memory.journal.read(start + 1, end))

@@ -26,6 +26,7 @@ from ..language import Part
 from ..records import MEMORY_TYPES, WORKING, MemoryRecord
 from ..store import memory_store
 from ..store.evidence import Work
+from ..store.npc_memory import Memory
 from ..store.payload import memory_id_for
 from ..text import plural
 from ..text.sanitising import without_injected
@@ -90,7 +91,7 @@ class Learned:
 
 @defer.inlineCallbacks
 def ingest(
-    memory: Any,
+    memory: Memory,
     text: str,
     user_id: str | None = None,
     session_id: str | None = None,
@@ -138,7 +139,7 @@ def ingest(
 
 @defer.inlineCallbacks
 def _ingest(
-    memory: Any, lesson: Lesson, work: Work, progress: Callable[[int, int], None] | None
+    memory: Memory, lesson: Lesson, work: Work, progress: Callable[[int, int], None] | None
 ) -> Generator[Any, Any, Learned]:
     plan: Plan = yield work.run(plan_of, lesson)
     drafts: list[Draft] = []
@@ -173,7 +174,7 @@ def _ingest(
     )
 
 
-def _with_people(memory: Any, chunk: Chunk) -> Chunk:
+def _with_people(memory: Memory, chunk: Chunk) -> Chunk:
     """Fill in the people that each draft names, from the index of people (reactor thread)."""
     named = [
         replace(

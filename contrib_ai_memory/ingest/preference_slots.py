@@ -25,6 +25,7 @@ from ..llm.provider import Pair, Relation, Statement
 from ..records import LOCKED, Entry, MemoryRecord
 from ..store import memory_store
 from ..store.evidence import Work
+from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id, memory_id_for
 from ..store.preferences import Preference, Preferences
 from . import endings
@@ -56,7 +57,7 @@ class Draft:
 
 
 def fill(
-    memory: Any, user: str | None, drafts: Sequence[Draft], locked: Collection[str] = ()
+    memory: Memory, user: str | None, drafts: Sequence[Draft], locked: Collection[str] = ()
 ) -> tuple[list[Draft], list[End]]:
     """Put the preferences that a taught text states into their slots (reactor thread).
 
@@ -90,6 +91,8 @@ def fill(
         # when the last statement repeats the known one, those before it were settled then
         for draft in stating[-1:] if again else stating:
             known = _set(memory, identity, slot, draft, known)
+        if known is None:
+            continue
         for draft in stating:
             memory_id = known.memory_of(draft.memory.key)
             if memory_id:
@@ -98,7 +101,7 @@ def fill(
     return stored, superseded
 
 
-def known_of(memory: Any, user: str | None, drafts: Sequence[Draft]) -> set[str]:
+def known_of(memory: Memory, user: str | None, drafts: Sequence[Draft]) -> set[str]:
     """The ids of the memories that fill the slots of `drafts` now (reactor thread)."""
     identity = user or ""
     found = (
@@ -128,7 +131,7 @@ def _by_slot(
 
 
 def _set(
-    memory: Any, identity: str, slot: str, draft: Draft, known: Preference | None
+    memory: Memory, identity: str, slot: str, draft: Draft, known: Preference | None
 ) -> Preference:
     record = draft.memory
     memory_id = record.id
@@ -158,7 +161,7 @@ def _under(memory_id: str, draft: Draft) -> Draft:
 
 
 @defer.inlineCallbacks
-def fill_heard(memory: Any, entries: Sequence[Entry], work: Work) -> Generator[Any, Any, None]:
+def fill_heard(memory: Memory, entries: Sequence[Entry], work: Work) -> Generator[Any, Any, None]:
     """Put the preferences that indexed entries state into their slots. Reactor thread.
 
     Only where rules judge: a language model draws preferences at night, and names their slots
@@ -194,11 +197,14 @@ def preferences_of(entry: Entry) -> list[Stated]:
     return list({said.filled: said for said in found}.values())[:SLOTS_A_LINE]
 
 
-def fill_by_fact(memory: Any, fact: MemoryRecord, fact_id: str, slot: str) -> None:
+def fill_by_fact(memory: Memory, fact: MemoryRecord, fact_id: str, slot: str) -> None:
     """Put a preference that a language model drew into the slot that it named (reactor thread).
 
-    Nothing is retired here: what the fact replaces was decided when it was reconciled.
+    Nothing is retired here: what the fact replaces was decided when it was reconciled. What is
+    nobody's in particular has no slot.
     """
+    if fact.about is None:
+        return
     known = memory.preferences.get(fact.about, slot, fact.audience)
     if known is None or known.since <= fact.valid_from:
         memory.preferences.set(
@@ -215,7 +221,7 @@ def fill_by_fact(memory: Any, fact: MemoryRecord, fact_id: str, slot: str) -> No
 
 @defer.inlineCallbacks
 def _locked(
-    memory: Any, entry: Entry, said: Stated, work: Work
+    memory: Memory, entry: Entry, said: Stated, work: Work
 ) -> Generator[Any, Any, Collection[str]]:
     """The memory in the slot, if it would be replaced and a builder has locked it."""
     identity, audience = entry.source_entity or "", entry.audience
@@ -226,7 +232,7 @@ def _locked(
     return (yield work.run(locked_among, memory.id, {holds.memory_id}))
 
 
-def _fill(memory: Any, entry: Entry, said: Stated, locked: Collection[str] = ()) -> list[End]:
+def _fill(memory: Memory, entry: Entry, said: Stated, locked: Collection[str] = ()) -> list[End]:
     """Put one preference into its slot. Returns what it replaces."""
     identity, audience = entry.source_entity or "", entry.audience
     memory_id = entry_memory_id(memory.id, entry.id)
@@ -291,7 +297,7 @@ def replaced(preference: Preference) -> list[End]:
 
 @defer.inlineCallbacks
 def confirmed(
-    memory: Any, superseded: Sequence[End], drafts: Iterable[Draft], work: Work
+    memory: Memory, superseded: Sequence[End], drafts: Iterable[Draft], work: Work
 ) -> Generator[Any, Any, list[End]]:
     """Those replacements that a language model confirms, where one is chosen; else all.
 

@@ -23,6 +23,7 @@ from ..records import (
     Situation,
     seconds_between,
 )
+from ..store.npc_memory import Memory
 from .open_items import open_items
 from .reply import Answer, done_by_telling, said_lately
 from .situation import news
@@ -35,7 +36,7 @@ _NOTICED = TALK_KINDS | {"arrive", "pose", "give"}
 
 
 def occasion(
-    memory: Any, people: Collection[str], opened_at: str, seconds: float
+    memory: Memory, people: Collection[str], opened_at: str, seconds: float
 ) -> tuple[Entry, bool] | None:
     """Return what there is to speak to: the entry of a person, and whether they have just come in.
 
@@ -68,7 +69,7 @@ def occasion(
 
 @defer.inlineCallbacks
 def opening(
-    memory: Any, entry: Entry, present: Collection[str], *, came_in: bool, told: Collection[str]
+    memory: Memory, entry: Entry, present: Collection[str], *, came_in: bool, told: Collection[str]
 ) -> Generator[Any, Any, Answer | None]:
     """Compose what it says, as a Deferred `Answer`; None if there is nothing to say.
 

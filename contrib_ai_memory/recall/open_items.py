@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date, timedelta
-from typing import Any
 
 from .. import language
 from ..attention import TALK_OVER
@@ -21,6 +20,7 @@ from ..llm.router import answers_offline
 from ..local_time import day_of, local
 from ..records import AgendaItem, Entry, MemoryRecord, OpenItem, seconds_between
 from ..store.agenda import RECENTLY_DUE
+from ..store.npc_memory import Memory
 from ..text.names import forms
 from .budget import IN_CONFIDENCE
 
@@ -31,7 +31,9 @@ SOON = timedelta(days=1)
 EVIDENCE_TOLD = 3  # lines behind one sentence: the first, and the newest
 
 
-def open_items(memory: Any, entry: Entry) -> tuple[tuple[OpenItem, ...], tuple[MemoryRecord, ...]]:
+def open_items(
+    memory: Memory, entry: Entry
+) -> tuple[tuple[OpenItem, ...], tuple[MemoryRecord, ...]]:
     """Choose what a reply to a line may tell of the agenda.
 
     Args:
@@ -88,11 +90,11 @@ def open_items(memory: Any, entry: Entry) -> tuple[tuple[OpenItem, ...], tuple[M
     return tuple(told), tuple(evidence.values())
 
 
-def _said(memory: Any, entry: Entry) -> str:
+def _said(memory: Memory, entry: Entry) -> str:
     return language.get().without_address(entry.content, forms(memory.names))
 
 
-def _question(memory: Any, entry: Entry) -> AgendaQuestion | None:
+def _question(memory: Memory, entry: Entry) -> AgendaQuestion | None:
     return language.get().agenda.question(_said(memory, entry), local(memory.clock()))
 
 
@@ -100,7 +102,7 @@ def _words(item: AgendaItem) -> ItemWords:
     return language.get().agenda.words(item.text)
 
 
-def close_told(memory: Any, item_ids: Iterable[str], said: Entry) -> None:
+def close_told(memory: Memory, item_ids: Iterable[str], said: Entry) -> None:
     """Close the messages and reminders that the NPC's words have told (reactor thread)."""
     for item in filter(None, map(memory.agenda.get, item_ids)):
         if item.state == "open":
@@ -110,7 +112,7 @@ def close_told(memory: Any, item_ids: Iterable[str], said: Entry) -> None:
             )
 
 
-def _messages_for(memory: Any, entry: Entry, *, may_whisper: bool) -> list[AgendaItem]:
+def _messages_for(memory: Memory, entry: Entry, *, may_whisper: bool) -> list[AgendaItem]:
     """Return what the NPC was asked to tell or give the speaker of a line.
 
     What was whispered too, but not what they are not to know.
@@ -131,7 +133,7 @@ def _messages_for(memory: Any, entry: Entry, *, may_whisper: bool) -> list[Agend
     ]
 
 
-def _told_before(memory: Any, entry: Entry) -> str:
+def _told_before(memory: Memory, entry: Entry) -> str:
     """Return what the NPC has said to the speaker of a line in this talk."""
     return "\n".join(
         each.content
@@ -142,7 +144,7 @@ def _told_before(memory: Any, entry: Entry) -> str:
     )
 
 
-def _concerning(memory: Any, entry: Entry, now: str, *, may_whisper: bool) -> list[AgendaItem]:
+def _concerning(memory: Memory, entry: Entry, now: str, *, may_whisper: bool) -> list[AgendaItem]:
     """Return the items to bring up for the speaker unasked."""
     if not entry.source_entity:
         return []
@@ -150,7 +152,7 @@ def _concerning(memory: Any, entry: Entry, now: str, *, may_whisper: bool) -> li
     return [item for item in found if may_whisper or not item.private]
 
 
-def _evidence(memory: Any, item: AgendaItem, entry: Entry) -> list[Entry]:
+def _evidence(memory: Memory, item: AgendaItem, entry: Entry) -> list[Entry]:
     """Return lines behind an item, the one that states it first.
 
     Empty if that is gone, or is the line that is answered.
@@ -193,7 +195,7 @@ class _Asked:
         found: The items of whom and of what it asks, open or closed.
     """
 
-    def __init__(self, memory: Any, entry: Entry, question: AgendaQuestion):
+    def __init__(self, memory: Memory, entry: Entry, question: AgendaQuestion):
         asker = entry.source_entity or ""
         own = memory.owner.get_memory_identity(memory.owner)
         visible = memory.agenda.items((asker,) if asker else ())
@@ -212,7 +214,7 @@ class _Asked:
         self.found = owed or self.found
 
 
-def _asked_for(memory: Any, entry: Entry, question: AgendaQuestion) -> list[AgendaItem]:
+def _asked_for(memory: Memory, entry: Entry, question: AgendaQuestion) -> list[AgendaItem]:
     """Return the items that a question asks for, best first; none where that is unsure."""
     asked = _Asked(memory, entry, question)
     named = asked.named
@@ -242,7 +244,7 @@ def _asked_for(memory: Any, entry: Entry, question: AgendaQuestion) -> list[Agen
     return standing if exact or len(standing) <= TOLD else []
 
 
-def nothing_open(memory: Any, entry: Entry) -> bool:
+def nothing_open(memory: Memory, entry: Entry) -> bool:
     """Whether a line asks in general for what somebody owes or has promised, and none is open.
 
     A question that does not ask whether there is any ("what do i owe you?") counts if there was

@@ -40,6 +40,7 @@ from ..store import chat_log
 from ..store.chat_log import bare, provenance_of_messages
 from ..store.journal import join_ranges
 from ..store.links import link_id
+from ..store.npc_memory import Memory
 from ..text.names import forms
 from . import sheet
 from .budget import IN_CONFIDENCE, BudgetExceeded, prompt_block
@@ -107,7 +108,7 @@ class Answer:
 
 
 @defer.inlineCallbacks
-def answer(memory: Any, entry: Entry, actions: Actions | None) -> Generator[Any, Any, Answer]:
+def answer(memory: Memory, entry: Entry, actions: Actions | None) -> Generator[Any, Any, Answer]:
     """Answer an entry that was said to the NPC, as a Deferred `Answer`.
 
     Args:
@@ -156,7 +157,7 @@ def by_link(weighed: Iterable[Weighed], recalled: Iterable[Recalled]) -> tuple[W
 
 @defer.inlineCallbacks
 def prepare(
-    memory: Any, entry: Entry, actions: Actions | None = None
+    memory: Memory, entry: Entry, actions: Actions | None = None
 ) -> Generator[Any, Any, tuple[ToolLoop, ReplyRequest]]:
     """Prepare the loop and the request of an answer; the arguments are those of `answer`.
 
@@ -269,14 +270,14 @@ def done_by_telling(items: Iterable[OpenItem], reply: Reply) -> tuple[str, ...]:
     )
 
 
-def said_lately(memory: Any) -> tuple[str, ...]:
+def said_lately(memory: Memory) -> tuple[str, ...]:
     """Return the NPC's own last lines, oldest first, whoever heard them."""
     entries = memory.journal.tail(OWN_AMONG)
     own = [each.content for each in entries if each.origin == "self" and each.kind in TALK_KINDS]
     return tuple(own[-OWN_LATELY:])
 
 
-def _lessons(memory: Any, entry: Entry, recalled: Iterable[Recalled]) -> list[MemoryRecord]:
+def _lessons(memory: Memory, entry: Entry, recalled: Iterable[Recalled]) -> list[MemoryRecord]:
     """Return the experiences whose lessons bear on a line, and were not told in its conversation.
 
     Those of rules are left out: their lessons are stock phrases.
@@ -354,14 +355,14 @@ def provenance_of_situation(
     )
 
 
-def _lines_now(memory: Any, entry: Entry) -> int:
+def _lines_now(memory: Memory, entry: Entry) -> int:
     """Return how many lines the speaker has said in this conversation, those waiting included."""
     conversation = memory.conversations.get(entry.session_id)
     turns = conversation.messages if conversation else ()
     return max(1, sum(turn.role == "user" and turn.name == entry.seen_as for turn in turns))
 
 
-def _turns_before(memory: Any, entry: Entry) -> tuple[Message, ...]:
+def _turns_before(memory: Memory, entry: Entry) -> tuple[Message, ...]:
     """Return the conversation before a line, as far as the answer may show it."""
     conversation = memory.conversations.get(entry.session_id)
     turns = conversation.heard_by((entry.source_entity or UNKNOWN_SPEAKER,)) if conversation else ()
@@ -373,7 +374,7 @@ def _turns_before(memory: Any, entry: Entry) -> tuple[Message, ...]:
     )
 
 
-def _as_meant(memory: Any, entry: Entry) -> tuple[str, str]:
+def _as_meant(memory: Memory, entry: Entry) -> tuple[str, str]:
     """Return a line without its address, and with the subject that it takes from the talk."""
     spoken = language.get()
     own, speaker = forms(memory.names), forms([entry.seen_as])
@@ -393,7 +394,7 @@ def _beside(others: Iterable[MemoryRecord], recalled: Iterable[Recalled]) -> Ite
     return (Recalled(each, ScoreParts(0.0, 0.0), 0) for each in others if each.id not in known)
 
 
-def _with_correction(memory: Any, each: Recalled) -> Recalled:
+def _with_correction(memory: Memory, each: Recalled) -> Recalled:
     """Return a recalled correction as the statement that it means; else the same.
 
     It then rests on the line that it corrects too.
@@ -411,7 +412,7 @@ def _with_correction(memory: Any, each: Recalled) -> Recalled:
 
 
 @defer.inlineCallbacks
-def recall_for(memory: Any, entry: Entry) -> Generator[Any, Any, RecallResult]:
+def recall_for(memory: Memory, entry: Entry) -> Generator[Any, Any, RecallResult]:
     """Recall for the answer to an entry; nothing if the token budget is too small."""
     listeners = (entry.source_entity or UNKNOWN_SPEAKER,)
     felt: tuple[str, ...] = ()
@@ -453,7 +454,7 @@ def _evidence(
     yield from (turn.entry_id for turn in request.conversation)
 
 
-def _transcript(memory: Any, entry: Entry, listener: str, request: ReplyRequest) -> Transcript:
+def _transcript(memory: Memory, entry: Entry, listener: str, request: ReplyRequest) -> Transcript:
     """Collect the chat log and the conversation, as far as the listener may know them.
 
     What only the two of them know stands behind what everybody may hear, so that this is the same
@@ -516,6 +517,6 @@ def _within(told: list[dict[str, Any]], room: float) -> list[dict[str, Any]]:
     return [message for message in told if message["entry"] not in gone]
 
 
-def as_stored(memory: Any, turn: Message) -> dict[str, Any]:
+def as_stored(memory: Memory, turn: Message) -> dict[str, Any]:
     """Return what `store.chat_log` would keep with a turn that is not in it."""
     return chat_log.heard(turn, memory.journal.get(turn.entry_id))

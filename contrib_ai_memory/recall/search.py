@@ -30,6 +30,7 @@ from ..store import memory_store
 from ..store.condition import HELD
 from ..store.evidence import EvidenceGone
 from ..store.links import link_id, linked_memory_id
+from ..store.npc_memory import Memory
 from ..store.payload import RANKED_BY, WEIGHED_BY, Candidate, summary_id
 from ..store.protocol import LaneSearch
 from ..text.names import folded, forms
@@ -50,7 +51,7 @@ SPARE = 1.25  # of what the budget takes, loaded at once
 
 @defer.inlineCallbacks
 def recall(
-    memory: Any, request: RecallRequest, priority: int = offload.REPLY
+    memory: Memory, request: RecallRequest, priority: int = offload.REPLY
 ) -> Generator[Any, Any, RecallResult]:
     """Recall memories, as a Deferred `RecallResult`.
 
@@ -89,7 +90,7 @@ def emotion_request(labels: Sequence[str], query: str = "") -> RecallRequest:
     )
 
 
-def completed(memory: Any, request: RecallRequest) -> RecallRequest:
+def completed(memory: Memory, request: RecallRequest) -> RecallRequest:
     """Fill in what a request leaves empty, from the settings and from what the NPC knows."""
     settings = memory.settings
     spoken = language.get()
@@ -138,7 +139,7 @@ def spoken_of(query: str, named: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     return (first,) if language.get().asks_of_first(query, span, other) else tuple(spans)
 
 
-def _linked(memory: Any, starts: list[str]) -> list[str]:
+def _linked(memory: Memory, starts: list[str]) -> list[str]:
     """Return the store's ids of what `starts` are linked with, strongest links first."""
     if not memory.links.count:
         return []

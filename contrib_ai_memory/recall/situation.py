@@ -18,6 +18,7 @@ from ..language import Intent, PresenceQuestion, Wants
 from ..local_time import day_of, local
 from ..privacy import may_hear
 from ..records import TALK_KINDS, Coming, Entry, KnownPerson, MemoryRecord, Situation, Visit
+from ..store.npc_memory import Memory
 from ..store.profiles import ProfileAttribute
 from ..text.names import forms
 from .open_items import nothing_open, open_items
@@ -35,7 +36,7 @@ COMPANY = 8  # people in the room of whom is told how they are known
 
 
 def situation_of(
-    memory: Any, entry: Entry, recalled: Iterable[MemoryRecord] = (), learned: str = ""
+    memory: Memory, entry: Entry, recalled: Iterable[MemoryRecord] = (), learned: str = ""
 ) -> tuple[Situation, tuple[MemoryRecord, ...]]:
     """Look at the situation in which a line was said to the NPC.
 
@@ -91,13 +92,13 @@ def situation_of(
     return found_here, (*talk, *evidence, *profiled)
 
 
-def _wants(memory: Any, entry: Entry) -> Wants:
+def _wants(memory: Memory, entry: Entry) -> Wants:
     spoken = language.get()
     return spoken.wants(spoken.without_address(entry.content, forms(memory.names)), entry.content)
 
 
 def _person(
-    memory: Any, identity: str, here: dict[str, Any], listeners: tuple[str, ...]
+    memory: Memory, identity: str, here: dict[str, Any], listeners: tuple[str, ...]
 ) -> KnownPerson:
     known = memory.people.get(identity)
     profile = memory.profiles.get(identity)
@@ -118,14 +119,14 @@ def _person(
     )
 
 
-def _behind(memory: Any, people: tuple[KnownPerson, ...]) -> Iterator[MemoryRecord]:
+def _behind(memory: Memory, people: tuple[KnownPerson, ...]) -> Iterator[MemoryRecord]:
     """Yield the memories behind what the profiles say of people."""
     for number in dict.fromkeys(number for person in people for number in person.evidence):
         if (entry := memory.journal.get(number)) is not None:
             yield to_memory(memory.id, entry)
 
 
-def _visits(memory: Any) -> Iterator[Visit]:
+def _visits(memory: Memory) -> Iterator[Visit]:
     for entry in reversed(list(_lately(memory))):
         if entry.origin == "perceived" and entry.seen_as and not entry.private:
             leaves = entry.kind == "leave"
@@ -133,19 +134,19 @@ def _visits(memory: Any) -> Iterator[Visit]:
             yield Visit(entry.seen_as, entry.timestamp, place)
 
 
-def _visits_since(memory: Any) -> str:
+def _visits_since(memory: Memory) -> str:
     if len(memory.journal) <= LOOKED_BACK:
         return ""
     return next((entry.timestamp for entry in _lately(memory)), "")
 
 
-def _witnesses(memory: Any, recalled: Iterable[MemoryRecord]) -> dict[str, str]:
+def _witnesses(memory: Memory, recalled: Iterable[MemoryRecord]) -> dict[str, str]:
     """Return the names by identity of those who perceived what was recalled."""
     identities = dict.fromkeys(who for each in recalled for who in each.witnesses)
     return {who: name for who in identities if (name := memory.people.name_of(who))}
 
 
-def _coming(memory: Any, entry: Entry, asked: PresenceQuestion) -> Coming | None:
+def _coming(memory: Memory, entry: Entry, asked: PresenceQuestion) -> Coming | None:
     """Return when the speaker came in: on the day that is named, the first time, or last."""
     if asked.relation == "at":
         return None
@@ -175,7 +176,7 @@ def _coming(memory: Any, entry: Entry, asked: PresenceQuestion) -> Coming | None
     return Coming(at.timestamp, tuple(filter(None, present)), next(later, ""))
 
 
-def _last_talk(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
+def _last_talk(memory: Memory, entry: Entry) -> tuple[MemoryRecord, ...]:
     """Return the weightiest lines of the speaker's last conversation, of this one if none was.
 
     Where a line names a day, they are those of that day.
@@ -203,7 +204,7 @@ def _last_talk(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
     return tuple(to_memory(memory.id, each) for each in sorted(best, key=lambda each: each.id))
 
 
-def news(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
+def news(memory: Memory, entry: Entry) -> tuple[MemoryRecord, ...]:
     """Return the weightiest lines that others have said aloud in the last days."""
     since = (datetime.fromisoformat(memory.clock()) - NEWS_WITHIN).isoformat()
     told = [
@@ -222,7 +223,7 @@ def news(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
     return tuple(to_memory(memory.id, each) for each in best if each.id not in corrected)
 
 
-def _gifts(memory: Any, entry: Entry) -> tuple[MemoryRecord, ...]:
+def _gifts(memory: Memory, entry: Entry) -> tuple[MemoryRecord, ...]:
     """Return the last gifts of whom a question asks for: the speaker, or somebody else."""
     wants = _wants(memory, entry)
     whom = wants.whom if wants.intent is Intent.GIVEN else ""
@@ -254,5 +255,5 @@ _LOOKED_UP = {
 }
 
 
-def _lately(memory: Any) -> Iterator[Entry]:
+def _lately(memory: Memory) -> Iterator[Entry]:
     return iter(memory.journal.read(max(1, len(memory.journal) - LOOKED_BACK)))

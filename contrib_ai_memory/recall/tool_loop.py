@@ -41,6 +41,7 @@ from ..store.chat_log import bare
 from ..store.condition import HELD
 from ..store.evidence import EvidenceGone, Work
 from ..store.links import link_id
+from ..store.npc_memory import Memory
 from ..store.payload import memory_id_for
 from ..store.profiles import Profile, ProfileObservation
 from ..text.names import forms
@@ -117,7 +118,7 @@ class ToolLoop:
 
     def __init__(
         self,
-        memory: Any,
+        memory: Memory,
         entry: Entry,
         request: ReplyRequest,
         transcript: Transcript,

@@ -15,6 +15,7 @@ from .. import offload
 from ..records import MemoryRecord, PassReport, now_iso, seconds_between
 from ..store import memory_store
 from ..store.links import Link, link_id
+from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id
 from . import consolidation
 
@@ -28,7 +29,7 @@ LOOKED_AT = 2  # memories for each link: nothing is linked with own words, comin
 
 
 @defer.inlineCallbacks
-def run_dreaming_tick(memory: Any) -> Generator[Any, Any, PassReport]:
+def run_dreaming_tick(memory: Memory) -> Generator[Any, Any, PassReport]:
     """Link the next batch of entries at or above `MIN_IMPORTANCE` with similar memories."""
     settings = memory.settings
     start = memory.journal.cursors.get(CURSOR, 0)

@@ -24,19 +24,20 @@ from ..store.chat_log import (
     audience_of,
     provenance_of_messages,
 )
+from ..store.npc_memory import Memory
 
 AT_NIGHT, EMERGENCY = 0.7, 0.8  # [A] share of the context window
 SUMMARY_LENGTH = 1200  # characters
 SUMMARIES_SHARE = 0.25  # of the context window; beyond that the oldest summaries are dropped
 
 
-def compact_conversation_history(memory: Any) -> defer.Deferred:
+def compact_conversation_history(memory: Memory) -> defer.Deferred:
     """Run the night's pass: compact the history above 70 % of the context window."""
     return compact(memory, AT_NIGHT, offload.NIGHT)
 
 
 @defer.inlineCallbacks
-def compact(memory: Any, share: float, priority: int) -> Generator[Any, Any, PassReport]:
+def compact(memory: Memory, share: float, priority: int) -> Generator[Any, Any, PassReport]:
     """Compact the conversation history if it takes this share of the context window.
 
     Args:

@@ -21,6 +21,7 @@ from ..ingest import components
 from ..records import LOCKED, PINNED, Entry, MemoryRecord, PassReport, seconds_between
 from ..store import memory_store
 from ..store.evidence import Work
+from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id, summary_id
 from . import consolidation
 
@@ -45,7 +46,7 @@ class Session:
 
 
 @defer.inlineCallbacks
-def compress_sessions(memory: Any) -> Generator[Any, Any, PassReport]:
+def compress_sessions(memory: Memory) -> Generator[Any, Any, PassReport]:
     """Summarise the oldest conversations if there are too many, one in each step."""
     settings = memory.settings
     with memory.evidence.work_on(priority=offload.NIGHT) as work:
@@ -89,7 +90,7 @@ class _Found:
 
 
 @defer.inlineCallbacks
-def _pending(memory: Any, work: Work) -> Generator[Any, Any, _Found]:
+def _pending(memory: Memory, work: Work) -> Generator[Any, Any, _Found]:
     """Find the oldest conversations after the cursor that have no summary."""
     start = memory.journal.cursors.get(CURSOR, 0)
     settled = memory.journal.cursors.get(consolidation.CURSOR, 0)

@@ -33,6 +33,7 @@ from ..store import memory_store
 from ..store.evidence import Work
 from ..store.journal import join_ranges, ranges_of
 from ..store.links import Link
+from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id, memory_id_for
 from . import outage, scoring
 from .reconciliation import Judged, reconcile
@@ -53,7 +54,7 @@ WEIGHTY = 7  # heuristic importance of a line, 1-10, that makes talk weighty
 
 
 @defer.inlineCallbacks
-def run_sleep_consolidation(memory: Any) -> Generator[Any, Any, PassReport]:
+def run_sleep_consolidation(memory: Memory) -> Generator[Any, Any, PassReport]:
     """Consolidate the next batch: of scored entries where rules judge, else of new ones."""
     consolidate = _consolidate_scored if router.rules_judge(memory.settings) else _look_at_next
     return (yield consolidate(memory))
@@ -63,7 +64,7 @@ def run_sleep_consolidation(memory: Any) -> Generator[Any, Any, PassReport]:
 
 
 @defer.inlineCallbacks
-def _consolidate_scored(memory: Any) -> Generator[Any, Any, PassReport]:
+def _consolidate_scored(memory: Memory) -> Generator[Any, Any, PassReport]:
     """Consolidate the next batch of scored entries at or above `MIN_IMPORTANCE`."""
     settings = memory.settings
     start = memory.journal.cursors.get(CURSOR, 0)
@@ -100,7 +101,7 @@ def _consolidate_scored(memory: Any) -> Generator[Any, Any, PassReport]:
 
 @defer.inlineCallbacks
 def _worded(
-    memory: Any,
+    memory: Memory,
     drafts: Sequence[FactDraft],
     entries: Sequence[Entry],
     around: Sequence[Entry],
@@ -153,7 +154,7 @@ def _between(around: Sequence[Entry], batch: Sequence[Entry]) -> tuple[Entry, ..
     return tuple(near[place] for place in sorted(shown) if near[place].id not in new)
 
 
-def _of_others(memory: Any, drafts: Iterable[FactDraft], work: Work) -> list[FactDraft]:
+def _of_others(memory: Memory, drafts: Iterable[FactDraft], work: Work) -> list[FactDraft]:
     """Return the drafts that persona protection lets through; count and log the others."""
     drafts = list(drafts)
     kept = [draft for draft in drafts if not language.get().about_itself(draft.text, memory.names)]
@@ -161,7 +162,7 @@ def _of_others(memory: Any, drafts: Iterable[FactDraft], work: Work) -> list[Fac
     return kept
 
 
-def _count_refused(memory: Any, refused: Mapping[str, int], work: Work) -> None:
+def _count_refused(memory: Memory, refused: Mapping[str, int], work: Work) -> None:
     """Count facts that are not kept in the night's record, and log how many of which NPC."""
     for reason, count in refused.items():
         if count:
@@ -173,7 +174,7 @@ def _count_refused(memory: Any, refused: Mapping[str, int], work: Work) -> None:
 
 
 @defer.inlineCallbacks
-def _look_at_next(memory: Any) -> Generator[Any, Any, PassReport]:
+def _look_at_next(memory: Memory) -> Generator[Any, Any, PassReport]:
     """Look at the next batch of lines that nothing was drawn from yet."""
     read = _pass_over(memory)
     changed = 0
@@ -186,7 +187,7 @@ def _look_at_next(memory: Any) -> Generator[Any, Any, PassReport]:
 
 
 @defer.inlineCallbacks
-def look_awake(memory: Any, *, until_silent: bool = False) -> Generator[Any, Any, bool]:
+def look_awake(memory: Memory, *, until_silent: bool = False) -> Generator[Any, Any, bool]:
     """Look at talk that was weighty, once it has filled a batch or half of one and fallen silent.
 
     Args:
@@ -198,7 +199,7 @@ def look_awake(memory: Any, *, until_silent: bool = False) -> Generator[Any, Any
     last = len(memory.journal)
     if memory.looked_at == last:
         return True
-    [newest] = memory.journal.tail(1) or [None]
+    newest = next(iter(memory.journal.tail(1)), None)
     quiet = until_silent or (
         newest is not None
         and seconds_between(newest.timestamp, memory.clock()) >= memory.settings.QUIET_SECONDS
@@ -217,7 +218,7 @@ def look_awake(memory: Any, *, until_silent: bool = False) -> Generator[Any, Any
     return True
 
 
-def _is_waiting(memory: Any, entry: Entry) -> bool:
+def _is_waiting(memory: Memory, entry: Entry) -> bool:
     """Whether nothing was drawn from an entry that something may be drawn from."""
     if not entry.learnable:
         return False
@@ -226,7 +227,7 @@ def _is_waiting(memory: Any, entry: Entry) -> bool:
     return not entry.consolidated and entry.importance >= memory.settings.MIN_IMPORTANCE
 
 
-def _pass_over(memory: Any) -> int:
+def _pass_over(memory: Memory) -> int:
     """Move the cursor to the next entry that waits, past a bounded number. Returns how many."""
     start = memory.journal.cursors.get(CURSOR, 0)
     end = min(start + ENTRIES_A_STEP, len(memory.journal))
@@ -239,7 +240,7 @@ def _pass_over(memory: Any) -> int:
 
 
 @defer.inlineCallbacks
-def _waiting(memory: Any, priority: int) -> Generator[Any, Any, list[Entry]]:
+def _waiting(memory: Memory, priority: int) -> Generator[Any, Any, list[Entry]]:
     """The next lines that wait, as a Deferred, read a page at a time."""
     start = memory.journal.cursors.get(CURSOR, 0)
     waiting: list[Entry] = []
@@ -253,7 +254,7 @@ def _waiting(memory: Any, priority: int) -> Generator[Any, Any, list[Entry]]:
 
 @defer.inlineCallbacks
 def _look(
-    memory: Any,
+    memory: Memory,
     entries: Sequence[Entry],
     priority: int,
     *,
@@ -305,7 +306,7 @@ def _look(
     return changed
 
 
-def _around(memory: Any, entries: Sequence[Entry]) -> tuple[Entry, ...]:
+def _around(memory: Memory, entries: Sequence[Entry]) -> tuple[Entry, ...]:
     """Lines of the same conversation just before the new ones, and the one after the last."""
     first, last = entries[0], entries[-1]
     new = {entry.id for entry in entries}
@@ -359,7 +360,7 @@ def known_facts(agent_id: str, entries: Sequence[Entry]) -> list[MemoryRecord]:
 
 @defer.inlineCallbacks
 def _apply(
-    memory: Any, digest: Digest, passage: Passage, provider: str, work: Work
+    memory: Memory, digest: Digest, passage: Passage, provider: str, work: Work
 ) -> Generator[Any, Any, int]:
     """Write what a look gave; the entries are marked last. Repeated, it changes nothing."""
     entries = [_weighed(entry, digest.importance, provider) for entry in passage.entries]
@@ -413,7 +414,7 @@ def _weighed(entry: Entry, importance: Mapping[int, int], provider: str) -> Entr
     return replace(entry, importance=score, scoring_method=method)
 
 
-def _attributed(memory: Any, draft: FactDraft, entries: Mapping[int, Entry]) -> FactDraft:
+def _attributed(memory: Memory, draft: FactDraft, entries: Mapping[int, Entry]) -> FactDraft:
     """Name the person whom a fact is about: the one it names, else the only one who told it."""
     named = memory.people.mentioned(draft.subject)
     if len(named) == 1:
@@ -427,7 +428,7 @@ def _attributed(memory: Any, draft: FactDraft, entries: Mapping[int, Entry]) -> 
 
 @defer.inlineCallbacks
 def _keep_facts(
-    memory: Any,
+    memory: Memory,
     drafts: Sequence[FactDraft],
     entries: Sequence[Entry],
     provider: str,

@@ -34,6 +34,7 @@ from ..records import LOCKED, TALK_KINDS, Entry, PassReport
 from ..store import memory_store
 from ..store.evidence import Work
 from ..store.journal import join_ranges, ranges_of
+from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id
 from ..store.profiles import (
     EVIDENCE_KEPT,
@@ -58,7 +59,7 @@ TEXT_LENGTH = 500  # characters of an observation or an attribute
 
 
 @defer.inlineCallbacks
-def run_entity_consolidation_batch(memory: Any) -> Generator[Any, Any, PassReport]:
+def run_entity_consolidation_batch(memory: Memory) -> Generator[Any, Any, PassReport]:
     """Consolidate the observations of one entity if there are enough, else observe more.
 
     A language model is asked when nothing is left to observe.
@@ -73,14 +74,14 @@ def run_entity_consolidation_batch(memory: Any) -> Generator[Any, Any, PassRepor
 # --- observe --------------------------------------------------------------------------------------
 
 
-def _observable(memory: Any) -> bool:
+def _observable(memory: Memory) -> bool:
     """Whether entries were consolidated that are not observed yet."""
     cursors = memory.journal.cursors
     return cursors.get(CURSOR, 0) < cursors.get(consolidation.CURSOR, 0)
 
 
 @defer.inlineCallbacks
-def _observe(memory: Any) -> Generator[Any, Any, PassReport]:
+def _observe(memory: Memory) -> Generator[Any, Any, PassReport]:
     settings = memory.settings
     # a step adds no more than fits beside the observations that are not consolidated yet
     room = (OBSERVATIONS_KEPT - settings.MIN_OBSERVATIONS) // SENTENCES_AN_ENTRY
@@ -177,7 +178,7 @@ def _observation(entry: Entry, place: int, text: str) -> ProfileObservation:
     )
 
 
-def _is_about_npc(memory: Any, entry: Entry) -> bool:
+def _is_about_npc(memory: Memory, entry: Entry) -> bool:
     """Whether talk is about the NPC: a line about hating wolves shows no dislike of the NPC."""
     if entry.kind not in TALK_KINDS or entry.origin != "perceived" or not entry.source_entity:
         return False
@@ -196,7 +197,7 @@ def _by_entity(batch: Iterable[Entry]) -> dict[str, list[Entry]]:
     return touched
 
 
-def _note(memory: Any, identity: str, entries: Iterable[Entry], heard: dict[int, Heard]) -> bool:
+def _note(memory: Memory, identity: str, entries: Iterable[Entry], heard: dict[int, Heard]) -> bool:
     """Add entries to one profile. Returns whether it changed."""
     if identity == memory.owner.get_memory_identity(memory.owner):
         return False
@@ -224,7 +225,7 @@ def _note(memory: Any, identity: str, entries: Iterable[Entry], heard: dict[int,
 
 
 def _observations_of(
-    memory: Any, identity: str, entry: Entry, heard: Heard
+    memory: Memory, identity: str, entry: Entry, heard: Heard
 ) -> list[ProfileObservation]:
     """What an entry tells of one entity: its source, or somebody named in it."""
     sentences = heard.sentences
@@ -238,7 +239,7 @@ def _observations_of(
 
 
 @defer.inlineCallbacks
-def _next_due(memory: Any, work: Work) -> Generator[Any, Any, str | None]:
+def _next_due(memory: Memory, work: Work) -> Generator[Any, Any, str | None]:
     """Find the first entity with enough new observations, or whose consolidation has begun."""
     at_least = memory.settings.MIN_OBSERVATIONS
     for identity in memory.profiles.identities():
@@ -250,9 +251,11 @@ def _next_due(memory: Any, work: Work) -> Generator[Any, Any, str | None]:
 
 
 @defer.inlineCallbacks
-def _consolidate(memory: Any, identity: str) -> Generator[Any, Any, PassReport]:
+def _consolidate(memory: Memory, identity: str) -> Generator[Any, Any, PassReport]:
     """Draw attributes from those observations of one entity that one audience knows."""
     profile = memory.profiles.get(identity)
+    if profile is None:  # erased meanwhile
+        return PassReport(done=False)
     settling = profile.settling if profile.in_work else profile.new[-1].journal_id
     pending = [noted for noted in profile.new if noted.journal_id <= settling]
     circle = audience_of(pending[0])
@@ -272,15 +275,15 @@ def _consolidate(memory: Any, identity: str) -> Generator[Any, Any, PassReport]:
 
 
 @defer.inlineCallbacks
-def _describe_next(memory: Any) -> Generator[Any, Any, PassReport]:
+def _describe_next(memory: Memory) -> Generator[Any, Any, PassReport]:
     """Ask a language model once about the next person of whom enough lines are new."""
     at_least = LINES_FOR_ONE * memory.settings.MIN_OBSERVATIONS
     with memory.evidence.work_on(priority=offload.NIGHT) as work:
         for identity in memory.profiles.identities():
             if not memory.profiles.is_at_hand(identity):
                 yield work.breathe()  # before a database row is read
-            if memory.profiles.due(identity, at_least):
-                profile = memory.profiles.get(identity)
+            due = memory.profiles.due(identity, at_least)
+            if due and (profile := memory.profiles.get(identity)):
                 for group in _by_audience(profile.new):
                     if len(group) >= at_least:
                         return (yield _describe(memory, profile, group))
@@ -296,7 +299,7 @@ def _by_audience(observed: Iterable[ProfileObservation]) -> list[list[ProfileObs
 
 @defer.inlineCallbacks
 def _describe(
-    memory: Any, profile: Profile, group: Sequence[ProfileObservation]
+    memory: Memory, profile: Profile, group: Sequence[ProfileObservation]
 ) -> Generator[Any, Any, PassReport]:
     """Draw attributes from all new lines of one entity and audience; the newest are shown."""
     shown = group[-DESCRIBED_AT_ONCE:]

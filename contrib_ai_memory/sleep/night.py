@@ -24,6 +24,7 @@ from ..records import PassReport, now_iso
 from ..store import attributes, game_database, pause
 from ..store.condition import HELD
 from ..store.evidence import EvidenceGone
+from ..store.npc_memory import Memory
 from ..text.redaction import redact
 from . import (
     association,
@@ -143,7 +144,7 @@ class Night:
 
 @defer.inlineCallbacks
 def run_sleep_tick(
-    memory: Any, night: Night, wake_requested: Callable[[], bool] = lambda: False
+    memory: Memory, night: Night, wake_requested: Callable[[], bool] = lambda: False
 ) -> Generator[Any, Any, Night]:
     """Run one tick of the night: a bounded number of steps, for a bounded time.
 

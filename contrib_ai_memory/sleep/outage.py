@@ -11,18 +11,19 @@ from typing import Any
 
 from ..llm import router
 from ..records import Entry
+from ..store.npc_memory import Memory
 
 OUTAGE = "outage"  # cursor: the first entry that rules worked on in place of a model
 AT_MOST = 500  # entries that are done again; of a longer outage the newest
 
 
-def note_outage(memory: Any, entries: Sequence[Entry]) -> None:
+def note_outage(memory: Memory, entries: Sequence[Entry]) -> None:
     """Note entries that the offline provider works on in place of a model."""
     first = min(entry.id for entry in entries)
     memory.journal.set_cursor(OUTAGE, min(first, memory.journal.cursors.get(OUTAGE) or first))
 
 
-def put_back_offline_work(memory: Any, scored: str, consolidated: str) -> None:
+def put_back_offline_work(memory: Memory, scored: str, consolidated: str) -> None:
     """Put the entries of an outage back as they were, as a new night begins.
 
     They stay as they are while the server does not answer.

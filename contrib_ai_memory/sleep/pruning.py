@@ -20,6 +20,7 @@ from ..llm import router
 from ..records import Entry, PassReport
 from ..store import memory_store
 from ..store.links import BUCKETS, linked_memory_id
+from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id
 from . import consolidation
 
@@ -32,7 +33,7 @@ TELLS_SOMETHING = 0.2  # salience of a name or a number
 
 
 @defer.inlineCallbacks
-def prune_orphaned_memory_links(memory: Any) -> Generator[Any, Any, PassReport]:
+def prune_orphaned_memory_links(memory: Memory) -> Generator[Any, Any, PassReport]:
     """Remove links to memories that are gone, a few buckets at a time."""
     start = memory.journal.cursors.get(LINKS_CURSOR, 0)
     end = min(start + BUCKETS_A_STEP, BUCKETS)
@@ -59,7 +60,7 @@ def missing_of(agent_id: str, linked: list[str]) -> list[str]:
 
 
 @defer.inlineCallbacks
-def prune_low_importance_entries(memory: Any) -> Generator[Any, Any, PassReport]:
+def prune_low_importance_entries(memory: Memory) -> Generator[Any, Any, PassReport]:
     """Remove old entries of low importance that became no fact [A].
 
     Stated preferences stay, what open agenda items rest on, and what was committed consciously,
@@ -140,7 +141,7 @@ def _may_be_asked_for(entry: Entry) -> bool:
 
 
 @defer.inlineCallbacks
-def clear_stale_conversations(memory: Any) -> Generator[Any, Any, PassReport]:
+def clear_stale_conversations(memory: Memory) -> Generator[Any, Any, PassReport]:
     """Drop conversations that were silent for `STALE_CONVERSATION` [A]."""
     yield offload.breathe(offload.NIGHT)
     cleared = memory.conversations.clear_stale(memory.clock())

@@ -30,6 +30,7 @@ from ..records import LOCKED, MemoryRecord
 from ..store import memory_store
 from ..store.evidence import Work
 from ..store.journal import join_ranges
+from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id
 from ..store.profiles import ProfileAttribute
 from ..store.protocol import MemoryStore
@@ -100,7 +101,7 @@ class Judged:
 
 @defer.inlineCallbacks
 def reconcile(
-    memory: Any,
+    memory: Memory,
     facts: Sequence[MemoryRecord],
     work: Work,
     judged: Mapping[str, Judged] | None = None,
@@ -435,7 +436,7 @@ def _revive(store: MemoryStore, own: MemoryRecord, again: MemoryRecord) -> None:
 # --- attributes (reactor thread) ------------------------------------------------------------------
 
 
-def _attributes_on(memory: Any, ended: Ended) -> dict[str, tuple[str, ProfileAttribute]]:
+def _attributes_on(memory: Memory, ended: Ended) -> dict[str, tuple[str, ProfileAttribute]]:
     """The attributes that may rest on a fact that ends, each with its person, by a key."""
     since = max(ended.by.journal_ids, default=0)
 

@@ -22,6 +22,7 @@ from ..store import memory_store
 from ..store.evidence import Work
 from ..store.journal import join_ranges, ranges_of
 from ..store.links import Link, link_id
+from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id
 from . import consolidation
 from .reconciliation import compared
@@ -38,7 +39,7 @@ WELL_FOUNDED = 5  # citations that make an insight worth 9 rather than 8 [A]
 
 
 @defer.inlineCallbacks
-def run_reflection(memory: Any) -> Generator[Any, Any, PassReport]:
+def run_reflection(memory: Memory) -> Generator[Any, Any, PassReport]:
     """Reflect if `cumulative_importance` has reached its threshold, and link the insights."""
     due, end, important = yield _gather(memory)
     new = 0
@@ -59,7 +60,7 @@ def run_reflection(memory: Any) -> Generator[Any, Any, PassReport]:
 
 
 @defer.inlineCallbacks
-def _gather(memory: Any) -> Generator[Any, Any, tuple[bool, int, list[Entry]]]:
+def _gather(memory: Memory) -> Generator[Any, Any, tuple[bool, int, list[Entry]]]:
     """Whether a reflection is due, its last entry, and the most important public entries."""
     start = memory.journal.cursors.get(CURSOR, 0)
     settled = memory.journal.cursors.get(consolidation.CURSOR, 0)
@@ -76,7 +77,7 @@ def _gather(memory: Any) -> Generator[Any, Any, tuple[bool, int, list[Entry]]]:
 
 @defer.inlineCallbacks
 def _insights(
-    memory: Any, important: list[Entry], work: Work
+    memory: Memory, important: list[Entry], work: Work
 ) -> Generator[Any, Any, tuple[list[tuple[str, InsightDraft]], str]]:
     """Answer three questions that the entries raise, each from ten memories.
 
@@ -125,7 +126,7 @@ def known_insights(agent_id: str, questions: list[str]) -> dict[str, MemoryRecor
 
 @defer.inlineCallbacks
 def _news(
-    memory: Any, insights: list[tuple[str, InsightDraft]], work: Work
+    memory: Memory, insights: list[tuple[str, InsightDraft]], work: Work
 ) -> Generator[Any, Any, list[tuple[str, InsightDraft]]]:
     """Those insights that repeat neither a known one nor each other."""
     pairs = yield work.run(insight_pairs, memory.id, [draft.text for _, draft in insights])
@@ -154,7 +155,7 @@ def insight_pairs(agent_id: str, texts: list[str]) -> list[Pair]:
 
 
 @defer.inlineCallbacks
-def _evidence(memory: Any, question: str) -> Generator[Any, Any, list[MemoryRecord]]:
+def _evidence(memory: Memory, question: str) -> Generator[Any, Any, list[MemoryRecord]]:
     try:
         found = yield search.recall(
             memory,
@@ -182,7 +183,7 @@ def _as_links(draft: InsightDraft, evidence: list[MemoryRecord]) -> InsightDraft
     return InsightDraft(draft.text, tuple(links[each] for each in draft.evidence if each in links))
 
 
-def _write(memory: Any, insight: InsightDraft, provider: str, shown: str) -> None:
+def _write(memory: Memory, insight: InsightDraft, provider: str, shown: str) -> None:
     importance = 9 if len(insight.evidence) >= WELL_FOUNDED else 8
     entry = memory.perceive(
         Percept(
@@ -201,7 +202,7 @@ def _write(memory: Any, insight: InsightDraft, provider: str, shown: str) -> Non
 
 
 @defer.inlineCallbacks
-def _link_insights(memory: Any) -> Generator[Any, Any, None]:
+def _link_insights(memory: Memory) -> Generator[Any, Any, None]:
     """Link insights with what they cite; run again, it changes nothing."""
     start = memory.journal.cursors.get(LINKED_CURSOR, 0)
     end = len(memory.journal)

@@ -15,12 +15,13 @@ from .. import offload
 from ..ingest.index import reweigh
 from ..llm import router
 from ..records import LOCKED, PassReport
+from ..store.npc_memory import Memory
 
 CURSOR = "scored"
 
 
 @defer.inlineCallbacks
-def score_pending_entries(memory: Any) -> Generator[Any, Any, PassReport]:
+def score_pending_entries(memory: Memory) -> Generator[Any, Any, PassReport]:
     """Score the next batch of entries with `scoring_method == "heuristic"`, 1-10."""
     if not router.rules_judge(memory.settings):
         return PassReport(done=True)

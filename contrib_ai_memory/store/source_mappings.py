@@ -15,6 +15,7 @@ from evennia.typeclasses.attributes import DbHolder
 
 from .journal import Journal
 from .links import BUCKETS, Links
+from .npc_memory import Memory
 from .profiles import Profiles, to_plain
 
 
@@ -72,7 +73,7 @@ class _Items(Mapping[str, Any]):
         return len(self._keys())
 
 
-def journal_mapping(memory: Any) -> Mapping[str, Any]:
+def journal_mapping(memory: Memory) -> Mapping[str, Any]:
     """Return {"entries", "entry_count", "last_reflection", "consolidated_entry_ids"}."""
     journal: Journal = memory.journal
     read: dict[str, Callable[[], Any]] = {
@@ -84,7 +85,7 @@ def journal_mapping(memory: Any) -> Mapping[str, Any]:
     return _Items(lambda: tuple(read), lambda key: read[key]() if key in read else None)
 
 
-def links_mapping(memory: Any) -> Mapping[str, Any]:
+def links_mapping(memory: Memory) -> Mapping[str, Any]:
     """Return {journal id: [ids], Mem0 id: {"linked_to": [ids], "created": ISO 8601}}."""
     links: Links = memory.links
 
@@ -98,7 +99,7 @@ def links_mapping(memory: Any) -> Mapping[str, Any]:
     return _Items(lambda: links.ids_in(range(BUCKETS)), read)
 
 
-def profiles_mapping(memory: Any) -> Mapping[str, Any]:
+def profiles_mapping(memory: Memory) -> Mapping[str, Any]:
     """Return {memory identity: {"observations": […], "attributes": [{"type", "value", …}], …}}."""
     profiles: Profiles = memory.profiles
 
