@@ -134,7 +134,7 @@ def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
     told = _DENIED.sub("", said) if kind in ("correction", "preference") else said
     if not (_WORD.search(told) or _SUM.search(told)):
         return ""  # it only denies
-    days, sums = list(dict.fromkeys(days_in(told))), list(dict.fromkeys(_sums(told)))
+    days, sums = list(dict.fromkeys(days_in(told))), sums_in(told)
     things, people = _things(told, names), _people(told, names)
     if _CORRECTED.search(told):
         days = days[-1:]  # "saturday, no, sunday"
@@ -188,6 +188,11 @@ def days_in(said: str) -> Iterator[str]:
             yield _SOON[found["soon"].lower()]
         else:
             yield _WEEK[(found["long"] or found["short"] or found["clear"]).lower()]
+
+
+def sums_in(said: str) -> list[str]:
+    """Return the sums and amounts that words name: "three marks", "sixpence"."""
+    return list(dict.fromkeys(_sums(said)))
 
 
 def _sums(said: str) -> Iterator[str]:
