@@ -232,6 +232,7 @@ def test_an_alarm_is_answered_and_teasing_among_friends_is_not():
         ("correction", "im not from the mill, im from under the weir", "the weir"),
         ("correction", "*haskell!! hoskins is the dentist", "haskell"),
         ("correction", "thats not true", ""),
+        ("correction", "forgive me, not Ilvo. Ilvo resigned, this one is Pell", "Pell"),
         ("debt", "ill pay you five pence saturday, no, sunday", "five pence, Sunday"),
         ("promise", "ill bring a copy of the map", "a copy of the map"),
         ("claim_self", "my good trousers leaked", "your good trousers"),
@@ -252,7 +253,10 @@ def test_the_matter_of_what_is_said(kind, said, matter):
         ("the barn burns! and thanks", [("thanks", "thanks"), ("alarm", "the barn burns")], "barn"),
         ("sorry, i owe 3 pence", [("apology", "sorry"), ("debt", "i owe 3 pence")], "Three pence"),
         ("keep my lute till friday", [("request", "keep my lute till friday")], "lute, Friday"),
-        ("ta mara, night", [("thanks", "ta"), ("parting", "night")], "Sleep well"),
+        ("ta mara, night", [("thanks", "ta"), ("parting", "night")], "Good night, Alice"),
+        ("help, hes bleeding", [("alarm", "help, hes bleeding")], "water and cloths"),
+        ("done! i owe 3 pence", [("settle", "done"), ("debt", "i owe 3 pence")], "Three pence"),
+        ("shes proud, four steps", [("feeling", "shes proud, four steps")], "Four steps"),
     ],
 )
 def test_the_most_pressing_act_is_answered_in_words_of_its_matter(said, done, holds):

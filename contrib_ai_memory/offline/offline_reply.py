@@ -147,6 +147,8 @@ def _answer(request: ReplyRequest) -> Reply:
     of_agenda = bool(request.now and agenda and agenda_questions.read(said, request.now))
     due = agenda_asked(said, agenda) if of_agenda else ()
     found = from_memory(asked_for)
+    if done and "question" not in done and not (found.own or found.secret or _OF_WHAT.match(said)):
+        found = replace(found, reply=None, score=0.0)  # what others said answers questions alone
     if found.reply and found.secret:  # "what did i ask you to keep to yourself?"
         return greeted(found.reply, said, request)
     if 0 < len(due) <= AGENDA_AT_ONCE:
@@ -183,7 +185,7 @@ def _of_the_sheet(request: ReplyRequest) -> Reply | None:
 def _known_anyway(request: ReplyRequest) -> Reply | None:
     """Return what answers a line that asks in no usual form: "hw much 4 a new hem"."""
     found = from_memory(request)
-    return found.reply if found.score >= (OF_THE_SHEET_LIKELY if found.own else LIKELY) else None
+    return found.reply if found.own and found.score >= OF_THE_SHEET_LIKELY else None
 
 
 def _as_asked(request: ReplyRequest) -> ReplyRequest:

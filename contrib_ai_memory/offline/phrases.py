@@ -205,9 +205,9 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     ),
     "glad": ("Well done, {name}! I am glad to hear it.", "That is good news, {name}. Bravo!"),
     "glad of": (
-        "{topic}! Well done, {name}, I am glad of it.",
-        "{topic}? Bravo! That is good news, {name}.",
-        "{topic}! You may well be proud, {name}.",
+        "{topic}! Bravo, {name}, I am glad of it.",
+        "{topic}? Well done! That is good news, {name}.",
+        "{topic}! Bravo! You may well be proud, {name}.",
     ),
     "cannot think": (
         "My head is full of fog just now, {name}. Give me a moment.",

@@ -274,13 +274,16 @@ def nothing_open(memory: Any, entry: Entry) -> bool:
     content_words = language.get().content_words
     names = set().union(*(content_words(memory.people.name_of(who)) for who in asked.named))
     names |= set().union(*map(_creditor, asked.found))
-    if question.about - names or (question.who == "named" and not asked.found):
-        return False
+    told_of = set().union(*(content_words(item.text) for item in asked.found))
+    of_a_matter = question.about - names
+    if of_a_matter.isdisjoint(told_of) if of_a_matter else question.who == "named" and not told_of:
+        return False  # "what do i owe you for the mare?", of which it knows nothing
     found = [
         item
         for item in asked.found
         if not asked.named or asked.named & {item.who, item.to}
         if item.kind in question.kinds
+        if not of_a_matter or of_a_matter & content_words(item.text)
     ]
     standing = any(_stands(memory, item, entry) for item in found)
     return not standing and (question.whether or bool(found))
