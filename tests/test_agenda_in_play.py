@@ -105,6 +105,7 @@ def test_a_debt_that_is_paid_is_closed_and_nothing_is_left_open(says, mara, alic
     told = says(alice, "mara, do i owe you anything?")
     assert "Nothing is open" in told and "copper" not in told
     assert "rope" in says(alice, "mara, what do i owe?")
+    assert says(alice, "mara, do i still owe you for the soup?").startswith("No. Nothing is open")
 
 
 def test_an_npc_who_is_owed_nothing_says_so(says, alice, bram):

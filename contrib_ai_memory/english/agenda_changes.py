@@ -33,7 +33,7 @@ from ..records import (
     seconds_between,
 )
 from ..text.segmentation import words_of
-from . import addressing, commitments
+from . import addressing, agenda_questions, commitments
 from .due_dates import dates, due
 from .questions import asks, sentences_of
 from .tokens import FUNCTION_WORDS, NUMBER_WORD, NUMBERS, content_words, stem
@@ -272,7 +272,7 @@ class Line:
         if kind == "request":
             if self.own or not self._to_npc or not self._about(sentence):
                 return None
-        elif (asks(act.text) and act.sure < ASSERTS) or commitments.denies_debt(sentence):
+        elif commitments.denies_debt(sentence) or self._only_asks(act):
             return None
         if any(a.kind == "parting" and a.sure > act.sure and a.text in sentence for a in self.acts):
             return None  # "see you tomorrow"
@@ -281,6 +281,12 @@ class Line:
             return None
         kept = kind == "request" and commitments.keeps(self._asked(act.text))
         return Said(place, sentence, kind, day, ERRAND if kept else act.sure)
+
+    def _only_asks(self, act: SpeechAct) -> bool:
+        """Whether a question commits to nothing: "what do i owe you?"."""
+        if asks(act.text) and act.sure < ASSERTS:
+            return True
+        return asks(self.words) and bool(agenda_questions.read(self.words, self.entry.timestamp))
 
     def _asked(self, text: str) -> str:
         return addressing.without_address(text, self.circle.names)

@@ -49,7 +49,7 @@ LEAST = {
     "promise": 1.0,
     "settle": 1.0,
     "order": 1.0,
-    "alarm": 2.0,
+    "alarm": 1.0,
 }
 _LEAST = np.array([LEAST.get(act, 0.0) for act in ACTS])
 POSSIBLE = -3.0  # score from which a word may do an act

@@ -67,6 +67,7 @@ _OF_WHAT = re.compile(
     r"\W*(?:and |so )?(?:wh|wo?t\b|how|hw\b|remind|(?:do|can|you|u) (?:still |you |u )?)",
     re.IGNORECASE,
 )
+_WHAT = re.compile(r"\b(?:wh(?:at|o|ere|en|ich)|wot|wat|how)(?:['’]?s)?\b", re.IGNORECASE)
 _OF_MY_PLACE = re.compile(  # "where am i staying?"
     r"\b(?:am i (?!again\b)\w+in[g'’]?|do i (?:live|stay|work|sleep|lodge|come))(?!\w)",
     re.IGNORECASE,
@@ -147,7 +148,8 @@ def _answer(request: ReplyRequest) -> Reply:
     of_agenda = bool(request.now and agenda and agenda_questions.read(said, request.now))
     due = agenda_asked(said, agenda) if of_agenda else ()
     found = from_memory(asked_for)
-    if done and "question" not in done and not (found.own or found.secret or _OF_WHAT.match(said)):
+    asks_what = _OF_WHAT.match(said) or _WHAT.search(said)  # "testing you, whats my frog called"
+    if done and "question" not in done and not (found.own or found.secret or asks_what):
         found = replace(found, reply=None, score=0.0)  # what others said answers questions alone
     if found.reply and found.secret:  # "what did i ask you to keep to yourself?"
         return greeted(found.reply, said, request)

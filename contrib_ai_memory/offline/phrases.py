@@ -43,7 +43,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "Until next time, {name}.",
     ),
     "parting at night": (
-        "Good night, {name}, and sleep well.",
+        "Good night, and sleep well, {name}.",
         "Good night to you, {name}.",
         "And a good night to you, {name}.",
     ),

@@ -235,7 +235,9 @@ def _said_first(acts: Collection[SpeechAct], said: str, request: ReplyRequest) -
     pressing = sorted(acts, key=lambda act: order.index(act.kind))
     made = [_reaction(act, said, request) for act in pressing]
     for act, one in zip(pressing, made, strict=True):
-        if act.kind not in OF_A_MATTER or one.row != f"{act.kind}: {REACTIONS[act.kind][1]}":
+        without = REACTIONS.get(act.kind, ("", "heard"))[1]
+        says_nothing = without == "heard" or act.kind in OF_A_MATTER
+        if one.row != f"{act.kind}: {without}" or not says_nothing:
             return one
     return made[0]
 
