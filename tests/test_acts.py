@@ -266,7 +266,11 @@ def test_the_matter_of_what_is_said(kind, said, matter):
         ("the barn burns! and thanks", [("thanks", "thanks"), ("alarm", "the barn burns")], "barn"),
         ("sorry, i owe 3 pence", [("apology", "sorry"), ("debt", "i owe 3 pence")], "Three pence"),
         ("keep my lute till friday", [("request", "keep my lute till friday")], "lute, Friday"),
-        ("ta mara, night", [("thanks", "ta"), ("parting", "night")], "Good night, and sleep well, Alice"),
+        (
+            "ta mara, night",
+            [("thanks", "ta"), ("parting", "night")],
+            "Good night, and sleep well, Alice",
+        ),
         ("help, hes bleeding", [("alarm", "help, hes bleeding")], "water and cloths"),
         ("done! i owe 3 pence", [("settle", "done"), ("debt", "i owe 3 pence")], "Three pence"),
         ("shes proud, four steps", [("feeling", "shes proud, four steps")], "Four steps"),

@@ -147,7 +147,6 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "Ha! {topic}! You will be the death of me, {name}.",
         "{topic}? You and your jokes, {name}.",
     ),
-    "asks who": ("I will remember that. Who is {topic}?", "{topic}? Who is that, {name}?"),
     "chatter": ("Mm.", "Well, well.", "Indeed.", "So it goes.", "Aye."),
     "apology": (
         "No harm done, {name}.",
@@ -275,7 +274,7 @@ _RETIRED: tuple[str, ...] = (
     "riddle",
     "no such thing",
 )
-_RETIRED += ("asks name", "asks what happened")
+_RETIRED += ("asks name", "asks what happened", "asks who")
 
 TONES: Mapping[str, Phrases] = {
     "plain": {},
@@ -333,7 +332,6 @@ TONES: Mapping[str, Phrases] = {
         "planned": ("{topic}. Off you go, then.",),
         "gift of": ("{topic}. Hm. My thanks.",),
         "glad": ("Good for you.", "Well, that is something."),
-        "asks who": ("Noted. And who is {topic}?",),
         "apology": ("Forget it.", "Aye, well."),
         "corrected": ("Is that so.",),
         "misheard": ("Then ask it plainly.",),

@@ -24,9 +24,9 @@ from ..english.tokens import QUESTION_WORDS
 from ..records import Reply, ReplyRequest, SpeechAct
 from ..text.names import forms, names
 from ..text.segmentation import words_of
-from .courtesies import greeting, stranger_in
+from .courtesies import greeting
 from .matter import days_in, matter_of
-from .phrases import last_words, says
+from .phrases import says
 
 # the most pressing first; each with its kinds of phrases, with a matter and without
 REACTIONS: dict[str, tuple[str, str]] = {
@@ -262,9 +262,6 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
         with_matter = "taken up"
     if act.kind in ASKED and (errand := _errand(act, said, request)):
         return errand
-    may_ask = act.kind.startswith("claim") and not last_words(request).endswith("?")
-    if may_ask and (stranger := stranger_in(said, request)):
-        return says("asks who", request, topic=stranger)
     if act.kind == "feeling" and (_GLAD.search(said) or is_glad(said)):
         with_matter, without = "glad of", "glad"
     whole = said if act.kind == "correction" else _sentence_of(act.text, said)
