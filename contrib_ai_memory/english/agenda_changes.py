@@ -458,6 +458,9 @@ class Line:
         if not _may_commit(self.entry):
             return None
         how = commitments.closes(self.entry.content)
+        days = {each.iso for each in dates(self.entry.content, local(self.entry.timestamp))}
+        if how == "broken" and len(days) > 1:
+            return None  # it is only put off
         return "done" if how is None and self.settles >= SETTLES else how
 
     def _chosen(

@@ -126,7 +126,8 @@ def sides(text: str, *, most: int | None = None) -> tuple[str, str]:
     """
     plain = text.translate(_QUOTES)
     for form, forward in _OWING[:most]:
-        if found := form.search(plain):
+        found = form.search(plain)
+        if found and found["who"].lower() != "the":  # "my slate", not "the slate"
             named = [to for to in (found["to"], found["further"]) if to]
             to = next((each for each in named if not _OF_A_THING.match(each)), "")
             return (found["who"], to) if forward else (to, found["who"])
