@@ -432,10 +432,9 @@ class Line:
             return [item.closed("done", self.entry) for item in found]
         if self.own:
             return [item.closed("done", self.entry) for item in open_items if self._tells(item)]
-        given = {each.id for each in self.recent[-2:] if each.source_entity == self.speaker}
         how = self.closing
-        if how is None or any(not given.isdisjoint(item.closed_by) for item in items):
-            return []  # or it tells of the gift before it
+        if how is None:
+            return []
         named = {*self.circle.mentioned(self.entry.content)} - {self.speaker}
         between = {self.listener, *named} - {""}
         mine = [item for item in open_items if item.concerns(self.speaker)]
@@ -552,11 +551,7 @@ def spoken_to(
             continue
         if seconds_between(earlier.timestamp, entry.timestamp) > ANSWERED_WITHIN:
             break
-        if _is_gift(earlier) and earlier.source_entity == speaker:
-            return _receiver(earlier, circle)
-        if earlier.source_entity == speaker and earlier.kind in TALK_KINDS:
-            return spoken_to(earlier, recent[: recent.index(earlier)], circle)
-        if earlier.kind in TALK_KINDS:
+        if earlier.kind in TALK_KINDS and earlier.source_entity != speaker:
             return circle.npc if earlier.origin == "self" else (earlier.source_entity or "")
     return ""
 
