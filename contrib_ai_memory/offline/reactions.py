@@ -266,9 +266,9 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
         with_matter, without = "glad of", "glad"
     whole = said if act.kind == "correction" else _sentence_of(act.text, said)
     enough = act.kind != "correction" and len(act.text.split()) >= ENOUGH
-    tries = (act.text, whole) if enough else (whole,)
+    tries = [act.text, whole] if enough else [whole]
     if act.kind == "feeling":  # what a sentence names beside it is seldom what is felt
-        tries = (act.text, *([said] if len(said.split()) <= SHORT else []))
+        tries = [act.text, *([said] if len(said.split()) <= SHORT else [])]
     topics = (matter_of(each, act.kind, called) for each in tries) if with_matter else iter(())
     topic = next(filter(None, topics), "")
     if act.kind in DATED and not any(days_in(topic)):

@@ -136,8 +136,9 @@ def _stands(memory: Any, item: AgendaItem, entry: Entry) -> bool:
     if item.state == "open":
         return True
     said = memory.journal.get(item.closed_by[-1]) if item.closed_by else None
-    told = said is not None and said.origin == "self" and said.kind in TALK_KINDS
-    return told and _is_of_this_talk(said, entry)
+    if said is None or said.origin != "self" or said.kind not in TALK_KINDS:
+        return False
+    return _is_of_this_talk(said, entry)
 
 
 def _is_of_this_talk(said: Entry, entry: Entry) -> bool:
