@@ -73,6 +73,7 @@ _NAME = re.compile(r"\b[A-Z]\w*")
 _NUMBER = re.compile(r"\d+")
 _NUMBER_WORD = re.compile(rf"\b(?:{NUMBER_WORD})\b")
 _PAYS = re.compile(r"\b(?:pay|settle|owe)\b", re.IGNORECASE)
+_EVEN = re.compile(r"\b(?:square|even|quits)\b", re.IGNORECASE)
 _PROMISES = re.compile(r"\b(?:promised?|swore|swear|my word)\b", re.IGNORECASE)
 _OATH = re.compile(
     r"\b(?:on|upon|by) (?:my|me|ma) [\w']+(?:'s \w+)?|\bcross (?:my|me|ma) \w+", re.IGNORECASE
@@ -483,7 +484,7 @@ class Line:
         if how == "off" and len(_matter(self.words)) <= SAME_MATTER:  # "never mind"
             just = [item for item in mine if _is_just_said(self.entry, item)]
             return max(just, key=lambda item: item.updated, default=None)
-        if how != "done" or self.settles < SETTLES:
+        if how != "done" or not (self.settles >= SETTLES or _EVEN.search(self.words)):
             return None
         debts = [item for item in mine if item.kind == "debt" and between & {item.who, item.to}]
         if len(debts) == 1:

@@ -78,7 +78,7 @@ _REMIND_TO = re.compile(
     re.IGNORECASE,
 )
 _DONE = re.compile(
-    r"\b(?:paid|payed|settled)(?: (?:up|off|back|you))?\b|\b(?:we'?re|that'?s) (?:all )?"
+    r"\b(?:paid|payed|settled)(?: (?:up|off|back|you))?\b|\b(?:we(?:'?re| are)|that'?s) (?:all )?"
     r"(?:square|even|quits|settled)\b|\b(?:here|there)(?:'?s| is| are) (?:your|ur|the|my)\b"
     r"|\b(?:is|was|are|it'?s) (?:mended|fixed|back|finished|done|delivered)\b"
     r"|\bi(?:'?ve)? (?:brought|mended|fixed|finished|delivered|returned)\b"
@@ -98,7 +98,7 @@ _OWING = tuple(
     (re.compile(rf"(?P<who>{_PERSON}){form}", re.IGNORECASE), forward)
     for form, forward in (
         (
-            rf"(?: still| really| now)* ow(?:e[sd]?|in)\b(?: (?P<to>{_PERSON}))?"
+            rf"(?: here| still| really| now)* ow(?:e[sd]?|in)\b(?: (?P<to>{_PERSON}))?"
             rf"(?:[^.!?]*?\bto (?P<further>{_PERSON}))?",
             True,
         ),
