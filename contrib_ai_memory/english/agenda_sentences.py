@@ -16,7 +16,7 @@ from ..offline.told_days import dated, day_told
 from ..records import AgendaItem, Entry
 from ..text.sanitising import oneline
 from .addressing import without_address
-from .commitments import creditor
+from .commitments import creditor, owes
 from .commitments import message as message_in
 from .due_dates import due
 from .reported_speech import capital, second_person
@@ -49,9 +49,9 @@ def told(item: AgendaItem, stating: Entry, teller: Teller, *, message: bool, not
         head = f"{speaker} said"
     stranger = second_person(creditor(item.text)) if speaker == "You" else creditor(item.text)
     owed, owed_to = sums_in(item.text), to or stranger
-    if item.kind == "debt" and item.who and owed and owed_to:
-        owes = "owe" if who in ("You", "I") else "owes"
-        head = f"{who} {owes} {owed_to} {owed[0]}. {head}"
+    if item.kind == "debt" and item.who and owed and owed_to and owes(item.text):
+        verb = "owe" if who in ("You", "I") else "owes"
+        head = f"{who} {verb} {owed_to} {owed[0]}. {head}"
     return f'{" ".join(head.split())} {when}: "{quote}"{falls_due}'
 
 

@@ -220,6 +220,11 @@ def errand(text: str, *, dated: bool = False) -> bool:
     """
     if reminds(text) or (dated and _REMIND.search(text) and not asks(text)):
         return True
+    return passes_on(text)
+
+
+def passes_on(text: str) -> bool:
+    """Whether a text asks to tell or give somebody something."""
     said = " ".join(text.translate(_QUOTES).split())
     return bool(_ERRAND.search(said) and recipient(text))
 
