@@ -70,6 +70,7 @@ _IN_A_CASE = re.compile(
     r"|the moment|before|after)\b",
     re.IGNORECASE,
 )
+_SECRECY = re.compile(r"\b(?:don'?t|do not|never|nobody|no one)\b", re.IGNORECASE)
 _REMIND = re.compile(r"\bremind (?:me|us)\b", re.IGNORECASE)
 _REMIND_TO = re.compile(
     r"\bremind (?:me|us) (?:please |again )?"
@@ -236,7 +237,7 @@ def keeps(text: str) -> bool:
 
 def in_a_case(text: str) -> bool:
     """Whether a text tells of a case, in which something is to be done: "if it rains"."""
-    return bool(_IN_A_CASE.search(text))
+    return bool(_IN_A_CASE.search(text)) and not _SECRECY.search(text)
 
 
 def closes(text: str) -> Closing | None:
