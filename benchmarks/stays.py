@@ -188,10 +188,11 @@ def live_row(name: str, stays: Sequence[tuple[Stay, Sequence[Reaction]]]) -> dic
     wanted = [each for each in every if each.wanted]
     others = [each for each in every if not each.wanted]
     replies = [each.reply for each in every if each.reply]
+    answered = [each for stay, reactions in stays for each in _answered(stay, reactions)]
     return {
         "stay": name,
         "asking": len(wanted),
-        "answered": percent(each.reply for each in wanted),
+        "answered": percent(answered),
         "answered, touched": percent(each.touched for each in wanted if each.reply),
         "touched of asking": percent(each.touched for each in wanted),
         "others": len(others),
@@ -202,6 +203,24 @@ def live_row(name: str, stays: Sequence[tuple[Stay, Sequence[Reaction]]]) -> dic
             repeats(reactions, [each.name for each in stay.people]) for stay, reactions in stays
         ),
     }
+
+
+def _answered(stay: Stay, reactions: Sequence[Reaction]) -> Iterator[bool]:
+    """Yield whether each line that asks for an answer has one; two in a row may share it."""
+    replied = {each.line: bool(each.reply) for each in reactions}
+    place = {line.id: number for number, line in enumerate(stay.lines)}
+    for each in reactions:
+        if each.wanted:
+            number = place[each.line]
+            around = [stay.lines[n] for n in (number - 1, number + 1) if 0 <= n < len(stay.lines)]
+            shared = (
+                replied.get(one.id, False)
+                for one in around
+                if one.npc_answers
+                and one.speaker == each.speaker
+                and one.session == stay.lines[number].session
+            )
+            yield replied[each.line] or any(shared)
 
 
 def react_rows(stays: Sequence[tuple[Stay, Sequence[Reaction]]]) -> Iterator[dict[str, Any]]:

@@ -12,8 +12,11 @@ from contrib_ai_memory.offline.matter import matter_of
 from contrib_ai_memory.records import (
     LineInTalk,
     LineReading,
+    MemoryRecord,
+    Recalled,
     Reply,
     ReplyRequest,
+    ScoreParts,
     SpeechAct,
     TalkLine,
 )
@@ -118,6 +121,16 @@ def test_an_alarm_is_not_followed_by_knowing_nothing():
     said = "help! cant you see hes bleeding?"
     reply = offline_reply.reply(request(said, ("alarm", "help"), ("question", said[6:])))
     assert "nothing" not in reply.text
+
+
+def test_a_request_is_not_answered_with_what_somebody_said():
+    said = "can i have an egg in mine, a leech fell in my boot"
+    told = MemoryRecord(
+        id="1", content="A leech fell in my boot.", record="entry", speaker="Alice", about="#7"
+    )
+    recalled = (Recalled(told, ScoreParts(1.0, 1.0), 9),)
+    asks = request(said, ("request", said), recalled=recalled)
+    assert "You told me" not in offline_reply.reply(asks).text
 
 
 def test_what_is_asked_beside_an_order_is_answered():
@@ -232,6 +245,7 @@ def test_an_alarm_is_answered_and_teasing_among_friends_is_not():
         ("correction", "im not from the mill, im from under the weir", "the weir"),
         ("correction", "*haskell!! hoskins is the dentist", "haskell"),
         ("correction", "thats not true", ""),
+        ("correction", "forgive me, not Ilvo. Ilvo resigned, this one is Pell", "Pell"),
         ("debt", "ill pay you five pence saturday, no, sunday", "five pence, Sunday"),
         ("promise", "ill bring a copy of the map", "a copy of the map"),
         ("claim_self", "my good trousers leaked", "your good trousers"),
@@ -252,7 +266,14 @@ def test_the_matter_of_what_is_said(kind, said, matter):
         ("the barn burns! and thanks", [("thanks", "thanks"), ("alarm", "the barn burns")], "barn"),
         ("sorry, i owe 3 pence", [("apology", "sorry"), ("debt", "i owe 3 pence")], "Three pence"),
         ("keep my lute till friday", [("request", "keep my lute till friday")], "lute, Friday"),
-        ("ta mara, night", [("thanks", "ta"), ("parting", "night")], "Sleep well"),
+        (
+            "ta mara, night",
+            [("thanks", "ta"), ("parting", "night")],
+            "Good night, and sleep well, Alice",
+        ),
+        ("help, hes bleeding", [("alarm", "help, hes bleeding")], "water and cloths"),
+        ("done! i owe 3 pence", [("settle", "done"), ("debt", "i owe 3 pence")], "Three pence"),
+        ("shes proud, four steps", [("feeling", "shes proud, four steps")], "Four steps"),
     ],
 )
 def test_the_most_pressing_act_is_answered_in_words_of_its_matter(said, done, holds):

@@ -268,13 +268,6 @@ def test_what_another_npc_says_makes_no_item():
     assert drawn(line(2, "I'll bring the rope on Friday.", BRAM, tags=(OF_NPC,))) == []
 
 
-def test_a_bare_answer_is_kept_with_the_line_that_it_answers():
-    asked = line(1, "Bram, when do I get my nine smokes?")
-    [made] = drawn(asked, line(2, "friday. on my life", BRAM, timestamp=asked.timestamp))
-    assert made.text == "Alice: Bram, when do I get my nine smokes? - friday. on my life"
-    assert made.evidence == (1, 2) and (made.who, made.to) == (BRAM, ALICE)
-
-
 def test_the_same_line_never_makes_two_items():
     promise = line(1, "bram i'll mend your wheel by friday")
     once = drawn(promise)

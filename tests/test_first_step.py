@@ -68,6 +68,29 @@ def test_a_message_comes_behind_the_first_answer_whatever_it_is_and_once(types, 
     assert "boat" not in types(bram, "say Mara, thank you.")[0].content
 
 
+def test_who_asks_for_a_message_that_was_told_in_this_talk_is_told_it_again(
+    types, mara, alice, bram
+):
+    goes(bram)
+    types(alice, "say Mara, tell Bram that the boat is mended.")
+    goes(alice)
+    comes(mara, bram)
+    assert "boat is mended" in types(bram, "say Mara, hello.")[0].content
+    assert "boat is mended" in types(bram, "say Mara, any messages for me?")[0].content
+    goes(bram)
+    comes(mara, bram, FRIDAY)
+    assert "boat" not in types(bram, "say Mara, any messages for me?")[0].content
+
+
+def test_a_message_that_sounds_like_a_confidence_is_one_to_pass_on(types, mara, alice, bram):
+    goes(bram)
+    boot = "his other boot is inside the piano. I did not put it there."
+    types(alice, f"say Mara, please tell Bram that {boot}")
+    goes(alice)
+    comes(mara, bram)
+    assert "inside the piano" in types(bram, "say Mara, hello.")[0].content
+
+
 def test_a_message_that_was_whispered_is_whispered_to_whom_it_is_for_alone(
     types, mara, alice, bram
 ):

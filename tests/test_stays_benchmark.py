@@ -197,6 +197,21 @@ def test_an_acknowledgement_that_is_heard_again_is_counted_whoever_it_is_for():
     assert stays.repeats([reaction("Yes?"), reaction("No.")], names) == 0
 
 
+def test_two_lines_in_a_row_may_share_a_reply_and_two_of_two_people_may_not():
+    stay = next(each for each in our_stays() if each.id == "theatre-1")
+    lines = {each.id: each for each in stay.lines}
+
+    def answered(asked, unanswered):
+        reactions = [
+            Reaction(line.id, line.speaker, line.text, True, reply, touched=bool(reply))
+            for line, reply in ((lines[asked], "I will tell him."), (lines[unanswered], ""))
+        ]
+        return stays.live_row("one", [(stay, reactions)])["answered"]
+
+    assert answered("s1.27", "s1.28") == 100
+    assert answered("s1.28", "s1.29") == 50
+
+
 # --- the data -------------------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from ..language import Named
 from ..text.names import KEPT, folded
-from . import confidence
+from . import commitments, confidence
 
 READ_LATELY = 256  # cached lines; the NPCs of a room hear the same
 LOOK_BACK = 60  # characters before and after a name that are read
@@ -306,7 +306,10 @@ def confides(text: str) -> bool:
     >>> [confides(said) for said in ("Don't tell anyone: I am Dunstan.", "I don't tell anyone.")]
     [True, False]
     """
-    return asks_in_known_words(text) or confidence.score(text) >= 0
+    if asks_in_known_words(text):
+        return True
+    # "tell Kaspo that his boot is in the piano" is a message, however it sounds
+    return confidence.score(text) >= 0 and not commitments.passes_on(text)
 
 
 def asks_in_known_words(text: str) -> bool:

@@ -1,8 +1,8 @@
 """Commitments in words: who owes whom, what waits to be done, told or kept, and what ends it.
 
 Which words of a line commit somebody is judged elsewhere (`offline.acts`). These rules read such
-words as players type them: whose debt it is, for whom a message is, whether a request waits.
-`closes` tells words that say that something was done, is off, or will not be done.
+words: whom something is owed to or passed on to, what is put into somebody's keeping, and whether
+something was done, is off, or will not be done.
 """
 
 from __future__ import annotations
@@ -13,35 +13,12 @@ from typing import Literal
 
 from ..text.segmentation import words_of
 from .questions import asks
-from .tokens import AUXILIARIES, FUNCTION_WORDS, NUMBER_WORD, NUMBERS, is_past, without_quotations
+from .tokens import AUXILIARIES, FUNCTION_WORDS, NUMBER_WORD, is_past, without_quotations
 
 Closing = Literal["done", "off", "broken"]
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'"})
 _STOP = re.compile(r"[.!?;]+(?:\s|$)")
-_AMOUNT = rf"(?:a|an|the|your|{NUMBER_WORD}|\d+)"
-# "the miller", "my old uncle", "hobb"
-_CREDITOR = (
-    r"(?:(?:the|my|our|his|her|their) (?:(?:old|young|poor) )?[^\W\d]['\w-]+|[^\W\d]['\w-]+)"
-)
-_OWED = tuple(
-    re.compile(form, re.IGNORECASE)
-    for form in (
-        rf"\bowe[sd]? (?:{_CREDITOR} (?={_AMOUNT} )|(?!the |your ))"
-        rf"(?P<what>{_AMOUNT} [\w'-]+(?: (?:of|and|for|more) (?!to\b)[\w' -]+)?)",
-        # "i'm into ulla for sixpence", "i borrowed six crowns off ulla"
-        rf"\bin(?:to| hock to) {_CREDITOR} for (?P<what>{_AMOUNT} [\w'-]+|\w+pence)",
-        rf"\bborrowed (?P<what>{_AMOUNT} [\w'-]+|\w+pence) (?:from|off)\b",
-        rf"\b(?P<what>{_AMOUNT} [\w'-]+(?: [\w'-]+)?),? (?:i|you|u|he|she) (?:still )?owe",
-        r"\bput (?P<what>[\w' -]{2,60}?) (?:on|to) (?:my|our|the) (?:slate|tab|bill)\b",
-    )
-)
-_PAID_TO = re.compile(
-    rf"\b(?:re)?(?:paid|payed) (?:(?:{NUMBER_WORD}|\d+) [\w'-]+ )?(?:back |off |up )?(?:to )?"
-    rf"(?P<to>{_CREDITOR})|\b(?:settled|squared) (?:it |things |up )*with (?P<with>{_CREDITOR})"
-    rf"|\b(?P<passive>{_CREDITOR})(?:'s| is| has been| got) (?:all )?paid\b",
-    re.IGNORECASE,
-)
 _WHOM = r"(?P<whom>[\w'-]+(?: [\w'-]+)?)"
 _PASS_ON = re.compile(
     rf"\b(?:tell|let|remind|warn|inform|give|pass|hand|send|bring|ask) {_WHOM}", re.IGNORECASE
@@ -63,7 +40,7 @@ _NOBODY = frozenset(
     "i you u ye ya he she it they me him her them us we it that this for in up off back all my "
     "everybody everyone anybody anyone nobody none nothing what debt debts tab slate bill money "
     "coin coins".split()
-)  # fmt: skip
+)
 # where what is asked for begins: at the head of a clause, after "please", "could you"
 _HEAD = (
     r"(?:^|[.!?;:,~]\s*|\b(?:and|then|please|pls|so|but|just|also|n|ok|kindly"
@@ -83,13 +60,10 @@ _AT_ONCE = re.compile(  # "hold your tongue", "keep quiet"
 )
 # a message; it may begin in a case too: "if bram comes by tell him"
 _ERRAND = re.compile(
-    rf"(?:{_HEAD}|\b(?:you|u|ye|ya)\s+|\b(?:if|when|once|should|(?:the )?next time)\b[^.!?]*?\s)"
+    rf"(?:{_HEAD}|\b(?:if|when|once|should|(?:the )?next time)\b[^.!?]*?\s)"
     r"(?P<verb>(?:tell|warn|inform|remind|let|(?:pass|send|get) (?:the |a )?word|pass"
     r"|(?:give|hand|deliver|send|bring|take) (?:this|that|these|them|it|my|him|her)) )",
     re.IGNORECASE,
-)
-_ASKS_WHETHER = re.compile(
-    r"\b(?:did|have|had|do|does|dont|don't|not|never)(?: \w+)? ?$", re.IGNORECASE
 )
 _IN_A_CASE = re.compile(
     r"\b(?:if|when|once|should|unless|whoever|any(?:one|body)|next time|till?|until|as soon as"
@@ -105,118 +79,80 @@ _REMIND_TO = re.compile(
     re.IGNORECASE,
 )
 _DONE = re.compile(
-    r"\b(?:paid|payed|settled up|settled with)(?: (?:in full|up|off|back|you|it|him|her|them))?\b"
-    r"|\b(?:we'?re|we r|we are|i'?m|im|you'?re|ur|that'?s|thats|call (?:it|us)|it'?s) (?:all )?"
-    r"(?:square|even|quits|quit|clear|clean|settled|paid|the lot)\b"
-    r"|\b(?:that|this|it) (?:squares|makes us (?:even|square|quits))\b"
-    r"|\b(?:that|this|it) (?:settles|clears) (?:it|us|(?:my|the|your) (?:debt|tab|slate|score))\b"
-    r"|\bslate'?s clean\b|\b(?:debt|tab|slate)(?:'s| is) (?:paid|clear|clean|settled)\b"
-    r"|\bkept (?:your|his|her|my|ur|their|yer) (?:word|promise)\b"
-    r"|\bas (?:i )?promised\b"
-    r"|\b(?:here(?:'s| is| are|s)|there(?:'s| is|s)) (?:your|ur|yer|the|my)\b"
-    r"|\b(?:it'?s|all|they'?re) (?:done|mended|fixed|finished|ready)\b|\bi(?:'ve| have|ve)? "
-    r"(?:brought|mended|fixed|finished|delivered|gave|sent|told|returned|posted|fetched|made)\b"
-    r"|\b(?:got|had|has) (?:his|her|their|it|the) \w+(?: back)?\b|\bcame off\b"
-    r"|\b(?:is|was|are) (?:mended|fixed|back|paid|finished|done|delivered|posted|sent)\b"
+    r"\b(?:paid|payed|settled)(?: (?:up|off|back|you))?\b|\b(?:we(?:'?re| are)|that'?s) (?:all )?"
+    r"(?:square|even|quits|settled)\b|\b(?:here|there)(?:'?s| is| are) (?:your|ur|the|my)\b"
+    r"|\b(?:is|was|are|it'?s) (?:mended|fixed|back|finished|done|delivered)\b"
+    r"|\bi(?:'?ve)? (?:brought|mended|fixed|finished|delivered|returned)\b"
 )
-# what somebody else has paid for is owed to them: "i owe bram ten groats, he paid for my boots"
-_PAID_FOR = re.compile(
-    r"(?<!\bi )(?<!\bive )(?<!\bi've )(?<!\bwe )(?<!\bwe've )\bpa(?:id|yed) for\b"
-)
-_NOT_OWED = re.compile(
-    r"\b(?:not|never|don'?t|doesn'?t|no longer|who says)\b.*\bowe"
-    r"|\bowes? (?:\w+ )?(?:nothing|nobody|no)\b|\bowes? .*\bany ?more\b"
-)
-# before what is done: "i haven't paid", "when i have paid"
-_NOT_YET = re.compile(
-    r"\b(?:not|never|\w+n'?t|if|when|once|unless|until|till?|before)"
-    r"(?: (?!and\b|but\b)[\w']+){0,4}\W*$"
-)
+_NOT_YET = re.compile(r"\b(?:not|never|\w+n'?t|if|when|once|unless|till?)(?: [\w']+){0,4}\W*$")
 _OFF = re.compile(
-    r"(?:\bnot|n't)(?: [\w']+){0,5} any ?more\b"
-    r"|\b(?:the|my|our|that|this) \w+(?:'?s| is| are)(?: all)? off\b(?! to\b)"
-    r"|\b(?:no longer|no more|no need|never mind|nevermind|nvm|don'?t bother"
-    r"|dont bother|forget (?:it|about|what|that)|called off|cancell?ed|struck out|is off"
-    r"|it'?s off|misspoke|changed (?:my|her|his) mind|take (?:it|that) back|i take back"
-    r"|(?:don'?t|dont|do not) (?:burn|send|tell|give|keep(?! me waiting)|post|wake))\b"
-    r"|\b(?:i'?m|i am|we'?re|we are) not (?:taking|coming|selling|buying|marrying|doing|bringing)\b"
+    r"(?:\bnot|n't)(?: [\w']+){0,5} any ?more\b|\b(?:is|are|it'?s) (?:all )?off\b(?! to\b)"
+    r"|\b(?:no longer|no need|never ?mind|nvm|don'?t bother|called off|cancell?ed|misspoke"
+    r"|(?<!you )(?<!u )forget (?:it|about|what)|changed my mind|take (?:it|that) back)\b"
+    r"|\bi'?m not (?:taking|coming|selling|buying|marrying|doing|bringing)\b"
 )
-_WITHDRAWS = re.compile(
-    r"\bmisspoke\b|\bforget (?:it|what i (?:said|asked)|about it)\b|\bnever ?mind\b|\bnvm\b"
-    r"|\btake (?:it|that) back\b"
-)
-_DENIED = re.compile(r"\b(?:never|not|(?:do|wo|ca|must)n'?t)(?: (?:you|u|ye|ya|we|i))?\s+$")
-_BROKEN = re.compile(
-    r"\b(?:i|we) (?:can'?t|cannot|cant|couldn'?t|couldnt|could not|won'?t be able|wont be able"
-    r"|am not able|broke (?:my|our) (?:word|promise))\b"
-)
+_BROKEN = re.compile(r"\b(?:i|we) (?:can'?t|cannot|couldn'?t|won'?t be able|broke my word)\b")
 
-
-# the first of these verbs that is found, and whether who owes stands before it
+# who owes whom, in the order of their certainty; "lent" turns it round
+_PERSON = r"(?:(?:the|my|our) (?:old )?)?[^\W\d][\w'-]*"
 _OWING = tuple(
-    (re.compile(verb, re.IGNORECASE), first)
-    for verb, first in (
-        (r"\bow(?:e[sd]?|in)\b", True),
-        (r"\bborrow(?:ed|d|s)?\b", True),
-        (r"\b(?:len[dt]s?|loan(?:ed)?)\b", False),
-        (r"\bin(?:to| hock to)\b", True),
-        (r"\b(?:promised|swore)\b", True),
-        (r"\b(?:re)?pay\b", True),
+    (re.compile(rf"(?P<who>{_PERSON}){form}", re.IGNORECASE), forward)
+    for form, forward in (
+        (
+            rf"(?: here| still| really| now)* ow(?:e[sd]?|in)\b(?: (?P<to>{_PERSON}))?"
+            rf"(?:[^.!?]*?\bto (?P<further>{_PERSON}))?",
+            True,
+        ),
+        (rf" into (?P<to>{_PERSON}) for\b(?P<further>)", True),
+        (rf" borrow(?:ed)?\b(?P<to>)(?:.*?\b(?:from|off) (?P<further>{_PERSON}))?", True),
+        (rf" (?:lent|loaned)\b(?: (?P<to>{_PERSON}))?(?P<further>)", False),
+        (r" (?:slate|tab|bill)\b(?P<to>)(?P<further>)", True),
+        (rf" (?:promised|swore)\b(?: (?P<to>{_PERSON}))?(?P<further>)", True),
+        (rf"(?: will| shall| to)* (?:re)?pay\b(?: (?P<to>{_PERSON}))?(?P<further>)", True),
     )
 )
-_NOT_A_SIDE = frozenset(
-    "here there still really also now do does did shall will would can could to gotta got have had "
-    "has then so and just only already all both even that which a an the".split()
-)
-_I_WILL = {"ill": "i", "im": "i", "ive": "i", "i'll": "i", "i'm": "i", "i've": "i", "youll": "you"}
-_AFTER = re.compile(
-    rf"\W*(?:back )?(?:(?:to|from|off) )?(?!(?:{_AMOUNT})\b(?! (?:old |young )?\w+ {_AMOUNT}))"
-    rf"(?P<to>{_CREDITOR})",
+_DEBTS = 5  # of these forms; the others tell of what will be done
+_OF_A_THING = re.compile(rf"(?:an?|your|all|(?:the )?(?:{NUMBER_WORD}|\d+))\b", re.IGNORECASE)
+_NOT_OWED = re.compile(
+    r"\b(?:not|never|\w+n'?t|no longer)\b[^.!?]*\bowe|\bowes? (?:\w+ )?(?:nothing|nobody|no)\b",
     re.IGNORECASE,
 )
-_FURTHER = re.compile(rf".*?\b(?:to|from|off) (?P<to>{_CREDITOR})", re.IGNORECASE)
 
 
-def sides(text: str, *, pays: bool = True) -> tuple[str, str]:
+def sides(text: str, *, most: int | None = None) -> tuple[str, str]:
     """Return in which words a text names who owes or promises, and to whom; "" if it names nobody.
 
-    Args:
-        pays: Read who pays whom too.
-
-    >>> sides("you still owe me five pips"), sides("could you lend me 20"), sides("i'll pay bram")
-    (('you', 'me'), ('me', 'you'), ('i', 'bram'))
+    >>> sides("you still owe me five pips"), sides("i lent bram 20"), sides("i'll pay bram")
+    (('you', 'me'), ('bram', 'i'), ("i'll", 'bram'))
     """
     plain = text.translate(_QUOTES)
-    for verb, first in _OWING if pays else _OWING[:-1]:
-        if found := verb.search(plain):
-            said = words_of(_STOP.split(plain[: found.start()])[-1])
-            before = next((word for word in reversed(said) if word not in _NOT_A_SIDE), "")
-            rest = plain[found.end() :]
-            to = _AFTER.match(rest) or _FURTHER.match(rest)
-            pair = (_I_WILL.get(before, before), to["to"] if to else "")
-            return pair if first else pair[::-1]
+    for form, forward in _OWING[:most]:
+        found = form.search(plain)
+        if found and found["who"].lower() != "the":  # "my slate", not "the slate"
+            named = [to for to in (found["to"], found["further"]) if to]
+            to = next((each for each in named if not _OF_A_THING.match(each)), "")
+            return (found["who"], to) if forward else (to, found["who"])
     return "", ""
 
 
-def withdraws(text: str) -> bool:
-    """Whether a speaker takes back what they have just said: "I misspoke", "forget it"."""
-    return _says(_WITHDRAWS, text.translate(_QUOTES).lower())
+def owes(text: str) -> bool:
+    """Whether a text says that somebody owes something."""
+    return any(sides(text, most=_DEBTS)) and not denies_debt(text)
 
 
-def _says(pattern: re.Pattern[str], lower: str) -> bool:
-    """Whether words stand in a line, and not denied: "forget it", but not "don't you forget it"."""
-    return any(not _DENIED.search(lower[: found.start()]) for found in pattern.finditer(lower))
+def denies_debt(text: str) -> bool:
+    """Whether a text says that nothing is owed."""
+    return bool(_NOT_OWED.search(text.translate(_QUOTES)))
 
 
-def owed(text: str) -> str:
-    """Return what a text says is owed, "" if that cannot be told.
+def creditor(text: str) -> str:
+    """Return in which words a text names whom something is owed to, "" for a pronoun or nobody.
 
-    >>> owed("three marks i owe you. end of the month?")
-    'three marks'
+    >>> creditor("i owe the miller 12 silvers, ugh"), creditor("I owe you three marks.")
+    ('the miller', '')
     """
-    plain = text.translate(_QUOTES)
-    found = next(filter(None, (form.search(plain) for form in _OWED)), None)
-    return found["what"].strip() if found else ""
+    to = sides(text)[1]
+    return "" if not to or to.lower().split()[-1] in _NOBODY else to
 
 
 def recipient(text: str) -> str:
@@ -262,11 +198,6 @@ def message(text: str) -> str:
     return found["what"].rstrip("? ") if found else text
 
 
-def reminds(text: str) -> bool:
-    """Whether a text asks to be reminded of something to do; not "remind me what I owe"."""
-    return bool(_REMIND_TO.search(text.translate(_QUOTES)))
-
-
 def reminder(text: str) -> str:
     """Return of what a text asks to be reminded, "" if it does not.
 
@@ -277,53 +208,9 @@ def reminder(text: str) -> str:
     return (found["what"] or found["of"] or "").strip() if found else ""
 
 
-def creditor(text: str) -> str:
-    """Return in which words a text names whom something is owed to, "" for a pronoun or nobody.
-
-    >>> creditor("i owe the miller 12 silvers, ugh"), creditor("I owe you three marks.")
-    ('the miller', '')
-    """
-    return _somebody(sides(text, pays=False)[1])
-
-
-def paid_to(text: str) -> str:
-    """Return in which words a text names who was paid, "" for a pronoun or nobody.
-
-    >>> paid_to("i paid the miller btw"), paid_to("I paid you.")
-    ('the miller', '')
-    """
-    found = _PAID_TO.search(text.translate(_QUOTES))
-    return _somebody(found["to"] or found["with"] or found["passive"]) if found else ""
-
-
-def _somebody(words: str | None) -> str:
-    """Return words that name somebody, "" if they do not."""
-    last = (words or "").lower().split()[-1:]
-    return (words or "") if last and last[0] not in _NOBODY | NUMBERS.keys() else ""
-
-
-def denies_debt(text: str) -> bool:
-    """Whether a text says that nothing is owed, or no longer."""
-    return bool(_NOT_OWED.search(text.lower()))
-
-
-def closes(text: str) -> Closing | None:
-    """Return how a text ends a commitment, if it does: done, off or broken."""
-    lower = without_quotations(text.translate(_QUOTES)).lower()
-    if _says(_OFF, lower):
-        return "off"
-    if _BROKEN.search(lower):
-        return "broken"
-    lower = _without_loan(lower)
-    done = _DONE.search(lower)
-    so_far = _STOP.split(lower[: done.start()])[-1] if done else ""
-    return "done" if done and not (_NOT_YET.search(so_far) or asks(text)) else None
-
-
-def _without_loan(lower: str) -> str:
-    """Return a line that owes without what another has paid for: it is no payment of the debt."""
-    still_owed = re.search(r"\bowes?\b", lower) and not _NOT_OWED.search(lower)
-    return _PAID_FOR.sub(" ", lower) if still_owed else lower
+def reminds(text: str) -> bool:
+    """Whether a text asks to be reminded of something to do; not "remind me what I owe"."""
+    return bool(_REMIND_TO.search(text.translate(_QUOTES)))
 
 
 def errand(text: str, *, dated: bool = False) -> bool:
@@ -334,9 +221,13 @@ def errand(text: str, *, dated: bool = False) -> bool:
     """
     if reminds(text) or (dated and _REMIND.search(text) and not asks(text)):
         return True
+    return passes_on(text)
+
+
+def passes_on(text: str) -> bool:
+    """Whether a text asks to tell or give somebody something."""
     said = " ".join(text.translate(_QUOTES).split())
-    found = _ERRAND.search(said)
-    return bool(found and recipient(text) and not _ASKS_WHETHER.search(said[: found.start("verb")]))
+    return bool(_ERRAND.search(said) and recipient(text))
 
 
 def keeps(text: str) -> bool:
@@ -347,3 +238,15 @@ def keeps(text: str) -> bool:
 def in_a_case(text: str) -> bool:
     """Whether a text tells of a case, in which something is to be done: "if it rains"."""
     return bool(_IN_A_CASE.search(text)) and not _SECRECY.search(text)
+
+
+def closes(text: str) -> Closing | None:
+    """Return how a text ends a commitment, if it does: done, off or broken."""
+    lower = without_quotations(text.translate(_QUOTES)).lower()
+    if _OFF.search(lower):
+        return "off"
+    if _BROKEN.search(lower):
+        return "broken"
+    done = _DONE.search(lower)
+    so_far = _STOP.split(lower[: done.start()])[-1] if done else ""
+    return "done" if done and not (_NOT_YET.search(so_far) or asks(text)) else None

@@ -45,8 +45,9 @@ LEAST = {
     "request": -1.0,
     "insult": -0.5,
     "parting": -0.5,
-    "promise": 0.5,
-    "settle": 0.5,
+    "promise": 1.0,
+    "settle": 1.0,
+    "order": 1.0,
     "alarm": 0.5,
 }
 _LEAST = np.array([LEAST.get(act, 0.0) for act in ACTS])

@@ -1,4 +1,4 @@
-"""Courtesies: greetings, a name that the NPC does not know, and which lines are mere small talk.
+"""Courtesies: greetings, and which lines are mere small talk.
 
 Small talk is judged by the sentence classifier that the night uses, too.
 """
@@ -16,7 +16,6 @@ from ..embedding.model import ModelAway
 from ..english import sentence_classifier
 from ..english.intents import courtesy_of, is_chatter
 from ..english.sentence_classifier import NOISE, Sentence
-from ..english.time_words import tells_time
 from ..language import Intent
 from ..records import Reply, ReplyRequest
 from ..text.names import forms, names
@@ -26,32 +25,8 @@ from .told_days import age, day_told
 
 LONGEST = 10  # words of small talk
 LONG_ABSENT = timedelta(days=7)
-RARE = 5.0  # Zipf frequency below which a word is worth taking up
 COURTESY_WORDS = 4  # "hello there, old friend": nothing to tell of it
 _GREETS = re.compile(r"greet|return|long absent|spoke of")  # rows
-_NAMED = re.compile(r"(?<=[a-z,] )(?P<name>[A-Z][a-z]{2,}(?: [A-Z][a-z]+)?)")
-# somebody whom the line leaves unexplained: "with Oswin", "Bram and Oswin"
-_WITH = re.compile(
-    r"\b(?:called|named|with|(?<!here )and|is|met|saw"
-    r"|(?:spoke|speak|talked|talk|gave|give|sold|lent|married|engaged|betrothed|promised|wrote)"
-    r"(?: [a-z]+){0,2} to) $"
-)
-# "Harrowgate market", "the Salt Lane bridge"
-_OF_A_PLACE = re.compile(
-    r" (?:market|town|village|road|street|lane|hill|bridge|inn|tavern|fair|square|gate|harbour|ford"
-    r"|mill|farm|castle|abbey|wood|woods|forest|river|valley|moor|bay|island|isle)\b"
-)
-# "my brother Aldo", "my cat is called Pickle", "three daughters, Nell, Una and Bea"
-_EXPLAINED_BEFORE = re.compile(
-    r"\b(?:he|she|it|they)(?:['’]?s|['’]?re| is| are| was| were) (?:called|named) $"
-    r"|\b(?:my|our|his|her|their|your|the|an?|\w+['’]s|\d+|two|three|four|five|six|seven)"
-    r"(?: (?!(?:with|and|to|from|by|met|saw|for|of|at|in|near)\b)[a-z]+){1,3}"
-    r",?(?::| is| are| was| were)?(?: called| named)?,? "
-    r"(?:[A-Z][\w'’-]*(?:, and |, | and ))*$"
-)
-_EXPLAINED_AFTER = re.compile(
-    r",? (?:is|was|,) (?:my|our|his|her|their|the|an?)\b|, (?:my|our|his|her|their|the|an?|who)\b"
-)
 
 
 def greeted(answer: Reply, said: str, request: ReplyRequest) -> Reply:
@@ -105,25 +80,6 @@ def _greet(request: ReplyRequest) -> Reply:
     if before and request.now and age(before, request.now) >= LONG_ABSENT:
         return says("long absent", request, when=day_told(before, request.now, by_date=True)[3:])
     return says("returning", request)
-
-
-def stranger_in(said: str, request: ReplyRequest) -> str:
-    """Return a name in a line that the NPC does not know and the line does not explain, or ""."""
-    known = {word for person in request.situation.people for word in names(person.name)}
-    known |= {word for name in request.situation.known_names for word in names(name)}
-    known |= names(request.speaker) | set(forms((request.npc_name, *request.npc_names)))
-    for found in _NAMED.finditer(said):
-        name = found["name"]
-        before, after = said[: found.start()], said[found.end() :]
-        if (
-            _WITH.search(before)
-            and not (_EXPLAINED_BEFORE.search(before) or _EXPLAINED_AFTER.match(after))
-            and not _OF_A_PLACE.match(after)
-            and not names(name) & known
-            and not tells_time(name)
-        ):
-            return name
-    return ""
 
 
 def are_noise(lines: Sequence[str]) -> list[bool]:

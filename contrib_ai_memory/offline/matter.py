@@ -134,8 +134,11 @@ def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
     told = _DENIED.sub("", said) if kind in ("correction", "preference") else said
     if not (_WORD.search(told) or _SUM.search(told)):
         return ""  # it only denies
-    days, sums = list(dict.fromkeys(days_in(told))), list(dict.fromkeys(_sums(told)))
-    things, people = _things(told, names), _people(told, names)
+    days, sums = list(dict.fromkeys(days_in(told))), sums_in(told)
+    denied = " ".join(found[0] for found in _DENIED.finditer(said))
+    things = _things(told, names)
+    people = [each for each in _people(told, names) if each not in denied]
+    counted = [each for each in sums if " " in each]  # "dryer two is on fire" is not about two
     if _CORRECTED.search(told):
         days = days[-1:]  # "saturday, no, sunday"
     if kind == "settle":
@@ -155,13 +158,13 @@ def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
     elif kind == "alarm":  # what it begins with: "the barn burns", not "help, get to the door"
         parts = [*_things(" ".join(told.split()[:ALARM]), names)][:1]
     elif kind == "feeling":
-        parts = [each for each in [*things, *people] if not each.startswith(("a ", "an "))][:1]
+        known = [each for each in [*things, *people] if not each.startswith(("a ", "an "))]
+        parts = (known or counted)[:1]
     elif kind in _NAMED_ALONE:
         parts = (things or people)[:1]
     elif kind in ("request", "order"):
         parts = [*(things or sums or people)[:1], *days[:1]]
     else:
-        counted = [each for each in sums if " " in each]  # "dryer two is on fire" is not about two
         parts = (things or people or counted)[:1]
     if not parts and kind not in _NAMED_ALONE:
         parts = [each for each in [_rarest(told, names)] if each]
@@ -188,6 +191,11 @@ def days_in(said: str) -> Iterator[str]:
             yield _SOON[found["soon"].lower()]
         else:
             yield _WEEK[(found["long"] or found["short"] or found["clear"]).lower()]
+
+
+def sums_in(said: str) -> list[str]:
+    """Return the sums and amounts that words name: "three marks", "sixpence"."""
+    return list(dict.fromkeys(_sums(said)))
 
 
 def _sums(said: str) -> Iterator[str]:

@@ -65,6 +65,7 @@ _OF_WHAT = re.compile(
     r"\W*(?:and |so )?(?:wh|wo?t\b|how|hw\b|remind|(?:do|can|you|u) (?:still |you |u )?)",
     re.IGNORECASE,
 )
+_WHAT = re.compile(r"\b(?:wh(?:at|o|ere|en|ich)|wot|wat|how)(?:['’]?s)?\b", re.IGNORECASE)
 _OF_MY_PLACE = re.compile(  # "where am i staying?"
     r"\b(?:am i (?!again\b)\w+in[g'’]?|do i (?:live|stay|work|sleep|lodge|come))(?!\w)",
     re.IGNORECASE,
@@ -145,6 +146,9 @@ def _answer(request: ReplyRequest) -> Reply:
     of_agenda = bool(request.now and agenda and agenda_questions.read(said, request.now))
     due = agenda_asked(said, agenda) if of_agenda else ()
     found = from_memory(asked_for)
+    asks_what = _OF_WHAT.match(said) or _WHAT.search(said)  # "testing you, whats my frog called"
+    if done and "question" not in done and not (found.own or found.secret or asks_what):
+        found = replace(found, reply=None, score=0.0)  # what others said answers questions alone
     if found.reply and found.secret:  # "what did i ask you to keep to yourself?"
         return greeted(found.reply, said, request)
     if 0 < len(due) <= AGENDA_AT_ONCE:
@@ -181,7 +185,7 @@ def _of_the_sheet(request: ReplyRequest) -> Reply | None:
 def _known_anyway(request: ReplyRequest) -> Reply | None:
     """Return what answers a line that asks in no usual form: "hw much 4 a new hem"."""
     found = from_memory(request)
-    return found.reply if found.score >= (OF_THE_SHEET_LIKELY if found.own else LIKELY) else None
+    return found.reply if found.own and found.score >= OF_THE_SHEET_LIKELY else None
 
 
 def _as_asked(request: ReplyRequest) -> ReplyRequest:

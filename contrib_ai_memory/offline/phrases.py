@@ -42,7 +42,11 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "Go well, {name}.",
         "Until next time, {name}.",
     ),
-    "parting at night": ("Sleep well, {name}.", "Good night, {name}.", "Good night to you."),
+    "parting at night": (
+        "Good night, and sleep well, {name}.",
+        "Good night to you, {name}.",
+        "And a good night to you, {name}.",
+    ),
     "thanks": (
         "You are welcome, {name}.",
         "Gladly, {name}.",
@@ -78,14 +82,14 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "{topic}. I will keep it in mind.",
     ),
     "alarm": (
-        "Out of the way, all of you! Hold on, {name}, I am coming!",
-        "Quick, lend a hand! Water, cloths, whatever there is! I am coming, {name}!",
-        "Stand back, all of you! Show me where, {name}!",
+        "Quick, water and cloths, whatever is at hand! Hold on, {name}, I am coming!",
+        "Hold on, {name}, I am coming! Run for water, somebody, and bring a blanket!",
+        "Stand back, all of you! Cloths and water, quick! Show me where, {name}!",
     ),
     "alarm of": (
-        "{topic}! Out of the way, all of you! Hold on, {name}, I am coming!",
-        "{topic}! Quick, water, cloths, whatever there is! I am coming, {name}!",
-        "{topic}? Stand back, all of you! Show me where, {name}!",
+        "{topic}! Quick, water and cloths, whatever is at hand! Hold on, {name}, I am coming!",
+        "{topic}? Hold on, {name}, I am coming! Run for water, somebody, and bring a blanket!",
+        "{topic}! Stand back, all of you! Cloths and water, quick! Show me where, {name}!",
     ),
     "settled": (
         "Then that is settled, {name}.",
@@ -143,7 +147,6 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "Ha! {topic}! You will be the death of me, {name}.",
         "{topic}? You and your jokes, {name}.",
     ),
-    "asks who": ("I will remember that. Who is {topic}?", "{topic}? Who is that, {name}?"),
     "chatter": ("Mm.", "Well, well.", "Indeed.", "So it goes.", "Aye."),
     "apology": (
         "No harm done, {name}.",
@@ -201,9 +204,9 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     ),
     "glad": ("Well done, {name}! I am glad to hear it.", "That is good news, {name}. Bravo!"),
     "glad of": (
-        "{topic}! Well done, {name}, I am glad of it.",
-        "{topic}? Bravo! That is good news, {name}.",
-        "{topic}! You may well be proud, {name}.",
+        "{topic}! Bravo, {name}, I am glad of it.",
+        "{topic}? Well done! That is good news, {name}.",
+        "{topic}! Bravo! You may well be proud, {name}.",
     ),
     "cannot think": (
         "My head is full of fog just now, {name}. Give me a moment.",
@@ -271,7 +274,7 @@ _RETIRED: tuple[str, ...] = (
     "riddle",
     "no such thing",
 )
-_RETIRED += ("asks name", "asks what happened")
+_RETIRED += ("asks name", "asks what happened", "asks who")
 
 TONES: Mapping[str, Phrases] = {
     "plain": {},
@@ -312,8 +315,8 @@ TONES: Mapping[str, Phrases] = {
         "taken up": ("{topic}. Hm.", "{topic}, is it. Noted."),
         "sorry": ("Hard luck, {name}.", "Bad business, that."),
         "sorry for": ("{topic}? Hard luck, {name}. Sit.",),
-        "alarm": ("Out of the way, all of you!",),
-        "alarm of": ("{topic}! Out of the way, all of you!",),
+        "alarm": ("Out of the way! Water, cloths, and run!",),
+        "alarm of": ("{topic}! Out of the way! Water, cloths, and run!",),
         "asked for": ("Right.", "If I must, {name}."),
         "asked for a day": ("{topic}. Right, {name}.",),
         "promised": ("I will believe it when I see it, {name}.",),
@@ -329,7 +332,6 @@ TONES: Mapping[str, Phrases] = {
         "planned": ("{topic}. Off you go, then.",),
         "gift of": ("{topic}. Hm. My thanks.",),
         "glad": ("Good for you.", "Well, that is something."),
-        "asks who": ("Noted. And who is {topic}?",),
         "apology": ("Forget it.", "Aye, well."),
         "corrected": ("Is that so.",),
         "misheard": ("Then ask it plainly.",),

@@ -24,9 +24,9 @@ from ..english.tokens import QUESTION_WORDS
 from ..records import Reply, ReplyRequest, SpeechAct
 from ..text.names import forms, names
 from ..text.segmentation import words_of
-from .courtesies import greeting, stranger_in
+from .courtesies import greeting
 from .matter import days_in, matter_of
-from .phrases import last_words, says
+from .phrases import says
 
 # the most pressing first; each with its kinds of phrases, with a matter and without
 REACTIONS: dict[str, tuple[str, str]] = {
@@ -42,8 +42,8 @@ REACTIONS: dict[str, tuple[str, str]] = {
     "apology": ("", "apology"),
     "insult": ("insulted by", "insulted"),
     "praise": ("", "compliment"),
-    "thanks": ("", "thanks"),
     "plan": ("planned", "heard"),
+    "thanks": ("", "thanks"),
     "preference": ("taken up", "heard"),
     "boast": ("boasted of", "boasted"),
     "joke": ("joked of", "joked"),
@@ -63,9 +63,10 @@ BEFORE_AN_ERRAND = frozenset("alarm secret".split())
 WEIGHTY = frozenset(REACTIONS) - frozenset("thanks greeting parting chatter aside move".split())
 LONGEST_GIFT = 6  # words
 ASKED = frozenset({"request", "order"})
+OF_A_MATTER = frozenset("settle debt correction promise request order plan".split())
 DATED = frozenset("debt promise request order".split())
 UNDATED = frozenset("plan claim_self claim_other world".split())  # their days are their own
-CLAIMS = frozenset({"claim_self", "claim_other", "world"})
+ENOUGH = 4  # words of an act in which its matter is looked for first
 SHORT = 12  # words of a line that has one matter
 LONGEST_GREETING = 4  # words of one in other words than the usual
 MERE_COURTESY = 6  # words: "im away home, sleep tight" is no order
@@ -117,11 +118,12 @@ def react(said: str, request: ReplyRequest) -> Reply:
     acts = _acts(said, request)
     first = next(filter(_is_errand_of(request), acts), None)
     if first is None or any(act.kind in BEFORE_AN_ERRAND for act in acts):
-        first = most_pressing(acts)
-    if first.kind == "greeting":
+        made = _said_first(acts, said, request)
+    else:
+        made = _reaction(first, said, request)
+    if made.row == "greeting":
         return greeting(request)
-    made = _reaction(first, said, request)
-    if first.kind != "parting" and any(act.kind == "parting" for act in request.acts):
+    if not made.row.startswith("parting") and any(act.kind == "parting" for act in request.acts):
         parting = _parting(said, request).text
         once = made.text.replace(f", {request.speaker}", "", 1)
         made = replace(made, text=f"{once if request.speaker in parting else made.text} {parting}")
@@ -180,7 +182,7 @@ def with_answer(answer: Reply, said: str, request: ReplyRequest) -> Reply:
     others = [act for act in _acts(said, request) if act.kind in BEFORE_AN_ANSWER]
     if not others:
         return answer
-    first = _reaction(most_pressing(others), said, request)
+    first = _said_first(others, said, request)
     return replace(answer, text=f"{first.text} {answer.text}", row=first.row)
 
 
@@ -227,12 +229,22 @@ def _acts(said: str, request: ReplyRequest) -> tuple[SpeechAct, ...]:
     return (*others, SpeechAct("secret", said)) if kept else others
 
 
-def most_pressing(acts: Collection[SpeechAct]) -> SpeechAct:
+def _said_first(acts: Collection[SpeechAct], said: str, request: ReplyRequest) -> Reply:
+    """React to the most pressing act, of what is owed, done or asked for to one with a matter."""
     order = [*REACTIONS, "question"]
-    return min(acts, key=lambda act: order.index(act.kind))
+    pressing = sorted(acts, key=lambda act: order.index(act.kind))
+    made = [_reaction(act, said, request) for act in pressing]
+    for act, one in zip(pressing, made, strict=True):
+        without = REACTIONS.get(act.kind, ("", "heard"))[1]
+        says_nothing = without == "heard" or act.kind in OF_A_MATTER
+        if one.row != f"{act.kind}: {without}" or not says_nothing:
+            return one
+    return made[0]
 
 
 def _reaction(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
+    if act.kind == "greeting":
+        return Reply("", row=act.kind)
     made = _wording(act, said, request)
     return replace(made, row=f"{act.kind}: {made.row}")
 
@@ -250,15 +262,15 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
         with_matter = "taken up"
     if act.kind in ASKED and (errand := _errand(act, said, request)):
         return errand
-    may_ask = act.kind.startswith("claim") and not last_words(request).endswith("?")
-    if may_ask and (stranger := stranger_in(said, request)):
-        return says("asks who", request, topic=stranger)
     if act.kind == "feeling" and (_GLAD.search(said) or is_glad(said)):
         with_matter, without = "glad of", "glad"
-    whole = act.kind in CLAIMS and len(said.split()) <= SHORT
-    topic = matter_of(said if whole else act.text, act.kind, called) if with_matter else ""
-    if with_matter and not topic and (act.kind == "correction" or len(said.split()) <= SHORT):
-        topic = matter_of(said, act.kind, called)
+    whole = said if act.kind == "correction" else _sentence_of(act.text, said)
+    enough = act.kind != "correction" and len(act.text.split()) >= ENOUGH
+    tries = [act.text, whole] if enough else [whole]
+    if act.kind == "feeling":  # what a sentence names beside it is seldom what is felt
+        tries = [act.text, *([said] if len(said.split()) <= SHORT else [])]
+    topics = (matter_of(each, act.kind, called) for each in tries) if with_matter else iter(())
+    topic = next(filter(None, topics), "")
     if act.kind in DATED and not any(days_in(topic)):
         others = [each.text for each in request.acts if each.kind in UNDATED]
         days = [day for day in days_in(said) if day not in set(chain(*map(days_in, others)))]
@@ -266,9 +278,19 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
     return says(with_matter, request, topic=topic) if topic else says(without, request)
 
 
+def _sentence_of(words: str, said: str) -> str:
+    """Return the sentence of a line that some of its words begin in, which are cut anywhere."""
+    end = 0
+    for sentence in sentences_of(said):
+        end = said.find(sentence, end) + len(sentence)
+        if 0 <= said.find(words) < end:
+            return sentence
+    return words
+
+
 def _errand(act: SpeechAct, said: str, request: ReplyRequest) -> Reply | None:
     """Return what is said to a prohibition, a reminder or a message, None to any other request."""
-    words = said if len(said.split()) <= SHORT else act.text
+    words = said if len(said.split()) <= SHORT else _sentence_of(act.text, said)
     if _FORBIDS.search(words):
         return says("forbidden", request)
     if _REMIND.search(words):

@@ -18,7 +18,7 @@ from ..ingest.index import to_memory
 from ..language import AgendaQuestion, ItemWords, Named, Teller
 from ..llm.router import answers_offline
 from ..local_time import day_of, local
-from ..records import AgendaItem, Entry, MemoryRecord, OpenItem, seconds_between
+from ..records import TALK_KINDS, AgendaItem, Entry, MemoryRecord, OpenItem, seconds_between
 from ..store.agenda import RECENTLY_DUE
 from ..store.npc_memory import Memory
 from ..text.names import forms
@@ -125,7 +125,7 @@ def _messages_for(memory: Memory, entry: Entry, *, may_whisper: bool) -> list[Ag
     return [
         item
         for item in memory.agenda
-        if item.state == "open"
+        if _stands(memory, item, entry)
         and item.kind == "request"
         and item.to != listener
         and spoken.named(_words(item).recipient, name) is not Named.NOT
@@ -133,14 +133,28 @@ def _messages_for(memory: Memory, entry: Entry, *, may_whisper: bool) -> list[Ag
     ]
 
 
+def _stands(memory: Memory, item: AgendaItem, entry: Entry) -> bool:
+    """Whether an item is open, or closed by being told in this talk: who asks is told again."""
+    if item.state == "open":
+        return True
+    said = memory.journal.get(item.closed_by[-1]) if item.closed_by else None
+    if said is None or said.origin != "self" or said.kind not in TALK_KINDS:
+        return False
+    return _is_of_this_talk(said, entry)
+
+
+def _is_of_this_talk(said: Entry, entry: Entry) -> bool:
+    """Whether the NPC said something to the speaker of a line in the same talk."""
+    near = abs(seconds_between(said.timestamp, entry.timestamp)) < TALK_OVER
+    return near and entry.source_entity in said.witnesses
+
+
 def _told_before(memory: Memory, entry: Entry) -> str:
     """Return what the NPC has said to the speaker of a line in this talk."""
     return "\n".join(
         each.content
         for each in memory.journal.tail(READ_BACK)
-        if each.origin == "self"
-        and entry.source_entity in each.witnesses
-        and abs(seconds_between(each.timestamp, entry.timestamp)) < TALK_OVER
+        if each.origin == "self" and _is_of_this_talk(each, entry)
     )
 
 
@@ -218,7 +232,7 @@ def _asked_for(memory: Memory, entry: Entry, question: AgendaQuestion) -> list[A
     """Return the items that a question asks for, best first; none where that is unsure."""
     asked = _Asked(memory, entry, question)
     named = asked.named
-    standing = [item for item in asked.found if item.state == "open"]
+    standing = [item for item in asked.found if _stands(memory, item, entry)]
     asker = entry.source_entity or ""
     soonest = sorted(standing, key=lambda item: (not item.concerns(asker), item.due or "~"))
     if question.by_day:
@@ -257,21 +271,25 @@ def nothing_open(memory: Memory, entry: Entry) -> bool:
         return False
     asked = _Asked(memory, entry, question)
     if question.by_day:
-        return question.whether and not any(item.state == "open" for item in asked.found)
+        return question.whether and not any(_stands(memory, each, entry) for each in asked.found)
     if not (question.who and question.kinds) or question.day:
         return False
     content_words = language.get().content_words
     names = set().union(*(content_words(memory.people.name_of(who)) for who in asked.named))
     names |= set().union(*map(_creditor, asked.found))
-    if question.about - names or (question.who == "named" and not asked.found):
-        return False
+    told_of = set().union(*(content_words(item.text) for item in asked.found))
+    of_a_matter = question.about - names
+    if of_a_matter.isdisjoint(told_of) if of_a_matter else question.who == "named" and not told_of:
+        return False  # "what do i owe you for the mare?", of which it knows nothing
     found = [
         item
         for item in asked.found
         if not asked.named or asked.named & {item.who, item.to}
         if item.kind in question.kinds
+        if not of_a_matter or of_a_matter & content_words(item.text)
     ]
-    return not any(item.state == "open" for item in found) and (question.whether or bool(found))
+    standing = any(_stands(memory, item, entry) for item in found)
+    return not standing and (question.whether or bool(found))
 
 
 def _creditor(item: AgendaItem) -> set[str]:
