@@ -127,6 +127,14 @@ def test_an_answer_to_when_names_the_day_that_was_meant(asks, mara, alice):
     assert answer.endswith("That is Friday, 6 March.")
 
 
+def test_a_weekday_said_on_such_a_day_is_not_told_as_the_last_one(asks, mara, alice):
+    mara.memory.clock = lambda: "2026-03-02T12:00:00+00:00"  # a Monday
+    asks(alice, "monday, first bell, the ford. I'll have the grey saddled.")
+    mara.memory.clock = lambda: "2026-03-04T12:00:00+00:00"
+    answer = asks(alice, "what day do I ride for the ford?")
+    assert "first bell" in answer and "23 February" not in answer
+
+
 def test_a_profile_is_told_to_those_who_may_know_it_with_what_it_rests_on(
     asks, mara, alice, bram, tavern
 ):

@@ -194,6 +194,16 @@ def test_a_gift_is_a_gift_to_the_npc_and_an_act_among_others(mara, tmp_path):
     assert entries["log:3"].origin == "self"
 
 
+def test_a_gift_may_be_told_by_the_thing_alone(mara, tmp_path):
+    lines = [
+        line(1, "an egg, still warm", kind="give", to="Mara"),
+        line(2, "gives Mara a jar of limes", "Bram", kind="give", to="Mara"),
+    ]
+    replay(write(tmp_path / "log.jsonl", lines))
+    told = [entry.content for entry in by_id(mara).values()]
+    assert told == ["Alice gives Mara an egg, still warm.", "Bram gives Mara a jar of limes"]
+
+
 PEOPLE = [
     {"kind": "person", "name": "Mara", "aliases": ["innkeeper"], "persona": "Warm.", "goals": "x"},
     {"kind": "person", "name": "Rosalba", "aliases": ["Rosie"]},

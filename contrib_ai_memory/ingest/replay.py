@@ -29,7 +29,7 @@ from pydantic import AwareDatetime, BaseModel, Field, ValidationError, field_val
 
 from .. import conf, offload
 from ..records import OF_NPC, TALK_KINDS, Percept, seconds_between
-from ..text.names import as_name
+from ..text.names import as_name, forms
 from ..text.sanitising import sanitise
 
 LINES_A_TICK = 32
@@ -214,8 +214,12 @@ class Replay:
 
     def _shown(self, line: LogLine) -> str:
         """Return the words of a line; an act with the name of who does it, as a game shows it."""
+        who = self._called(line.speaker)
+        told = line.text.lower().startswith((*forms([who]), "gives "))
+        if line.kind == "give" and line.to and not told:  # the thing alone
+            return f"{who} gives {self._called(line.to)} {line.text.rstrip('.')}."
         acts = line.kind not in TALK_KINDS and line.text[:1].islower()
-        return f"{self._called(line.speaker)} {line.text}" if acts else line.text
+        return f"{who} {line.text}" if acts else line.text
 
     def tick(self) -> None:
         """Run one awake tick of the heartbeat, in the log's time.

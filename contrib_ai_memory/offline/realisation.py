@@ -48,9 +48,12 @@ def tell_all(
 def day_named(memory: MemoryRecord) -> date | None:
     """Return the day that the words of a memory name, None if that is the day they are from."""
     text, then = memory.said, local(memory.created_at)
-    found = then and (due(text, then) or due(text, then, past=True))
-    if found and not due(text, then) and is_weekday(found.said) and not _is_of_the_past(text):
-        return None  # "I'll bring it monday", said on a Monday
+    coming = then and due(text, then)
+    found = then and (coming or due(text, then, past=True))
+    if found and not coming and is_weekday(found.said):
+        same = found.day.weekday() == date_of(then).weekday()
+        if same or not _is_of_the_past(text):
+            return None  # "I'll bring it monday", said on a Monday
     return found.day if found and found.iso != then[:10] else None
 
 
@@ -142,11 +145,11 @@ def _gift(memory: MemoryRecord, request: ReplyRequest) -> str:
 
     "" for any other memory.
     """
-    head = f"{memory.speaker} gives {request.npc_name} "
-    given = memory.is_deed
-    if not (given and memory.speaker and memory.content.startswith(head)):
+    called = "|".join(map(re.escape, forms((request.npc_name, *request.npc_names))))
+    head = re.match(rf"{re.escape(memory.speaker)} gives (?:{called}) ", memory.content, re.I)
+    if not (memory.is_deed and memory.speaker and head):
         return ""
-    thing = memory.content[len(head) :].rstrip(".")
+    thing = memory.content[head.end() :].rstrip(".")
     giver = "You" if memory.about == request.speaker_id else memory.speaker
     return f"{giver} gave me {_with_article(thing)}"
 
