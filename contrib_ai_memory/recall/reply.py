@@ -23,6 +23,7 @@ from ..records import (
     NO_PROVENANCE,
     TALK_KINDS,
     Entry,
+    LineInTalk,
     MemoryRecord,
     Message,
     OpenItem,
@@ -34,6 +35,7 @@ from ..records import (
     ReplyRequest,
     ScoreParts,
     Situation,
+    SpeechAct,
     Weighed,
 )
 from ..store import chat_log
@@ -44,7 +46,7 @@ from ..store.npc_memory import Memory
 from ..text.names import forms
 from . import sheet
 from .budget import IN_CONFIDENCE, BudgetExceeded, prompt_block
-from .mood import felt_at, mood_towards
+from .mood import Mood, felt_at, mood_towards
 from .search import recall
 from .situation import situation_of
 from .told_secrets import Secret
@@ -164,52 +166,34 @@ def prepare(
     Nothing is sent, said or stored.
     """
     listener = entry.source_entity or UNKNOWN_SPEAKER
+    settings = memory.settings
     recalled = yield recall_for(memory, entry)
-    felt = yield offload.run(
-        offload.MEMORY,
-        mood_towards,
+    said, whole = _as_meant(memory, entry)
+    asked = _Asked(
         memory.id,
         memory.clock(),
         listener,
         entry.private,
-        priority=offload.REPLY,
-        reads=True,
-    )
-    turns = _turns_before(memory, entry)
-    known = memory.people.get(entry.source_entity)
-    said, whole = _as_meant(memory, entry)
-    meant, learned, done = yield offload.run(
-        offload.MEMORY,
-        language.call,
-        "understood",
         said,
         whole,
         memory.people.names(),
         heard(memory, entry),
-        priority=offload.REPLY,
-        reads=True,
+        sheet=router.answers_offline(settings),
     )
+    known: _Known = yield offload.run(
+        offload.MEMORY, _look_up, asked, priority=offload.REPLY, reads=True
+    )
+    turns = _turns_before(memory, entry)
+    speaker = memory.people.get(entry.source_entity)
+    meant = known.meant
     yield offload.breathe(offload.REPLY)
     situation, beside = situation_of(
         memory,
         entry if meant == said else replace(entry, content=meant),
         (each.memory for each in recalled.memories),
-        learned,
+        known.intent,
     )
-    settings = memory.settings
     yield offload.breathe(offload.REPLY)
-    given: tuple[MemoryRecord, ...] = ()
-    if router.answers_offline(settings):
-        given = yield offload.run(
-            offload.MEMORY,
-            sheet.given,
-            memory.id,
-            meant,
-            (listener,),
-            memory.clock(),
-            priority=offload.REPLY,
-            reads=True,
-        )
     brought_up = [*recalled.memories, *_beside(beside, recalled.memories)]
     if router.rules_judge(settings):
         brought_up = [_with_correction(memory, each) for each in brought_up]
@@ -222,7 +206,7 @@ def prepare(
         recalled=tuple(brought_up),
         prompt_block=recalled.prompt_block,
         conversation=turns,
-        met_before=bool(known and known.interactions > _lines_now(memory, entry)),
+        met_before=bool(speaker and speaker.interactions > _lines_now(memory, entry)),
         kind=entry.kind,
         now=local(memory.clock()),
         npc_names=memory.names,
@@ -233,31 +217,74 @@ def prepare(
             IN_CONFIDENCE * each.private + each.the_lesson
             for each in _lessons(memory, entry, recalled.memories)
         ),
-        mood=felt.felt,
+        mood=known.mood.felt,
         sentences=settings.REPLY_SENTENCES,
         language=settings.REPLY_LANGUAGE,
         plain=settings.LLM is not None and settings.LLM.plain,
         question=meant if meant != said else "",
-        intent=learned,
+        intent=known.intent,
         set_right=set_right(memory, entry),
-        acts=done,
+        acts=known.acts,
         confided=entry.private and entry.kind != "whisper",
         said_lately=said_lately(memory),
         description=sheet.field_of(memory.owner, "description"),
         voice=sheet.field_of(memory.owner, "voice"),
         direction=sheet.field_of(memory.owner, "direction"),
-        given=given,
+        given=known.given,
     )
     yield offload.breathe(offload.REPLY)
     transcript = _transcript(memory, entry, listener, request)
     block = _block(recalled.memories, transcript.entries, settings.by_sources)
-    asked = replace(request, prompt_block=block)
-    told = provenance_of_situation(situation, felt.experiences)
+    told = provenance_of_situation(situation, known.mood.experiences)
     transcript = replace(transcript, provenance=joined(transcript.provenance, told))
-    loop = ToolLoop(memory, entry, asked, transcript, actions)
+    asks = replace(request, prompt_block=block)
+    loop = ToolLoop(memory, entry, asks, transcript, actions)
     loop.told = told
-    loop.evidence = tuple(_evidence(entry, request, felt.experiences))
+    loop.evidence = tuple(_evidence(entry, request, known.mood.experiences))
     return loop, request
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A line that is answered, as `_look_up` needs it.
+
+    Attributes:
+        said, completed: Without its address, and with the subject that it takes from the talk.
+        names: Of the people whom the NPC knows.
+        sheet: Whether to look into the persona sheet.
+    """
+
+    agent_id: str
+    now: str
+    listener: str
+    private: bool
+    said: str
+    completed: str
+    names: tuple[str, ...]
+    heard: LineInTalk
+    sheet: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What `_look_up` found; `meant`, `intent` and `acts` as of `Language.understood`."""
+
+    mood: Mood
+    meant: str
+    intent: str
+    acts: tuple[SpeechAct, ...]
+    given: tuple[MemoryRecord, ...]
+
+
+def _look_up(asked: _Asked) -> _Known:
+    """Read the line and look up the mood and the persona sheet, in one job (worker thread)."""
+    mood = mood_towards(asked.agent_id, asked.now, asked.listener, asked.private)
+    meant, intent, acts = language.get().understood(
+        asked.said, asked.completed, asked.names, asked.heard
+    )
+    listeners = (asked.listener,)
+    given = sheet.given(asked.agent_id, meant, listeners, asked.now) if asked.sheet else ()
+    return _Known(mood, meant, intent, acts, given)
 
 
 def done_by_telling(items: Iterable[OpenItem], reply: Reply) -> tuple[str, ...]:
