@@ -91,7 +91,8 @@ DOUBTFUL = ("boast", "joke", "lie")  # kinds that are quoted
 DOUBTED = 0.4
 
 _YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
-_UNCLEAR = re.compile(r"\W*(?:he|she|it|they|that|this|those|these|let)\b", re.IGNORECASE)
+_GOES_ON = re.compile(r"\W*(?:he|she|it|they)\b", re.IGNORECASE)  # of the sentence before it
+_UNCLEAR = re.compile(r"\W*(?:he|she|it|they(?! say\b)|that|this|those|these|let)\b", re.IGNORECASE)
 _OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
 _OF_A_THEME = re.compile(r"^What is said of (?P<theme>.+)\?$")
 
@@ -181,10 +182,16 @@ class OfflineProvider:
             for entry, text, judgement in zip(told, texts, judged, strict=True)
         ]
         parts = iter(_judged([(entry, each) for entry, _, said in kept for each in said]))
+        worth = {
+            (entry.id, each): _is_worth(each, next(parts), entry)
+            for entry, _, said in kept
+            for each in said
+        }
         return [
-            _fact_draft(said, judgement, entry, after=before.get(entry.id))
-            for entry, judgement, sentences in kept
-            for said in _together([e for e in sentences if _is_worth(e, next(parts), entry)])
+            _fact_draft(group, judgement, entry, after=before.get(entry.id))
+            for entry, judgement, said in kept
+            for group in _together([e for e in said if worth[entry.id, e] or _GOES_ON.match(e)])
+            if worth[entry.id, group[0]]
         ]
 
     def digest(self, passage: Passage) -> Digest:
