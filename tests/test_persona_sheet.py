@@ -18,6 +18,11 @@ from contrib_ai_memory.store.reply_reasons import ReplyReasons
             ["Mara was born in Corrow.", "She has a dog, and it follows her everywhere."],
             ["I was born in Corrow.", "I have a dog, and it follows me everywhere."],
         ),
+        (
+            ["Mara dislikes braggarts, loves gossip, is afraid of the river."],
+            ["I dislike braggarts, love gossip, am afraid of the river."],
+        ),
+        (["Mara sells nets, hooks and lines."], ["I sell nets, hooks and lines."]),
         (["Mara's younger brother Tam owns the mill."], ["My younger brother Tam owns the mill."]),
         (["A bed at Mara's is two coppers."], ["A bed at mine is two coppers."]),
         (
@@ -126,3 +131,9 @@ def test_why_something_was_said_is_kept_for_days_by_a_setting(mara):
     assert [each.said for each in mara.memory.reasons] == [4, 2]
     mara.memory.reasons.note(new, day)
     assert [each.said for each in mara.memory.reasons] == [4]
+
+
+@pytest.mark.parametrize("goals", ["to buy back the mill", "She wants to buy back the mill"])
+def test_what_it_wants_is_told_in_its_own_words(mara, alice, says, goals):
+    mara.db.goals = goals
+    assert "I want to buy back the mill" in says(alice, "what do you want out of life, mara?")

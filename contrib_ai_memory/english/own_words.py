@@ -246,11 +246,14 @@ def _closed_before(tokens: Sequence[str], place: int) -> bool:
 
 def _goes_on(tokens: Sequence[str], place: int) -> bool:
     """Whether a word is one more verb of the NPC's: "stamps letters and sorts them"."""
-    before = [token.lower() for token in tokens[:place] if token[0].isalpha()][-1:]
-    if before not in (["and"], ["or"], ["but"]):
-        return False
+    last = next(token for token in reversed(tokens[:place]) if token.strip()).lower()
     word = tokens[place].lower()
     ahead = next((each.lower() for each in tokens[place + 1 :] if each[0].isalpha()), "")
+    if last.strip() == ",":  # "dislikes braggarts, loves gossip"; not "nets, hooks and lines"
+        follows = "".join(tokens[place + 1 : place + 2]).isspace()
+        return follows and word in _BASE_OF and ahead not in ("and", "or")
+    if last not in ("and", "or", "but"):
+        return False
     third = word.endswith("s") and word not in _NO_S and ahead in _BEFORE_AN_OBJECT
     return word in _BASE_OF or third
 

@@ -95,7 +95,10 @@ _OF_A_SECRET = re.compile(
     re.IGNORECASE,
 )
 _MARKED = re.compile(r"(?<!\w)([*_]{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)")  # *emphasis*
-_GOAL = re.compile(r"^\W*to (?=\w)", re.IGNORECASE)
+_GOAL = re.compile(
+    r"^\W*(?:(?:\w+ ){1,3}?(?:wants?|hopes?|means?|wishes|wish|intends?|aims?|plans?) )?to (?=\w)",
+    re.IGNORECASE,
+)
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d+\.)\s+")
 _TOLD_BY = re.compile(  # "what did alice say about me"
     r"\b(?:did|does|has|have) (?P<who>(?!i\b|you\b|u\b|ye\b)[\w'’-]+)"
