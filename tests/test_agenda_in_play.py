@@ -108,6 +108,13 @@ def test_a_debt_that_is_paid_is_closed_and_nothing_is_left_open(says, mara, alic
     assert says(alice, "mara, do i still owe you for the soup?").startswith("No. Nothing is open")
 
 
+@pytest.mark.parametrize("even", ["were even now mara", "that makes us square, mara"])
+def test_who_is_even_has_still_to_keep_what_they_promised(says, mara, alice, even):
+    says(alice, "i'll bring you a copper kettle on friday, mara")
+    says(alice, even)
+    assert list(states(mara).values()) == ["open"]
+
+
 def test_an_npc_who_is_owed_nothing_says_so(says, alice, bram):
     bram.location = None
     assert "Nothing is open" in says(alice, "mara, do i owe you anything?")
