@@ -109,6 +109,16 @@ def test_a_session_works_while_a_stranger_guesses(browser, mara, clock):
     assert browser.get("/api/memory/npcs/").status_code == 200
 
 
+def test_guesses_at_many_accounts_are_limited_but_not_for_accounts_in_use(asked, mara, clock):
+    assert asked("Builder")("GET", "/npcs/")[0] == 200
+    names = [f"account {n}" for n in range(100)]
+    statuses = [try_password(name, "12345").status_code for name in names]
+    assert statuses == [401] * 60 + [429] * 40
+    assert asked("Builder")("GET", "/npcs/")[0] == 200, "it came in with its password before"
+    clock.now += 61
+    assert try_password("account 99", "12345").status_code == 401
+
+
 def test_the_memory_of_the_throttle_is_bounded(monkeypatch):
     monkeypatch.setattr(throttling, "NAMES_KEPT", 50)
     delay = throttling.PasswordDelay()
