@@ -92,6 +92,7 @@ class Play:
         }
         self.numbers = {name: each.id for name, each in self.people.items()}
         self.identity = self.mara.get_memory_identity(self.people["Alice"])
+        self.odo = self.mara.get_memory_identity(self.people["Odo"])  # who may answer what is said
         self.memory_id = self.mara.memory.id
 
     @property
@@ -260,8 +261,11 @@ class Play:
                 heard = [e for e in self.mara.memory.journal.read() if e.origin != "self"]
                 text = "\n".join(each.content.lower() for each in heard)
             found += [f"{word} of {lines[word].who} is left" for word in gone if word in text]
-            entries = self.mara.memory.journal.read()
-            heard = [each.content.lower() for each in entries if each.origin != "self"]
+            heard = [
+                each.content.lower()
+                for each in self.mara.memory.journal.read()
+                if each.origin != "self" and each.source_entity != self.odo
+            ]
             for word in there:
                 times = sum(word in content for content in heard)
                 found += [f"{word} of {lines[word].who} is there {times} times"] * (times != 1)

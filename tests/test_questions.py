@@ -110,8 +110,8 @@ def test_questions_of_labelled_evenings_are_found_without_their_marks():
             missed += labelled and not judged
     # the rest are declarative or of one word ("fresh", "truck still coughing"), and questions that
     # are labelled as what else the line is ("evenin marit ye wee miracle whats in the pot")
-    assert found / (found + wrong) > 0.6
-    assert found / (found + missed) > 0.6
+    assert found / (found + wrong) > 0.7
+    assert found / (found + missed) > 0.5
 
 
 # --- as it is played ------------------------------------------------------------------------------

@@ -96,6 +96,13 @@ _OTHERS = frozenset(  # beside whom "they" would not be clear
 )
 
 
+def _introduced(text: str, name: str) -> str:
+    """Leave out a name that only says who speaks: "I am Alice, the smith" is that I am the smith."""
+    says_who = rf"(?:I am|I'm|my name is|my name's|I'm called|I am called) {re.escape(name)},?"
+    text = re.sub(rf"^{says_who} (?:and )?(?=I\b|my\b)", "", text, flags=re.IGNORECASE)
+    return re.sub(rf"^{says_who} (?=(?:an?|the)\b)", "I am ", text, flags=re.IGNORECASE)
+
+
 def third_person(text: str, name: str) -> str:
     """Tell first-person talk of `name` in the third person: first by name, then as they.
 
@@ -103,8 +110,10 @@ def third_person(text: str, name: str) -> str:
     'Alice keeps the ferry, and their brother helps them.'
     >>> third_person("i cant stand turnips, i like plums", "Alice")
     "Alice can't stand turnips, they like plums"
+    >>> third_person("I am Alice, the smith.", "Alice"), third_person("I'm Alice, I fish.", "Alice")
+    ('Alice is the smith.', 'Alice fishes.')
     """
-    text = _AND_I.sub(r"I and \g<mine>", _with_apostrophes(text))
+    text = _introduced(_AND_I.sub(r"I and \g<mine>", _with_apostrophes(text)), name)
     tokens = _TOKEN.findall(text)
     out: list[str] = []
     named = False
@@ -146,7 +155,8 @@ def third_person(text: str, name: str) -> str:
             if lower in ("who", "that") or (lower == "to" and _is_verb(tokens[place + 2 :][:1])):
                 present = False
             out.append(third_singular(token) if present and _goes_on(tokens, place) else token)
-    return capital("".join(out))
+    told = capital("".join(out))
+    return re.sub(r"(?<=[.!?] )[a-z]", lambda first: first[0].upper(), told)
 
 
 _BARE_NOT = re.compile(
