@@ -97,7 +97,7 @@ _OTHERS = frozenset(  # beside whom "they" would not be clear
 
 
 def _introduced(text: str, name: str) -> str:
-    """Leave out a name that only says who speaks: "I am Alice, the smith" is that I am the smith."""
+    """Leave out a name that only says who speaks: "I am Ada, the smith": I am the smith."""
     says_who = rf"(?:I am|I'm|my name is|my name's|I'm called|I am called) {re.escape(name)},?"
     text = re.sub(rf"^{says_who} (?:and )?(?=I\b|my\b)", "", text, flags=re.IGNORECASE)
     return re.sub(rf"^{says_who} (?=(?:an?|the)\b)", "I am ", text, flags=re.IGNORECASE)
