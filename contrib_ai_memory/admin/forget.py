@@ -34,7 +34,6 @@ from .arguments import Id
 from .jobs import change_job, look_job
 from .undo_log import Before, one_at_a_time
 
-_ORDER = ("entry", *ids.DRAWN)
 _NAMES = {"entry": "journal entry", "taught": "taught memory"}  # of a record, where they differ
 _PLURALS = {
     "journal entry": "journal entries",
@@ -52,7 +51,10 @@ class Selection:
 
     def summary(self) -> str:
         """Return the counts in words: "1 journal entry, 2 facts"."""
-        records = sorted((memory.record for memory in self.memories), key=_ORDER.index)
+        records = sorted(
+            (memory.record for memory in self.memories),
+            key=lambda record: (record != "entry", record),
+        )
         counts = Counter(_NAMES.get(record, record) for record in records)
         counts.update(
             each.kind if each.kind in inspect.NO_ATTRIBUTES else "profile attribute"
