@@ -177,7 +177,10 @@ def wait(result: defer.Deferred) -> Any:
 
 
 def log_failure(reason: failure.Failure, doing: str) -> None:
-    """Log the error of work that nobody waits for (errback)."""
+    """Log the error of work that nobody waits for (errback); an expected one in a line."""
+    if reason.check(ExpectedError):
+        logger().warning("%s: %s", doing, reason.getErrorMessage())
+        return
     exc_info = reason.type, reason.value, reason.getTracebackObject()
     logger().error("%s failed: %s", doing, reason.getErrorMessage(), exc_info=exc_info)
 

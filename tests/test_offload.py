@@ -112,6 +112,25 @@ def test_a_job_that_takes_too_long_is_given_up_and_its_result_dropped():
     ) == [True, "next"]
 
 
+def test_work_that_took_too_long_is_one_line_of_the_log_and_an_error_has_its_traceback():
+    late, wrong = play(
+        """
+        slow = here(time.sleep, 0.5, timeout=0.1)
+        yield slow.addErrback(offload.log_failure, "the tick of #7")
+        yield here(lambda: 1 / 0).addErrback(offload.log_failure, "the tick of #8")
+        from pathlib import Path
+        for name in ("#7", "#8"):
+            text = ""
+            while name not in text:
+                yield task.deferLater(reactor, 0.05, lambda: None)
+                text = Path(settings.LOG_DIR, "ai_memory.log").read_text()
+            seen.append(text.split(name)[1])
+        """
+    )
+    assert late.startswith(": the memory worker gave no answer in 0.1 s")
+    assert "Traceback" not in late.split("#8")[0] and "ZeroDivisionError" in wrong
+
+
 def test_a_job_whose_time_ran_out_in_the_queue_is_never_started():
     assert play(
         """
