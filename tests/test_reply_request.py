@@ -115,7 +115,7 @@ def test_it_tells_when_and_where_and_who_is_there_and_how_known(asked, mara, ali
     knows(mara, bram, "keeps sheep", favorability=0.6)
     lines = scene(asked(alice, "say Mara, good evening."))
     assert lines[:3] == [
-        "Now: Saturday, 9 May, in the evening. In your memories today is 2026-05-09.",
+        "Now: Saturday, 9 May, in the evening (2026-05-09 in your memories).",
         "Place: The Drowned Lantern.",
         "Here with you: Alice (stranger), Bram (friend).",
     ]
@@ -132,8 +132,8 @@ def test_somebody_whom_it_has_met_is_no_stranger_and_was_last_there_when_seen(
     bram.location = None
     lines = scene(asked(alice, "say Mara, where is Bram?"))
     assert "Here with you: Alice." in lines
-    assert "About Bram: you met before, last on 2026-05-05." in lines
-    assert "About Alice: you met before, last on 2026-05-03." in lines
+    assert "About Bram: last met on 2026-05-05." in lines
+    assert "About Alice: last met on 2026-05-03." in lines
 
 
 def test_it_tells_what_is_known_of_the_speaker_and_of_those_they_name(asked, mara, alice, bram):
