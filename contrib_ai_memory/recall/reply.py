@@ -379,7 +379,8 @@ def _shown(
 ) -> list[Recalled]:
     """Return the memories that a model is shown: the best, without what its prompt tells anyway.
 
-    A line gives way to the facts that a model drew from it. Facts of people take up to half.
+    A line gives way to the facts that a model drew from it; an experience, which sums them up,
+    comes last. Facts of people take up to half.
 
     Args:
         recalled: Best first.
@@ -417,7 +418,7 @@ def _shown(
                 told.append((f"{memory.speaker} {memory.content}", {*memory.journal_ids}))
 
     def as_told() -> Iterator[Recalled]:
-        for each in found:
+        for each in sorted(found, key=lambda each: each.memory.record == "experience"):
             if each.memory.record != "entry":
                 yield each
             elif each.memory.importance > WORTHLESS:
