@@ -42,7 +42,7 @@ TOLD = 1.0  # of both together
 TOLD_BY_OTHER = 1.3  # with another line, which is then cited, or with what the cited ones answer
 ANSWERED = 2  # lines just before a line, which it may answer
 TELLS = 0.8  # the share of the words of a fact that one in its place has
-AGREES = 0.6  # the share of a known fact's words in a new one and its lines, and their cosine
+AGREES = 0.5  # the share of a known fact's words in a new one and its lines, and their cosine
 
 UNTOLD = "in none of the lines"
 UNKNOWN_NAME = "names somebody whom no line names"
