@@ -302,8 +302,8 @@ def block(request):
     return request.last.partition("<memory>\n")[2].partition("\n</memory>")[0]
 
 
-def test_a_line_gives_way_to_the_fact_that_a_model_drew_from_it(asked, mara, alice, server):
-    asked(alice, "say I keep teh ferry at Millbrook noww.")
+def test_a_line_gives_way_to_the_fact_that_a_model_drew_from_it(asked, mara, alice, bram, server):
+    alice.execute_cmd("say I keep teh ferry at Millbrook noww.")
     learned(mara, server, "Alice keeps the ferry at Millbrook.", about="Alice")
     told = block(asked(alice, "say Mara, who keeps the ferry?"))
     assert "Alice keeps the ferry at Millbrook." in told
