@@ -203,7 +203,7 @@ def bars(judged: Sequence[Judged]) -> list[Bar]:
         Bar("worth, Spearman", found.worth, 0.68, at_least=True),
         Bar("evidence recalled", found.evidence or 0, 90, "%", at_least=True),
         Bar("what the answer needs in the prompt", found.prompt or 0, 94, "%", at_least=True),
-        Bar("tokens of memory in a prompt", found.tokens, 300),
+        Bar("tokens of memory in a prompt", found.tokens, 600),
         Bar("answers right of the answerable", found.right or 0, 60, "%", at_least=True),
         Bar("served of the answerable", found.served or 0, 50, "%", at_least=True),
     ]

@@ -391,7 +391,8 @@ class Settings(_Section):
         600,
         ge=50,
         le=1_000_000,
-        description="[C] token budget of one recall; a model is shown the better half",
+        description="[C] token budget of one recall; a prompt has the better half of it where a "
+        "language model keeps the memory",
     )
 
     CONTEXT_TOKENS: int = Field(

@@ -75,7 +75,9 @@ IN_PRIVATE = "(What was said between the two of you alone:)"
 REST_SHARE = 5 / 16
 OWN_LATELY = 10  # lines of its own that it does not say again, ...
 OWN_AMONG = 60  # ... as far as they are among so many last entries
-PROMPT_SHARE = 1 / 2  # of RECALL_TOKENS, for the memories in a prompt
+# of RECALL_TOKENS, for the memories in a prompt where a model keeps the memory: its facts say in
+# half the words what lines say
+PROMPT_SHARE = 1 / 2
 PEOPLE_SHARE = 1 / 2  # of these, for facts of the people whom the line is about
 FACTS_OF_PEOPLE = 24  # nearest to the line
 ABOUT_BEST = 3  # memories of which these are the people too
@@ -149,7 +151,9 @@ def answer(memory: Memory, entry: Entry, actions: Actions | None) -> Generator[A
     used = tuple(r for r in request.recalled if reply.told is None or r.memory.id in reply.told)
     # a model that failed after calling tools has acted on all that it was given
     whole = reply.told is None or loop.rounds
-    provenance = loop.provenance if whole else provenance_of(entry, used)
+    provenance = provenance_of(entry, used)
+    if whole:
+        provenance = joined(loop.provenance, provenance)
     # without a model it has only stock phrases and retellings
     retold = provider == router.OFFLINE or retells(reply.text, used)
     said = marked(provenance, retold)
@@ -406,7 +410,7 @@ def _shown(
         for item in request.situation.agenda[: prompts.OPEN_TOLD]
     ]
     shown: dict[str, Recalled] = {}
-    budget = settings.RECALL_TOKENS * PROMPT_SHARE
+    budget = settings.RECALL_TOKENS * (1 if router.rules_judge(settings) else PROMPT_SHARE)
 
     def show(memories: Iterable[Recalled], most: float) -> None:
         room = most - sum(each.tokens for each in shown.values())
