@@ -190,7 +190,7 @@ def prepare(
         whole,
         memory.people.names(),
         heard(memory, entry),
-        people=_people(memory, entry, recalled.memories),
+        people=() if settings.by_sources else _people(memory, entry, recalled.memories),
         offline=router.answers_offline(settings),
     )
     known: _Known = yield offload.run(
@@ -314,6 +314,7 @@ def _look_up(asked: _Asked) -> _Known:
 
 
 def _people(memory: Memory, entry: Entry, recalled: Sequence[Recalled]) -> tuple[str, ...]:
+    """Return the speaker, whom the line names and whom the best memories are about."""
     about = [each.memory.about for each in recalled if each.memory.about][:ABOUT_BEST]
     named = memory.people.mentioned(entry.content)
     return tuple(dict.fromkeys(filter(None, (entry.source_entity, *named, *about))))
@@ -324,6 +325,8 @@ def _facts_of_people(asked: _Asked, question: str) -> tuple[Recalled, ...]:
 
     What is private is only told in private, as in the scene.
     """
+    if not asked.people:
+        return ()
     try:
         vector = embedder.shared().encode([question])[0]
     except ModelAway:
