@@ -80,7 +80,7 @@ class LLMNPCMemory(MemoryHandler):
                 loop, request = yield prepare(self, entry)
                 # now, since talk goes on while the server answers
                 talk = joined(loop.told, self.owner.past_with(actions.speaker, entry))
-                provenance = provenance_of(entry, loop.recalled, talk)
+                provenance = provenance_of(entry, request.recalled, talk)
                 work.add_evidence(loop.evidence)
                 work.add_provenance(provenance)
                 work.check()
@@ -91,8 +91,8 @@ class LLMNPCMemory(MemoryHandler):
                 if text:
                     private = entry.private or (yield loop.tells(text))
                     work.check()
-                    said = marked(provenance, retells(text, loop.recalled))
-                    return Answer(text, private, loop.recalled, provenance=said)
+                    said = marked(provenance, retells(text, request.recalled))
+                    return Answer(text, private, request.recalled, provenance=said)
         answer = yield super().answer(entry, actions)
         return answer
 

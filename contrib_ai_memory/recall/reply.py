@@ -251,9 +251,8 @@ def prepare(
     block = prompt_block([each.memory for each in shown], by_sources=settings.by_sources)
     told = provenance_of_situation(situation, known.mood.experiences)
     transcript = replace(transcript, provenance=joined(transcript.provenance, told))
-    request = replace(request, prompt_block=block)
-    given = (*shown, *brought_up[len(recalled.memories) :])
-    asks = replace(request, recalled=given)
+    given = (*shown, *_told_otherwise(request, shown, transcript.entries))
+    asks = replace(request, recalled=given, prompt_block=block)
     loop = ToolLoop(memory, entry, asks, transcript, actions)
     loop.told = told
     read = (*brought_up, *known.facts)
@@ -436,6 +435,20 @@ def _shown(
     show(facts, budget)
     show(as_told(), budget)
     return [*shown.values()]
+
+
+def _told_otherwise(
+    request: ReplyRequest, shown: Sequence[Recalled], talk: frozenset[int]
+) -> Iterator[Recalled]:
+    """Yield what a prompt tells by its conversation, agenda items or facts of the same lines."""
+    known = {each.memory.id for each in shown}
+    lines = talk.union(*(each.memory.journal_ids for each in shown))
+    told = {number for item in request.situation.agenda for number in item.evidence}
+    for each in request.recalled:
+        memory = each.memory
+        is_told = not each.tokens or memory.id in told or not lines.isdisjoint(memory.journal_ids)
+        if is_told and memory.id not in known:
+            yield replace(each, tokens=0)
 
 
 def _is_told(memory: MemoryRecord, told: Iterable[tuple[str, set[int]]]) -> bool:
