@@ -527,7 +527,7 @@ def _seen(loop: Any, request: Any, entry: Any) -> _Prompt:
         given,
         tuple(f"{each.record}: {each.content}" for each in memories),
         tuple(number for each in memories for number in each.journal_ids),
-        sum(item.tokens for item in request.recalled),
+        sum(item.tokens for item in loop.recalled),
         embedder.shared().count_tokens(given),
         request,
         entry,

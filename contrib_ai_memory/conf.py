@@ -388,7 +388,11 @@ class Settings(_Section):
 
     RECALL_TOP_K: int = Field(50, ge=1, le=200, description="[C] memories returned by one recall")
     RECALL_TOKENS: int = Field(
-        600, ge=50, le=1_000_000, description="[C] token budget of one recall"
+        600,
+        ge=50,
+        le=1_000_000,
+        description="[C] token budget of one recall; a prompt has the better half of it where a "
+        "language model keeps the memory",
     )
 
     CONTEXT_TOKENS: int = Field(

@@ -71,6 +71,28 @@ def test_what_a_line_tells_is_kept_and_cites_that_line(store_folder, line, lines
     assert not found.refused
 
 
+def test_a_line_tells_a_fact_together_with_what_it_answers(store_folder):
+    said = """Haldane: Sing for the house two nights a week and the blue room costs you nothing.
+Alice: You would take a song for rent? Then done, and gladly.
+Haldane: Somebody put a rock through my window on Wednesday night.
+Bram: what?? who
+Bram: listen!! odile said YES. sunday we walk on the mole, she and me"""
+    lines = []
+    for number, line in enumerate(said.splitlines(), start=1):
+        who, words = line.split(": ", 1)
+        stamp = f"2026-05-09T19:{number:02d}:00+00:00"
+        lines.append(Entry(number, stamp, words, kind="say", seen_as=who))
+    own = tuple(line for line in lines if line.seen_as == "Haldane")
+    drafts = [
+        FactDraft("Alice sings for the house two nights a week and has the blue room free.", (2,)),
+        FactDraft("Somebody put a rock through the window on Wednesday night.", (4,)),
+        FactDraft("Odile said yes to Bram; they walk on the mole on Sunday.", (5,)),
+    ]
+    asked = Passage("Haldane", tuple(line for line in lines if line not in own), own)
+    found = model_checks.checked(Digest({}, tuple(drafts)), asked)
+    assert [fact.text for fact in found.digest.facts] == [drafts[0].text, drafts[2].text]
+
+
 def test_a_speakers_i_is_put_into_the_third_person(store_folder):
     [fact] = checked(FactDraft("My brother Tom has been missing.", (16,))).digest.facts
     assert fact.text == "Alice's brother Tom has been missing since the flood."

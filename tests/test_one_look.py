@@ -209,6 +209,16 @@ def test_a_promise_that_is_moved_stays_one_item(mara, says, model):
     assert (item.due, item.state) == ("2026-05-03", "open")
 
 
+def test_a_plan_that_its_line_states_anew_takes_the_place_of_the_old_one(mara, says, model):
+    model.facts = {"on Sunday": {"kind": "plan", "about": "Alice", "date": "2026-05-03"}}
+    says("I leave for Wick with the ferry on Sunday.")
+    sleep(mara)
+    model.facts = {"cracked": {"kind": "plan", "date": "2026-05-04", "ends": "on Sunday"}}
+    says("The mast cracked. I will sail on Monday instead, if the carpenter is done.", day=2)
+    sleep(mara, 2)
+    assert [item.due for item in mara.memory.agenda if item.state == "open"] == ["2026-05-04"]
+
+
 def test_rules_fill_the_agenda_beside_a_model_which_words_it(mara, says, model):
     told = {"text": "Alice promised to bring Mara three marks on Friday.", "about": "Alice"}
     model.facts = {"three marks": {"kind": "promise"} | told}

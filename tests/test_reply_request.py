@@ -115,7 +115,7 @@ def test_it_tells_when_and_where_and_who_is_there_and_how_known(asked, mara, ali
     knows(mara, bram, "keeps sheep", favorability=0.6)
     lines = scene(asked(alice, "say Mara, good evening."))
     assert lines[:3] == [
-        "Now: Saturday, 9 May, in the evening. In your memories today is 2026-05-09.",
+        "Now: Saturday, 9 May, in the evening (2026-05-09 in your memories).",
         "Place: The Drowned Lantern.",
         "Here with you: Alice (stranger), Bram (friend).",
     ]
@@ -132,8 +132,8 @@ def test_somebody_whom_it_has_met_is_no_stranger_and_was_last_there_when_seen(
     bram.location = None
     lines = scene(asked(alice, "say Mara, where is Bram?"))
     assert "Here with you: Alice." in lines
-    assert "About Bram: you met before, last on 2026-05-05." in lines
-    assert "About Alice: you met before, last on 2026-05-03." in lines
+    assert "About Bram: last met on 2026-05-05." in lines
+    assert "About Alice: last met on 2026-05-03." in lines
 
 
 def test_it_tells_what_is_known_of_the_speaker_and_of_those_they_name(asked, mara, alice, bram):
@@ -285,6 +285,57 @@ def test_what_the_conversation_says_in_full_is_not_told_again_as_a_memory(asked,
     asked(alice, "say I keep the ferry at Millbrook.")
     request = asked(alice, "say Who keeps the ferry at Millbrook?")
     assert request.text.count("I keep the ferry at Millbrook.") == 1
+
+
+# --- the memory block -----------------------------------------------------------------------------
+
+
+def learned(mara, server, text, **more):
+    """Have a model draw a fact from the new line, in a night."""
+    fact = {"text": text, "lines": [1]} | more
+    server.behave(text="I see.", structured=json.dumps(digest({1: 7}, [fact])))
+    offload.wait(mara.assistant.sleep.whole_night())
+    mara.memory.clock = lambda: "2030-05-09T19:00:00+00:00"  # in another conversation
+
+
+def block(request):
+    return request.last.partition("<memory>\n")[2].partition("\n</memory>")[0]
+
+
+def test_a_line_gives_way_to_the_fact_that_a_model_drew_from_it(asked, mara, alice, bram, server):
+    alice.execute_cmd("say I keep teh ferry at Millbrook noww.")
+    learned(mara, server, "Alice keeps the ferry at Millbrook.", about="Alice")
+    told = block(asked(alice, "say Mara, who keeps the ferry?"))
+    assert "Alice keeps the ferry at Millbrook." in told
+    assert "noww" not in told
+
+
+def test_what_is_open_is_not_told_again_as_a_memory(asked, mara, alice, server):
+    asked(alice, "say Mara, I owe you three crowns, I will pay by Friday.")
+    learned(mara, server, "Alice owes Mara three crowns.", kind="debt", about="Alice", to="Mara")
+    assert asked(alice, "say Mara, what do I owe you?").last.count("three crowns") == 1
+
+
+def test_facts_of_the_people_of_a_line_stand_beside_what_it_brings_to_mind(
+    settings, asked, mara, alice, bram, server
+):
+    settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "RECALL_TOKENS": 100}
+    asked(alice, "say Mara, I breed bees in the old mill.")
+    learned(mara, server, "Alice breeds bees in the old mill.", about="Alice")
+    for told in (
+        "The ferry to Wick was hours late in the storm.",
+        "That storm tore the sail of the ferry to Wick.",
+        "The ferryman cursed the storm all the way to Wick.",
+        "Half the passengers of the ferry were sick in the storm.",
+        "The late ferry landed at Wick without its rudder.",
+    ):
+        bram.execute_cmd(f"say {told}")
+    mara.memory.clock = lambda: "2031-05-09T19:00:00+00:00"
+    line = "say Mara, how late was the ferry to Wick in the storm?"
+    assert "Alice breeds bees" not in block(asked(bram, line))
+    told = block(asked(alice, line))
+    assert "hours late" in told
+    assert "Alice breeds bees" in told
 
 
 # --- where words come from ------------------------------------------------------------------------

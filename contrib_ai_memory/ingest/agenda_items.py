@@ -101,7 +101,8 @@ def update_from_fact(memory: Memory, draft: FactDraft, passage: Passage, context
     """Bring the agenda up to date with a fact that a language model drew.
 
     A promise, a debt, a request or a plan becomes an item, or changes the one whose fact it ends;
-    any other fact closes the items whose facts it ends. Repeated, it changes nothing.
+    any other fact, and one whose lines state an item of their own, closes the items whose facts it
+    ends. Repeated, it changes nothing.
 
     Args:
         context: Journal ids of all that the model was shown (`store.journal.ranges_of`).
@@ -111,12 +112,15 @@ def update_from_fact(memory: Memory, draft: FactDraft, passage: Passage, context
     """
     lines = {entry.id: entry for entry in passage.entries}
     entries = [lines[number] for number in draft.journal_ids]
-    if stated := _stated(memory, draft):
-        return _put(memory, _retold(stated, draft, context))
-    named = {*(draft.ends or ()), draft.same_as}
+    stated = _stated(memory, draft)
+    named = {*(draft.ends or ()), *(() if stated else (draft.same_as,))}
     past = [fact for fact in passage.known if fact.id in named]
     agenda = memory.agenda if past else ()
     before = [item for item in agenda if _is_of(item, past, entries[0])]
+    if stated:
+        others = (item for item in before if item.id != stated.id)
+        retold = _put(memory, _retold(stated, draft, context))
+        return retold + sum(_put(memory, _over(item, entries[-1])) for item in others)
     changed = sum(_put(memory, _gone_on(item, draft, entries, context)) for item in before)
     if draft.kind in KINDS and not before:
         changed += _put(memory, _item_of(memory, draft, entries, context))
@@ -186,9 +190,12 @@ def _gone_on(
             evidence=(first, *later[1 - EVIDENCE_KEPT :]),
             updated=max(item.updated, last.timestamp),
         )
-    if last.id in item.closed_by:
-        return item
-    return item.closed("done", last)
+    return _over(item, last)
+
+
+def _over(item: AgendaItem, line: Entry) -> AgendaItem:
+    """The item after a line that ends it."""
+    return item if line.id in item.closed_by else item.closed("done", line)
 
 
 def _item_of(

@@ -387,7 +387,7 @@ class OutdatedAnswer(Mended):
 
 _DROPPED = frozenset(
     "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems "
-    "maxItems uniqueItems pattern format default title $defs".split()
+    "maxItems uniqueItems pattern format default title description $defs".split()
 )
 
 

@@ -2,10 +2,10 @@
 
 A small model draws facts that no line tells, cites the line above the right one, or gives one
 speaker's words to another. A fact is kept where the lines that it cites tell it: they share its
-words and are near it in meaning. Where another line of the passage does, that one is cited in their
-place. It repeats or ends a known fact only where their words agree, and is a promise, debt, request
-or plan only where that is done in one of its lines. The thresholds keep all 91 facts of a recorded
-strong model.
+words and are near it in meaning, as they stand or with what they answer. Where another line of the
+passage does, that one is cited in their place. It repeats or ends a known fact only where their
+words agree, and is a promise, debt, request or plan only where that is done in one of its lines.
+The thresholds keep all facts of a strong model that was recorded.
 
 What the model left out or what was refused is completed by the offline provider.
 """
@@ -37,11 +37,12 @@ from .acts import read
 from .reported_lines import reported, without_name
 
 # the share of a fact's telling words that stand in the lines it cites, and its cosine with them
-NEAR = 0.5
+NEAR = 0.4
 TOLD = 1.0  # of both together
-TOLD_BY_OTHER = 1.3  # with another line, which is then cited
+TOLD_BY_OTHER = 1.3  # with another line, which is then cited, or with what the cited ones answer
+ANSWERED = 2  # lines just before a line, which it may answer
 TELLS = 0.8  # the share of the words of a fact that one in its place has
-AGREES = 0.6  # the share of a known fact's words in a new one and its lines, and their cosine
+AGREES = 0.5  # the share of a known fact's words in a new one and its lines, and their cosine
 
 UNTOLD = "in none of the lines"
 UNKNOWN_NAME = "names somebody whom no line names"
@@ -189,12 +190,18 @@ class _Lines:
     """The lines of a passage with how near each fact of a digest is to them and to what is known.
 
     Attributes:
+        lines: Of the entries, then of what stands around them.
+        answered: For each entry, the places of the lines around that stand just before it.
+        speakers: Stems of the names of who says or does something.
         facts_at, lines_at: Vectors of unit length, (facts, size) and (lines, size).
         near_known: (facts, known facts) cosines.
     """
 
     npc_name: str
     entries: tuple[Entry, ...]
+    lines: tuple[str, ...]
+    answered: tuple[tuple[int, ...], ...]
+    speakers: Set[str]
     facts_at: np.ndarray
     lines_at: np.ndarray
     near_known: np.ndarray
@@ -204,22 +211,26 @@ class _Lines:
 
     @classmethod
     def of(cls, facts: Sequence[FactDraft], passage: Passage) -> _Lines:
-        entries = passage.entries
+        around = [*passage.entries, *passage.around]
+        lines = tuple(map(_line, around))
         texts = [fact.text for fact in facts]
         known = [fact.content for fact in passage.known]
-        vectors = embedder.shared().encode([*texts, *map(_line, entries), *known], known=True)
+        vectors = embedder.shared().encode([*texts, *lines, *known], known=True)
         facts_at, rest = vectors[: len(texts)], vectors[len(texts) :]
-        around = [*entries, *passage.around]
-        people = (passage.npc_name, *passage.known_names, *(each.seen_as for each in around))
+        speakers = _stems(*(each.seen_as for each in around))
+        people = speakers | _stems(passage.npc_name, *passage.known_names)
         return cls(
             passage.npc_name,
-            entries,
+            passage.entries,
+            lines,
+            tuple(_answered(around, n, len(passage.entries)) for n in range(len(passage.entries))),
+            speakers,
             facts_at,
-            rest[: len(entries)],
-            facts_at @ rest[len(entries) :].T,
+            rest[: len(lines)],
+            facts_at @ rest[len(lines) :].T,
             passage.known,
-            _stems(*people),
-            _stems(*people, *map(_line, around), *known) | _DATES,
+            people,
+            people | _stems(*lines, *known) | _DATES,
         )
 
     def told(self, number: int, fact: FactDraft) -> FactDraft | str:
@@ -227,14 +238,18 @@ class _Lines:
         if not _stems(*_NAME.findall(fact.text)) <= self.shown:
             return UNKNOWN_NAME
         cited = [n for n, entry in enumerate(self.entries) if entry.id in fact.journal_ids]
-        if self._support(cited, number, fact) < TOLD:
+        if self._support(cited, number, fact) < TOLD and not self._answers(cited, number, fact):
             support = [self._support([n], number, fact) for n in range(len(self.entries))]
             if max(support) < TOLD_BY_OTHER:
                 return UNTOLD
             cited = [int(np.argmax(support))]
         told = [self.entries[n] for n in cited]
         reports = _REPORTS.match(fact.text)
-        if reports and not any(each.seen_as.startswith(reports["who"]) for each in told):
+        if (
+            reports
+            and not any(each.seen_as.startswith(reports["who"]) for each in told)
+            and not self._is_absent(reports["who"], cited)
+        ):
             return OF_ANOTHER
         said = [each for entry in told for each in sentences_of(entry.words)]
         if all(entry.kind in TALK_KINDS for entry in told) and all(map(asks, said)):
@@ -258,17 +273,34 @@ class _Lines:
             ends=fact.ends and tuple(e for e in fact.ends if self._agrees(number, fact, e)),
         )
 
-    def _support(self, cited: Sequence[int], number: int, fact: FactDraft) -> float:
-        """How far some lines together tell a fact, 0-2."""
+    def _answers(self, cited: Sequence[int], number: int, fact: FactDraft) -> bool:
+        """Whether lines tell a fact together with what they answer."""
+        before = [place for n in cited for place in self.answered[n]]
+        return (
+            self._near(cited, number) >= NEAR
+            and self._support([*cited, *before], number, fact) >= TOLD_BY_OTHER
+        )
+
+    def _is_absent(self, who: str, cited: Sequence[int]) -> bool:
+        """Whether the lines name somebody who says nothing in the passage."""
+        name = _stems(who)
+        return not name & self.speakers and name <= _stems(*(self.lines[n] for n in cited))
+
+    def _near(self, cited: Sequence[int], number: int) -> float:
+        """How near a fact is to the nearest of some lines, or to all together; a cosine."""
         if not cited:
             return 0.0
         lines = self.lines_at[list(cited)]
         together = lines.sum(axis=0)
         together /= max(float(np.linalg.norm(together)), 1e-9)
-        near = float(max(self.facts_at[number] @ together, *(lines @ self.facts_at[number])))
+        return float(max(self.facts_at[number] @ together, *(lines @ self.facts_at[number])))
+
+    def _support(self, cited: Sequence[int], number: int, fact: FactDraft) -> float:
+        """How far some lines together tell a fact, 0-2."""
+        near = self._near(cited, number)
         if near < NEAR:
             return 0.0
-        return near + self._shared(fact, _stems(*(_line(self.entries[n]) for n in cited)))
+        return near + self._shared(fact, _stems(*(self.lines[n] for n in cited)))
 
     def _shared(self, fact: FactDraft, told: Set[str]) -> float:
         """The share of a fact's telling stems, names of people left out, among others."""
@@ -290,6 +322,13 @@ class _Lines:
         known = content_words(_REPORTS.sub("", self.known[place].content)) - _DATES
         shared = len(known & _stems(fact.text, *told)) / len(known) if known else 0.0
         return float(self.near_known[number, place]) + shared >= AGREES
+
+
+def _answered(lines: Sequence[Entry], place: int, new: int) -> tuple[int, ...]:
+    """Return the places of those of the lines just before one that are none of the first `new`."""
+    order = sorted(range(len(lines)), key=lambda each: lines[each].id)
+    at = order.index(place)
+    return tuple(each for each in order[max(0, at - ANSWERED) : at] if each >= new)
 
 
 def _line(entry: Entry) -> str:

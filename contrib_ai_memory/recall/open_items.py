@@ -159,11 +159,16 @@ def _told_before(memory: Memory, entry: Entry) -> str:
 
 
 def _concerning(memory: Memory, entry: Entry, now: str, *, may_whisper: bool) -> list[AgendaItem]:
-    """Return the items to bring up for the speaker unasked."""
+    """Return the items to bring up unasked: of the speaker, the NPC or whom the line names."""
     if not entry.source_entity:
         return []
-    found = memory.agenda.due_for(entry.source_entity, now)
-    return [item for item in found if may_whisper or not item.private]
+    own = memory.owner.get_memory_identity(memory.owner)
+    sides = {entry.source_entity, own, *memory.people.mentioned(entry.content)}
+    return [
+        item
+        for item in memory.agenda.due_for(entry.source_entity, now)
+        if (may_whisper or not item.private) and not sides.isdisjoint((item.who, item.to))
+    ]
 
 
 def _evidence(memory: Memory, item: AgendaItem, entry: Entry) -> list[Entry]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import heapq
 import json
 import math
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from twisted.internet import defer
 
-from .. import language, offload
+from .. import conf, language, offload
+from ..embedding import embedder
+from ..embedding.model import ModelAway
 from ..ingest.corrected_lines import corrected_before, set_right
 from ..ingest.heard_line import heard
 from ..language import TURNS_READ, SaidBefore
@@ -19,6 +21,7 @@ from ..llm import prompts, router
 from ..llm.usage import estimated
 from ..local_time import local
 from ..log import logger
+from ..privacy import may_hear
 from ..records import (
     NO_PROVENANCE,
     TALK_KINDS,
@@ -38,7 +41,7 @@ from ..records import (
     SpeechAct,
     Weighed,
 )
-from ..store import chat_log
+from ..store import chat_log, memory_store
 from ..store.chat_log import bare, provenance_of_messages
 from ..store.journal import join_ranges
 from ..store.links import link_id
@@ -47,6 +50,7 @@ from ..text.names import forms
 from . import sheet
 from .budget import IN_CONFIDENCE, BudgetExceeded, prompt_block
 from .mood import Mood, felt_at, mood_towards
+from .rank import QUOTING
 from .search import recall
 from .situation import situation_of
 from .told_secrets import Secret
@@ -71,6 +75,12 @@ IN_PRIVATE = "(What was said between the two of you alone:)"
 REST_SHARE = 5 / 16
 OWN_LATELY = 10  # lines of its own that it does not say again, ...
 OWN_AMONG = 60  # ... as far as they are among so many last entries
+# of RECALL_TOKENS, for the memories in a prompt where a model keeps the memory: its facts say in
+# half the words what lines say
+PROMPT_SHARE = 1 / 2
+PEOPLE_SHARE = 1 / 2  # of these, for facts of the people whom the line is about
+FACTS_OF_PEOPLE = 24  # nearest to the line
+ABOUT_BEST = 3  # memories of which these are the people too
 WORTHLESS = 0.1  # importance of a line that tells nothing
 LESSONS = 2  # in one answer
 WEIGHED = 8  # memories kept beside the answer of a model
@@ -141,7 +151,9 @@ def answer(memory: Memory, entry: Entry, actions: Actions | None) -> Generator[A
     used = tuple(r for r in request.recalled if reply.told is None or r.memory.id in reply.told)
     # a model that failed after calling tools has acted on all that it was given
     whole = reply.told is None or loop.rounds
-    provenance = loop.provenance if whole else provenance_of(entry, used)
+    provenance = provenance_of(entry, used)
+    if whole:
+        provenance = joined(loop.provenance, provenance)
     # without a model it has only stock phrases and retellings
     retold = provider == router.OFFLINE or retells(reply.text, used)
     said = marked(provenance, retold)
@@ -178,7 +190,8 @@ def prepare(
         whole,
         memory.people.names(),
         heard(memory, entry),
-        sheet=router.answers_offline(settings),
+        people=() if settings.by_sources else _people(memory, entry, recalled.memories),
+        offline=router.answers_offline(settings),
     )
     known: _Known = yield offload.run(
         offload.MEMORY, _look_up, asked, priority=offload.REPLY, reads=True
@@ -234,13 +247,16 @@ def prepare(
     )
     yield offload.breathe(offload.REPLY)
     transcript = _transcript(memory, entry, listener, request)
-    block = _block(recalled.memories, transcript.entries, settings.by_sources)
+    shown = _shown(recalled.memories, known.facts, request, transcript.entries, settings)
+    block = prompt_block([each.memory for each in shown], by_sources=settings.by_sources)
     told = provenance_of_situation(situation, known.mood.experiences)
     transcript = replace(transcript, provenance=joined(transcript.provenance, told))
-    asks = replace(request, prompt_block=block)
+    given = (*shown, *_told_otherwise(request, shown, transcript.entries))
+    asks = replace(request, recalled=given, prompt_block=block)
     loop = ToolLoop(memory, entry, asks, transcript, actions)
     loop.told = told
-    loop.evidence = tuple(_evidence(entry, request, known.mood.experiences))
+    read = (*brought_up, *known.facts)
+    loop.evidence = tuple(_evidence(entry, request, read, known.mood.experiences))
     return loop, request
 
 
@@ -251,7 +267,8 @@ class _Asked:
     Attributes:
         said, completed: Without its address, and with the subject that it takes from the talk.
         names: Of the people whom the NPC knows.
-        sheet: Whether to look into the persona sheet.
+        people: The speaker, whom the line names and whom the best memories are about.
+        offline: Whether no model answers: the persona sheet is looked into, else facts of people.
     """
 
     agent_id: str
@@ -262,29 +279,67 @@ class _Asked:
     completed: str
     names: tuple[str, ...]
     heard: LineInTalk
-    sheet: bool
+    people: tuple[str, ...]
+    offline: bool
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What `_look_up` found; `meant`, `intent` and `acts` as of `Language.understood`."""
+    """What `_look_up` found; `meant`, `intent` and `acts` as of `Language.understood`.
+
+    Attributes:
+        given: Of the persona sheet.
+        facts: Of people.
+    """
 
     mood: Mood
     meant: str
     intent: str
     acts: tuple[SpeechAct, ...]
-    given: tuple[MemoryRecord, ...]
+    given: tuple[MemoryRecord, ...] = ()
+    facts: tuple[Recalled, ...] = ()
 
 
 def _look_up(asked: _Asked) -> _Known:
-    """Read the line and look up the mood and the persona sheet, in one job (worker thread)."""
+    """Read the line and look up the mood, and the sheet or facts, in one job (worker thread)."""
     mood = mood_towards(asked.agent_id, asked.now, asked.listener, asked.private)
     meant, intent, acts = language.get().understood(
         asked.said, asked.completed, asked.names, asked.heard
     )
-    listeners = (asked.listener,)
-    given = sheet.given(asked.agent_id, meant, listeners, asked.now) if asked.sheet else ()
-    return _Known(mood, meant, intent, acts, given)
+    if asked.offline:
+        given = sheet.given(asked.agent_id, meant, (asked.listener,), asked.now)
+        return _Known(mood, meant, intent, acts, given)
+    return _Known(mood, meant, intent, acts, facts=_facts_of_people(asked, meant))
+
+
+def _people(memory: Memory, entry: Entry, recalled: Sequence[Recalled]) -> tuple[str, ...]:
+    """Return the speaker, whom the line names and whom the best memories are about."""
+    about = [each.memory.about for each in recalled if each.memory.about][:ABOUT_BEST]
+    named = memory.people.mentioned(entry.content)
+    return tuple(dict.fromkeys(filter(None, (entry.source_entity, *named, *about))))
+
+
+def _facts_of_people(asked: _Asked, question: str) -> tuple[Recalled, ...]:
+    """Return what a model knows of the people of a line, nearest to it first (worker thread).
+
+    What is private is only told in private, as in the scene.
+    """
+    if not asked.people:
+        return ()
+    try:
+        vector = embedder.shared().encode([question])[0]
+    except ModelAway:
+        return ()
+    near = memory_store.shared().nearest(
+        asked.agent_id, vector, FACTS_OF_PEOPLE, record="fact", user_id={"in": [*asked.people]}
+    )
+    listeners = (asked.listener,) if asked.private else ()
+    return tuple(
+        Recalled(fact, ScoreParts(0.0, each.score), embedder.shared().count_tokens(fact.content))
+        for each in near
+        if may_hear((fact := each.memory).private, fact.witnesses, listeners)
+        and not (fact.outranked or fact.invalid_at or fact.provider in QUOTING)
+    )
 
 
 def done_by_telling(items: Iterable[OpenItem], reply: Reply) -> tuple[str, ...]:
@@ -321,36 +376,88 @@ def _lessons(memory: Memory, entry: Entry, recalled: Iterable[Recalled]) -> list
     return [each for each in by_text.values() if each.id not in told][:LESSONS]
 
 
-def _block(recalled: Iterable[Recalled], shown: frozenset[int], by_sources: bool) -> str:
-    """Return the memory block of these without what the prompt says elsewhere in full.
+def _shown(
+    recalled: Sequence[Recalled],
+    facts: Sequence[Recalled],
+    request: ReplyRequest,
+    talk: frozenset[int],
+    settings: conf.Settings,
+) -> list[Recalled]:
+    """Return the memories that a model is shown: the best, without what its prompt tells anyway.
+
+    A line gives way to the facts that a model drew from it; an experience, which sums them up,
+    comes last. Facts of people take up to half.
 
     Args:
-        shown: Journal ids of the conversation in it.
+        recalled: Best first.
+        facts: Of the people whom the line is about, the nearest to it first.
+        talk: Journal ids of the conversation in the prompt.
     """
-    memories = [
-        each.memory
+    found = [
+        each
         for each in recalled
         if each.memory.record not in ("entry", "experience")
-        or not (each.memory.journal_ids and shown.issuperset(each.memory.journal_ids))
+        or not (each.memory.journal_ids and talk.issuperset(each.memory.journal_ids))
     ]
-    if not by_sources:
-        memories = [each for each in memories if not _is_told_by_another(each, memories)]
-    return prompt_block(memories, by_sources=by_sources)
+    if settings.by_sources:
+        return found
+    drawn: dict[int, list[Recalled]] = {}
+    for each in found:
+        if each.memory.record == "fact" and each.memory.provider not in QUOTING:
+            for number in each.memory.journal_ids:
+                drawn.setdefault(number, []).append(each)
+    lines_of = {each.memory.id: each.memory.journal_ids for each in request.recalled}
+    told = [
+        (item.noted or item.text, {n for each in item.evidence for n in lines_of.get(each, ())})
+        for item in request.situation.agenda[: prompts.OPEN_TOLD]
+    ]
+    shown: dict[str, Recalled] = {}
+    budget = settings.RECALL_TOKENS * (1 if router.rules_judge(settings) else PROMPT_SHARE)
+
+    def show(memories: Iterable[Recalled], most: float) -> None:
+        room = most - sum(each.tokens for each in shown.values())
+        for each in memories:
+            memory = each.memory
+            if memory.id not in shown and each.tokens <= room and not _is_told(memory, told):
+                shown[memory.id] = each
+                room -= each.tokens
+                told.append((f"{memory.speaker} {memory.content}", {*memory.journal_ids}))
+
+    def as_told() -> Iterator[Recalled]:
+        for each in sorted(found, key=lambda each: each.memory.record == "experience"):
+            if each.memory.record != "entry":
+                yield each
+            elif each.memory.importance > WORTHLESS:
+                own = [fact for n in each.memory.journal_ids for fact in drawn.get(n, ())]
+                yield from own or [each]
+
+    show(as_told(), budget * (1 - PEOPLE_SHARE))
+    show(facts, budget)
+    show(as_told(), budget)
+    return [*shown.values()]
 
 
-def _is_told_by_another(line: MemoryRecord, memories: Iterable[MemoryRecord]) -> bool:
-    """Whether a line has no worth, or a fact that rests on it tells all of it."""
-    if line.record != "entry":
-        return False
-    if line.importance <= WORTHLESS:
-        return True
+def _told_otherwise(
+    request: ReplyRequest, shown: Sequence[Recalled], talk: frozenset[int]
+) -> Iterator[Recalled]:
+    """Yield what a prompt tells by its conversation, agenda items or facts of the same lines."""
+    known = {each.memory.id for each in shown}
+    lines = talk.union(*(each.memory.journal_ids for each in shown))
+    told = {number for item in request.situation.agenda for number in item.evidence}
+    for each in request.recalled:
+        memory = each.memory
+        is_told = not each.tokens or memory.id in told or not lines.isdisjoint(memory.journal_ids)
+        if is_told and memory.id not in known:
+            yield replace(each, tokens=0)
+
+
+def _is_told(memory: MemoryRecord, told: Iterable[tuple[str, set[int]]]) -> bool:
+    """Whether a text that rests on a line of a memory has all of its words."""
     content_words = language.get().content_words
-    words = content_words(line.content)
     return any(
-        each.record == "fact"
-        and not set(each.journal_ids).isdisjoint(line.journal_ids)
-        and words <= content_words(f"{each.speaker} {each.content}")
-        for each in memories
+        not lines.isdisjoint(memory.journal_ids)
+        and content_words(memory.content) <= content_words(text)
+        for text, lines in told
     )
 
 
@@ -471,11 +578,14 @@ def recall_for(memory: Memory, entry: Entry) -> Generator[Any, Any, RecallResult
 
 
 def _evidence(
-    entry: Entry, request: ReplyRequest, reasons: Iterable[MemoryRecord]
+    entry: Entry,
+    request: ReplyRequest,
+    read: Iterable[Recalled],
+    reasons: Iterable[MemoryRecord],
 ) -> Iterator[Entry | MemoryRecord | int]:
     """Yield what an answer rests on beside its provenance: all that was read for it."""
     yield entry
-    yield from (item.memory for item in request.recalled)
+    yield from (item.memory for item in read)
     yield from reasons
     yield from (number for each in request.situation.people for number in each.evidence)
     yield from (turn.entry_id for turn in request.conversation)

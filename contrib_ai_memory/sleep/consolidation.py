@@ -46,6 +46,7 @@ FEWEST = 8  # lines of which half are not asked for alone
 AROUND, BETWEEN = 6, 2  # lines shown before the first new one, and before each of the others
 TALK_AROUND = 96  # lines on either side that tell a rule what kind of talk it judges
 KNOWN = 24  # known facts beside them
+KNOWN_TO_ALL = 6  # and beside what was said in confidence
 NEAREST = 6  # facts that are looked at for each line of a whole batch
 LOOK_AHEAD = 200  # entries in which the lines of one conversation are gathered
 ENTRIES_A_STEP = 1000  # passed over in one step because nothing is to be done about them
@@ -292,7 +293,8 @@ def _look(
             digest, name = Digest({}), router.OFFLINE
             work.tally.made(name)
         if digest is not None:
-            digest = replace(digest, facts=tuple(_of_others(memory, digest.facts, work)))
+            facts = [_of_audience(fact, known, entries[0]) for fact in digest.facts]
+            digest = replace(digest, facts=tuple(_of_others(memory, facts, work)))
             checked = yield work.run(router.answer_of, router.OFFLINE, "checked", digest, passage)
             _count_refused(memory, checked.refused, work)
             changed = yield _apply(memory, checked.digest, passage, name, work)
@@ -304,6 +306,16 @@ def _look(
     for part in (entries[:middle], entries[middle:]):
         changed += yield _look(memory, part, priority, halve=False)
     return changed
+
+
+def _of_audience(draft: FactDraft, known: Iterable[MemoryRecord], entry: Entry) -> FactDraft:
+    """Return a draft that ends and repeats only what the audience of an entry knows alone."""
+    own = {fact.id for fact in known if fact.audience == entry.audience}
+    return replace(
+        draft,
+        same_as=draft.same_as if draft.same_as in own else "",
+        ends=draft.ends and tuple(each for each in draft.ends if each in own),
+    )
 
 
 def _around(memory: Memory, entries: Sequence[Entry]) -> tuple[Entry, ...]:
@@ -327,8 +339,9 @@ def _around(memory: Memory, entries: Sequence[Entry]) -> tuple[Entry, ...]:
 def known_facts(agent_id: str, entries: Sequence[Entry]) -> list[MemoryRecord]:
     """Find the facts of the lines' audience that they may speak of, oldest first (worker thread).
 
-    What rests on these lines alone is left out, and what it ended is shown: a look that was killed
-    sees the same again.
+    Beside them stand a few that everybody knows, to understand what was said in confidence. What
+    rests on these lines alone is left out, and what it ended is shown: a look that was killed sees
+    the same again.
     """
     store = memory_store.shared()
     own = {entry.id for entry in entries}
@@ -343,7 +356,7 @@ def known_facts(agent_id: str, entries: Sequence[Entry]) -> list[MemoryRecord]:
     for near in store.nearest_each(agent_id, [*lines, *windows], most, record="fact"):
         for hit in near:
             fact = hit.memory
-            if fact.audience == entries[0].audience and not set(fact.journal_ids) <= own:
+            if fact.audience in (None, entries[0].audience) and not set(fact.journal_ids) <= own:
                 found[fact.id] = fact
                 nearness[fact.id] = max(hit.score, nearness.get(fact.id, 0.0))
     ended_by = {fact.superseded_by for fact in found.values() if fact.superseded_by}
@@ -354,8 +367,11 @@ def known_facts(agent_id: str, entries: Sequence[Entry]) -> list[MemoryRecord]:
         if not fact.superseded_by
         or (fact.superseded_by in ends and set(ends[fact.superseded_by].journal_ids) <= own)
     ]
-    nearest = sorted(held, key=lambda fact: (-nearness[fact.id], fact.id))[:KNOWN]
-    return sorted(nearest, key=lambda fact: (fact.created_at, fact.id))
+    held.sort(key=lambda fact: (-nearness[fact.id], fact.id))
+    private = [fact for fact in held if fact.audience is not None][:KNOWN]
+    public = [fact for fact in held if fact.audience is None]
+    public = public[: KNOWN if entries[0].audience is None else KNOWN_TO_ALL]
+    return sorted((*private, *public), key=lambda fact: (fact.created_at, fact.id))
 
 
 @defer.inlineCallbacks
