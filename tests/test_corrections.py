@@ -59,6 +59,21 @@ def test_a_name_meant_otherwise_is_told_with_the_rest_of_the_line(mara, says):
     assert "rolf" in answer and "rufus" not in answer and "hens" in answer
 
 
+@pytest.mark.parametrize(
+    "correction", ["no, thursday i said", "sorry, thursday", "i said thursday"]
+)
+def test_a_day_that_is_said_again_alone_is_told_in_place_of_the_first(mara, says, correction):
+    says("ill bring your boots on friday")
+    assert "thursday" in says(correction).lower()
+    answer = says("when do i bring your boots?").lower()
+    assert "boots on thursday" in answer and "boots on friday" not in answer
+
+
+def test_what_is_only_exclaimed_corrects_nothing():
+    assert completed("oh, the rain", ["i hate the mud"]) is None
+    assert completed("no, five", ["i have 3 hens and 4 ducks"]) is None
+
+
 @pytest.mark.parametrize("night", [False, True])
 def test_somebody_who_moved_lives_where_they_moved_to(mara, says, night):
     says("my sister nell is a midwife in harrow")

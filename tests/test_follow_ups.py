@@ -78,6 +78,8 @@ def asks(mara, alice, bram):
         (bram, "I bought a green boat from the widow Hale."),
         (bram, "I paid sixty crowns for the green boat."),
         (bram, "I sell eels at the north quay."),
+        (bram, "A rider pays one penny at the toll."),
+        (bram, "A cart pays six pence at the toll."),
         (alice, "My brother Wim mends nets in Thornwick."),
         (alice, "I sell candles at the fair."),
     ]:
@@ -97,3 +99,8 @@ def test_what_he_paid_for_it_is_looked_for_by_what_was_asked_before(asks):
 def test_and_somebody_else_is_asked_the_same(asks):
     assert "candles" in asks("what do I sell?")
     assert "eels" in asks("and Bram?")
+
+
+def test_and_something_else_is_asked_the_same_without_a_question_mark(asks):
+    assert "one penny" in asks("what does a rider pay at the toll?")
+    assert "six pence" in asks("and a cart")

@@ -53,9 +53,12 @@ _MEANT = re.compile(
     re.IGNORECASE,
 )
 _MEANT_ONLY = re.compile(
-    r"^\W*(?:(?:i|we) meant(?: to say)?|make (?:that|it))\s+(?P<right>[^.!?]+?)\W*$", re.IGNORECASE
+    r"^\W*(?:(?:i|we) (?:meant|said)(?: to say)?|make (?:that|it))\s+(?P<right>[^.!?]+?)\W*$"
+    r"|^\W*(?P<before>[^.!?,]+?),? (?:i|we) (?:said|meant)\W*$",
+    re.IGNORECASE,
 )
 _THE = re.compile(r"\bthe (?:[^\W\d_]+ )??[^\W\d_]+\b(?=\W*$|[,.;!]| and\b)", re.IGNORECASE)
+_ALONE = (_NUMBER, _DAY, _THE)  # what may stand alone in a correction
 _MARKS = " ,;:.-–—"
 # "the kettle wont be ready friday, ill bring it monday instead"
 _PUT_OFF = re.compile(
@@ -90,7 +93,7 @@ def completed(said: str, before: Sequence[str]) -> tuple[int, str] | None:
         meant = _replaced(bare, before[place], admits=admits) or _moved(bare, before[place])
         if meant and meant != before[place]:
             return place, meant
-        if _MEANT_ONLY.match(bare) and not _NOT_IT.search(bare):  # it is of the last line
+        if _right_alone(bare, admits=admits) and not _NOT_IT.search(bare):  # of the last line
             return None
     return None
 
@@ -116,13 +119,22 @@ def may_correct(said: str) -> bool:
     """Whether a line has the form of a correction, whatever stands before it; no question has."""
     if said.rstrip().endswith("?") or len(said) > LONGEST:
         return False
-    bare, _admits = _read(said)
+    bare, admits = _read(said)
     found = _NOT_IT.search(bare)
     if found is None:
-        forms = (_MEANT_ONLY.match, _MOVED.search, _PUT_OFF.search)
-        return any(form(bare) for form in forms)
+        moved = _MOVED.search(bare) or _PUT_OFF.search(bare)
+        return bool(moved or _right_alone(bare, admits=admits))
     rest = f"{bare[: found.start()]} {bare[found.end() :]}"
     return bool(content_words(rest) and content_words(found["wrong"]) - _VAGUE)
+
+
+def _right_alone(bare: str, *, admits: bool) -> str:
+    """Return what is right where a line says nothing else: "thursday, i said", "sorry, seven"."""
+    found = _MEANT_ONLY.match(bare)
+    right = (found["right"] or found["before"]) if found else bare if admits else ""
+    right = re.sub(r"^(?:on|at) ", "", right.strip(_MARKS + "!"), flags=re.IGNORECASE)
+    forms = _ALONE if found else (_NUMBER, _DAY)  # not "oh, the rain"
+    return right if any(form.fullmatch(right) for form in forms) else ""
 
 
 def without_admission(said: str) -> str:
@@ -149,8 +161,7 @@ def _replaced(said: str, known: str, *, admits: bool) -> str:
             return ""
         return known[: days[0].start()] + put_off["right"] + known[days[0].end() :]
     if found is None:
-        only = _MEANT_ONLY.match(said)
-        return _put_in(only["right"], known) if only else ""
+        return _put_in(_right_alone(said, admits=admits), known)
     wrong, rest = found["wrong"], f"{said[: found.start()]}. {said[found.end() :]}".strip(_MARKS)
     places = list(re.finditer(rf"\b{re.escape(wrong)}(?!['’\w])", known, re.IGNORECASE))
     again = re.search(rf"\b{re.escape(wrong)}\b", rest, re.IGNORECASE)
@@ -219,7 +230,7 @@ def _moved(said: str, known: str) -> str:
 
 def _put_in(right: str, known: str) -> str:
     """Return the known line with the one number or thing that a correction gives anew."""
-    for form in (_NUMBER, _THE):
+    for form in _ALONE:
         if form.fullmatch(right):
             places = list(form.finditer(known))
             if len(places) == 1:

@@ -12,13 +12,15 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ..language import TURNS_READ, SaidBefore
 from ..text.names import folded
-from .intents import intent_of
+from ..text.segmentation import words_of
+from .intents import courtesy_of, intent_of
 from .questions import asks, sentences_of
-from .tokens import FILLERS, QUESTION_WORDS
+from .tokens import AUXILIARIES, BASES, FILLERS, QUESTION_WORDS, is_past
 
 LONGEST = 200  # characters of a line that is completed
 
 _OPENING = re.compile(r"^\W*(?:(?:and|but|so|then|ok|okay|well|oh|hm+)\b[\s,]*)+", re.IGNORECASE)
+_AND = re.compile(r"^\W*(?:and|n)\b", re.IGNORECASE)
 _BARE = re.compile(
     r"(?:but |and )?(?P<word>why|when|where|how|who|whom|how much|how many|how long|since when"
     r"|what for|with whom|from whom|to whom|which one)(?: (?:not|exactly|then|so|was (?:that|it)"
@@ -72,6 +74,8 @@ def completed(line: str, turns: Sequence[SaidBefore], names: Iterable[str]) -> s
     'what did Bram pay for the boat?'
     >>> completed("why?", [SaidBefore("Why did Liora leave?")], ["Liora"])
     'why did Liora leave?'
+    >>> completed("and for a cart", [SaidBefore("What is the toll for a rider?")], [])
+    'What is the toll for a cart?'
     >>> completed("and Bram?", [SaidBefore("What does Liora sell?")], ["Liora", "Bram"])
     'What does Bram sell?'
     """
@@ -95,8 +99,11 @@ def completed(line: str, turns: Sequence[SaidBefore], names: Iterable[str]) -> s
         return line
     filled = _filled(whom or bare, turns, names)
     if whom and question:
-        subject = _person_in(question, names)
-        return f"{question.replace(subject, filled, 1)}?" if subject else f"{question} {filled}?"
+        if subject := _person_in(question, names):
+            return f"{question.replace(subject, filled, 1)}?"
+        if like := _like(filled, question):
+            return f"{question[: like.start()]}{filled}{question[like.end() :]}?"
+        return f"{question} {filled}?"
     if filled == (whom or bare):
         rest = _QUESTION_WORD.sub("", _OPENING.sub("", question))
         return f"{bare}, {rest}?" if rest and _OF_IT.match(bare) else line
@@ -118,7 +125,18 @@ def _is_elliptic(line: str, bare: str) -> bool:
     """Whether a line is "and Bram?" or "why": no clause, and it begins or ends as questions do."""
     if _BARE.fullmatch(bare):
         return True
-    return line.rstrip().endswith("?") and line.strip() != bare + "?" and len(bare.split()) <= 3
+    if line.rstrip().endswith("?"):
+        return line.strip() != bare + "?" and len(bare.split()) <= 3
+    if not _AND.match(line) or not 0 < len(bare.split()) <= 3 or courtesy_of(bare):
+        return False
+    return not any(each in AUXILIARIES or each in BASES or is_past(each) for each in words_of(bare))
+
+
+def _like(phrase: str, question: str) -> re.Match[str] | None:
+    """Find what stands in a question where a phrase is to: "for a rider" for "for a cart"."""
+    first, *others = phrase.split()
+    words = rf"\b{re.escape(first)}(?: [\w'’-]+){{{len(others)}}}(?: of [\w'’-]+)?"
+    return next(reversed([*re.finditer(words, question, re.IGNORECASE)]), None) if others else None
 
 
 def _filled(text: str, turns: Sequence[SaidBefore], names: list[str]) -> str:

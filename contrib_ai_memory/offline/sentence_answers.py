@@ -20,7 +20,6 @@ from ..english.contradiction import tells_change
 from ..english.own_words import own_sentences, pronoun_of
 from ..english.questions import (
     asks,
-    asks_for_several,
     asks_of_a_life,
     asks_of_oneself,
     asks_of_you,
@@ -28,6 +27,7 @@ from ..english.questions import (
     sentences_of,
     statements,
 )
+from ..english.salience import names_someone
 from ..english.tokens import content_words
 from ..local_time import date_of
 from ..records import BUILDER, MOVE_KINDS, MemoryRecord, ReplyRequest
@@ -39,7 +39,7 @@ from .courtesies import is_mere_courtesy
 from .realisation import ended, tell_all
 
 # of scores, and of how far below the best of the recall a memory is (`python -m benchmarks.reader`)
-UNSURE = 0.6  # of the network's score, which from then on is as sure as that nothing answers
+UNSURE = 0.8  # of the network's score, which from then on is as sure as that nothing answers
 NOTHING_BELOW = 0.0  # what scores less is not told
 SURELY = 2.5  # from which an answer is told before anything else that a line may mean
 RECALL_COUNTS = 2.0
@@ -48,16 +48,15 @@ LATER_WITHIN = 1.0  # less than the best score, from which what was said later i
 LONG = 160  # characters from which a memory is cut into sentences
 READ = 32  # recalled sentences at most, the best ones
 SHEET_READ = 16  # sentences of the persona sheet, beside those recalled
-SEVERAL = 2  # sentences told where the question asks for several, or for a whole person
-NEARLY_AS_GOOD = 0.5  # less than the best score, for the second and third
-NEARLY_AS_GOOD_ABOUT = 3.0  # the same, of a person or a thing as a whole
-OF_COMING = 4.0  # more for a coming or going, where such is asked for
-BY_THE_ASKER = 1.0  # surer of the asker's own words, where what is theirs is asked about
+SEVERAL = 2  # sentences told where all of somebody or something is asked for
+NEARLY_AS_GOOD = 3.0  # less than the best score, for the second
+OF_COMING = 2.0  # more for a coming or going, where such is asked for
 OF_WHOM = 1.0  # more for what somebody said of whom "what did Bram say about me" asks
+LACKS_NUMBER = 2.0  # less for what holds none of the numbers that the question holds
 OVER = 3.0  # more for what is over, where what was before is asked for
-OF_A_SECRET = 1.5  # more for what the asker said in confidence, where such is asked for
-OF_OTHERS = 2.0  # less for the words of others, where a question is about the NPC alone
-LACKS_NUMBER = 3.0  # less for what holds none of the numbers that the question holds
+OF_A_SECRET = 2.0  # more for what the asker said in confidence, where such is asked for
+OF_OTHERS = 1.2  # less for the words of others, where a question is about the NPC alone
+NAMES_SOMEBODY = 0.9  # more for what names somebody, where a person is asked for
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
 MOST_WORDS = 40  # of all that is told
 
@@ -79,7 +78,8 @@ _FOR_THE_ACTOR = re.compile(
 _TOLD_AS_ASKED = re.compile(  # "did you know that …"
     r"^\W*(?:did|have|had) (?:you|u|ye|ya) (?:know|hear|heard)(?: that)?[,?]? (?=\S+ \S)", re.I
 )
-_OF_THE_ASKERS = re.compile(r"\b(?:my|mine|our|ours|about (?:me|us))\b", re.IGNORECASE)
+_NUMBER = re.compile(r"\d+")
+_WHO = re.compile(r"\bwho(?:m|se|['’]?s)?\b", re.IGNORECASE)
 _ME = re.compile(r"\b(?:i|me|we|us)\b", re.IGNORECASE)
 _WHETHER_IT_KNOWS = re.compile(
     r"\b(?:do|did|can|could|would|will|have) (?:you|u|ye|ya) (?:still |ever |please )?"
@@ -88,7 +88,6 @@ _WHETHER_IT_KNOWS = re.compile(
     r" (?:to )?(?:you|u|ye|ya)\b",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"\d+")
 _OF_A_SECRET = re.compile(
     r"\b(?:whisper\w*|secret\w*|confid\w+|on the quiet|keep\w* quiet|to yourself|no further"
     r"|between ourselves|swear|swore)\b",
@@ -153,10 +152,6 @@ def ranked(request: ReplyRequest) -> list[SentenceCandidate]:
             of_whom = [each for each in judged if whom & {*words_of(each.text)}]
             judged = [replace(each, score=each.score + OF_WHOM) for each in of_whom] or judged
     best = sorted(judged, key=lambda each: -each.rank)
-    if _OF_THE_ASKERS.search(request.utterance):
-        best = [
-            replace(e, score=e.score + BY_THE_ASKER * _is_by_the_asker(e, request)) for e in best
-        ]
     if best and best[0].score >= SURELY and _tells_a_move(best[0]):
         best[0] = replace(best[0], score=SURELY - 0.1)  # the reader did not say so
     return best if _OF_BEFORE.search(request.utterance) else _latest_first(best)
@@ -179,15 +174,17 @@ def _told_by(who: str, found: Iterable[SentenceCandidate]) -> list[SentenceCandi
 
 
 def _more(candidate: SentenceCandidate, request: ReplyRequest) -> float:
-    """Return what the reader does not see: numbers, and that a coming or going is asked for."""
+    """Return what the reader does not see: numbers, and what else is asked for."""
     numbers = set(_NUMBER.findall(request.utterance))
     lacks = bool(numbers) and numbers.isdisjoint(_NUMBER.findall(candidate.text))
     over = bool(candidate.memory and candidate.memory.held_until)
     was = over and bool(_OF_BEFORE.search(request.utterance))
     others = _is_of_the_npc(request) and not _is_own(candidate, request)
     secret = is_the_askers_secret(candidate, request) and asks_of_a_secret(request)
+    known = tuple(each for each in request.situation.known_names if each != request.speaker)
+    who = bool(_WHO.search(request.utterance)) and names_someone(candidate.text, known)
     more = OVER * was + OF_COMING * _tells_a_move(candidate) + OF_A_SECRET * secret
-    return more - LACKS_NUMBER * lacks - OF_OTHERS * others
+    return more + NAMES_SOMEBODY * who - LACKS_NUMBER * lacks - OF_OTHERS * others
 
 
 def asks_of_a_secret(request: ReplyRequest) -> bool:
@@ -275,14 +272,12 @@ def choose(
     """Return what is told of the sentences, the best of which stand first.
 
     Args:
-        several: Whether more than one is asked for.
+        several: Whether all of somebody or something is asked for.
         least: The score below which nothing is told.
     """
-    within = NEARLY_AS_GOOD_ABOUT if several else NEARLY_AS_GOOD
-    several = several or asks_for_several(words_to_it(request))
     chosen: list[SentenceCandidate] = []
     for each in found[: SEVERAL if several else 1]:
-        near = not chosen or each.rank >= chosen[0].rank - within
+        near = not chosen or each.rank >= chosen[0].rank - NEARLY_AS_GOOD
         words = sum(len(one.text.split()) for one in (*chosen, each))
         known = any(repeats(each.text, one.text) for one in chosen)
         fits = not chosen or words <= MOST_WORDS
