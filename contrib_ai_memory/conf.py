@@ -229,8 +229,9 @@ class LLMSettings(_Section):
     )
     style: Style | None = Field(
         None,
-        description="plain: for a small model, which replies without tools and at night only words "
-        "the facts that rules draw; full: for others; None: plain if the name says less than 4B",
+        description="plain: for a small model: rules answer questions and keep the nights, and it "
+        "makes small talk and words facts; full: for others; None: plain if the name says less "
+        "than 4B",
     )
 
     @model_validator(mode="before")

@@ -59,6 +59,37 @@ def test_one_that_says_nothing_is_answered_for(plain, mara, alice, hears):
     assert "Mara says" in heard[-1]
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("Where do I keep the ferry?", "Millbrook"),
+        ("What is my mother's name?", "Alice"),  # "I know nothing about that, Alice."
+        ("I promise to bring you two sacks of flour tomorrow.", "Alice"),
+    ],
+)
+def test_rules_answer_what_is_asked_or_binds_and_the_model_only_talks(
+    plain, speaks_through, mara, alice, hears, line, told
+):
+    plain.behave(text="It floats in my cellar.")
+    heard = hears(alice)
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    assert "It floats in my cellar." in heard[-1]
+    asked = len(plain.requests)
+    alice.execute_cmd(f"say {line}")
+    assert told in heard[-1] and "cellar" not in heard[-1]
+    assert len(plain.requests) == asked
+    speaks_through(style="full")
+    alice.execute_cmd(f"say {line}")
+    assert len(plain.requests) == asked + 1
+
+
+def test_what_rules_cannot_read_the_model_answers(plain, mara, alice, hears):
+    plain.behave(text="Am Steg hinter dem Haus.")
+    heard = hears(alice)
+    alice.execute_cmd("say Mara, wo liegt denn eigentlich deine Fähre?")
+    assert "Am Steg hinter dem Haus." in heard[-1]
+
+
 SAID = "i keep the ferry at millbrook now and my brother tom is dead"
 
 

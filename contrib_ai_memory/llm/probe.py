@@ -98,7 +98,7 @@ def _size(settings: conf.LLMSettings) -> Iterator[TrialResult]:
     if size := parameters(settings):
         small = size < conf.SMALL_BELOW
         note(settings.name, style="plain" if small else "full")
-        asked = " It is asked plainly: no tools; rules keep the nights, and it words facts."
+        asked = " It is small: rules answer and keep the memory, and it talks and words facts."
         seen = f"{size:.2g}B parameters." + asked * settings.plain
         yield TrialResult("size", OK, seen)
 

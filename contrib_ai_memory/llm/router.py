@@ -118,9 +118,14 @@ def words_facts(settings: conf.Settings | None = None) -> bool:
     return model_server(settings, WORDING) is not None and rules_judge(settings)
 
 
-def answers_offline(settings: conf.Settings | None = None) -> bool:
-    """Whether the settings choose neither a language model nor a provider of the game's own."""
-    return model_server(settings) is None and own_provider(settings) is None
+def rules_answer(settings: conf.Settings | None = None) -> bool:
+    """Whether the offline provider answers what is asked.
+
+    It does unless the settings choose a language model that is not small, or a provider of the
+    game's own.
+    """
+    chosen = model_server(settings)
+    return (chosen is None or chosen.settings.plain) and own_provider(settings) is None
 
 
 def chosen_name(settings: conf.Settings | None = None) -> str:

@@ -45,7 +45,7 @@ class SilentProvider:
 
     def reply(self, request: ReplyRequest) -> Reply:
         said = next(iter(request.phrases.get(SAID) or ()), "")
-        return Reply(said.replace("{name}", request.speaker), told=(), row=SAID)
+        return Reply(said.replace("{name}", request.speaker), told=(), row=SAID, small_talk=True)
 
     def extract_experience(self, snippet: Snippet) -> ExperienceDraft | None:
         return None

@@ -20,6 +20,7 @@ from ..english.questions import (
     asks_of_oneself,
     sentences_of,
 )
+from ..english.tokens import is_english
 from ..language import Intent
 from ..records import Reply, ReplyRequest
 from ..text.names import forms, names
@@ -93,7 +94,9 @@ def reply(request: ReplyRequest) -> Reply:
     most = DUE_AT_GREETING if _GREETING.match(made.row) else 1
     brought = agenda_told(due[: most if told.isdisjoint(_evidence(request)) else 0])
     text = f"{made.text} {brought.text}".strip()
-    return replace(made, text=text, told=(*(made.told or ()), *(brought.told or ())))
+    told_now = (*(made.told or ()), *(brought.told or ()))
+    open_to_a_model = made.small_talk or not is_english(request.utterance)
+    return replace(made, text=text, told=told_now, small_talk=open_to_a_model and not told_now)
 
 
 def _opening(request: ReplyRequest) -> Reply:

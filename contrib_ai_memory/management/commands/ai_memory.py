@@ -853,6 +853,8 @@ def _model(command: BaseCommand, options: dict[str, Any]) -> None:
     chosen = conf.get().night_llm if options["night"] else conf.get().LLM
     if options["serve"]:
         chosen = _serve(command, options["serve"].expanduser().resolve())
+    elif options["night"] and chosen is None and conf.get().LLM:
+        raise CommandError("No model is asked at night: LLM_NIGHT is 'offline'.")
     elif chosen is None or options["ports"]:
         _try_those_here(command, options["ports"])
         return
