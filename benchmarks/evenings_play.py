@@ -292,6 +292,7 @@ class Playing:
             private=False,
             text=words,
             kind="said",
+            answer=None,
             evidence=frozenset(),
             expect=(),
             forbid=(),

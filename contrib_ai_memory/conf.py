@@ -230,8 +230,7 @@ class LLMSettings(_Section):
     style: Style | None = Field(
         None,
         description="plain: for a small model: rules answer questions and keep the nights, and it "
-        "makes small talk and words facts; full: for others; None: plain if the name says less "
-        "than 4B",
+        "makes small talk; full: for others; None: plain if the name says less than 4B",
     )
 
     @model_validator(mode="before")
@@ -483,9 +482,14 @@ class Settings(_Section):
 
     @property
     def background_llm(self) -> LLMSettings | None:
-        """The model of nights and background work; None where rules do it (`found_of`)."""
+        """The model of nights and background work; None where rules do it.
+
+        They do where the model is small (docs/adr/023) or cannot do it (`found_of`).
+        """
         chosen = self.night_llm
-        return None if chosen is None or found_of(chosen).get("nights") else chosen
+        if chosen is None or found_of(chosen).get("nights"):
+            return None
+        return None if chosen.plain and self.LANGUAGE else chosen
 
     @property
     def night_llm(self) -> LLMSettings | None:

@@ -61,8 +61,8 @@ def trial(settings: conf.LLMSettings, context_tokens: int) -> Iterator[TrialResu
         return
     yield from _size(settings)
     yield _streaming(provider)
-    yield _json(provider, settings)
     if not settings.plain:
+        yield _json(provider, settings)
         yield _tools(provider)
     yield from _parameters(provider)
     yield _context(provider, settings, context_tokens)
@@ -98,7 +98,7 @@ def _size(settings: conf.LLMSettings) -> Iterator[TrialResult]:
     if size := parameters(settings):
         small = size < conf.SMALL_BELOW
         note(settings.name, style="plain" if small else "full")
-        asked = " It is small: rules answer and keep the memory, and it talks and words facts."
+        asked = " It is small: rules answer questions and keep the memory, and it makes small talk."
         seen = f"{size:.2g}B parameters." + asked * settings.plain
         yield TrialResult("size", OK, seen)
 

@@ -30,7 +30,7 @@ from .usage import FILE, BudgetUsedUp, Usage
 
 OFFLINE = "offline"  # name of what draws without a language model
 REPLIES = ("converse", "reply")  # operations that somebody waits for
-WORDING = "digest"  # the one operation of a night that a small model is asked for
+DIGEST = "digest"  # the operation that keeps the memory
 breaker = Breaker(meanwhile="The offline provider does the work of nights and background")
 reply_breaker = Breaker()  # its own: a slow night sends no reply to the offline provider
 
@@ -106,16 +106,11 @@ def without_model() -> Any:
 def rules_judge(settings: conf.Settings | None = None) -> bool:
     """Whether nights are kept by rules: the offline provider, or one that inherits it.
 
-    They are where the model is small, which only words facts (`WORDING`).
+    They are where the model is small.
     """
     rules = without_model()
     compares = getattr(type(own_provider(settings) or rules), "compare", None)
     return model_server(settings, "compare") is None and compares is type(rules).compare
-
-
-def words_facts(settings: conf.Settings | None = None) -> bool:
-    """Whether a small model words the facts of nights that rules keep."""
-    return model_server(settings, WORDING) is not None and rules_judge(settings)
 
 
 def rules_answer(settings: conf.Settings | None = None) -> bool:
@@ -130,7 +125,7 @@ def rules_answer(settings: conf.Settings | None = None) -> bool:
 
 def chosen_name(settings: conf.Settings | None = None) -> str:
     """Return the name of the provider that the settings choose for nights."""
-    if model_server(settings, WORDING) is not None:
+    if model_server(settings, DIGEST) is not None:
         return ModelServer.name
     return (own_provider(settings) or without_model()).name
 
@@ -204,7 +199,7 @@ def ask_model(
 
 def _count_unusable(chosen: ModelServer, operation: str) -> defer.Deferred:
     """Count an answer that cannot be used; after many in a row, rules keep the nights."""
-    chosen.unusable += operation == WORDING
+    chosen.unusable += operation == DIGEST
     if chosen.unusable < UNUSABLE:
         return defer.succeed(None)
     chosen.unusable = 0
@@ -360,7 +355,7 @@ def model_server(
     if operation in REPLIES:
         return _model_server_of(settings.LLM, _counts(), offload.MODEL, None)
     night, background = settings.LLM_NIGHT, settings.background_llm
-    if night is None or background is None or (background.plain and operation != WORDING):
+    if night is None or background is None:
         return None
     return _model_server_of(background, _counts(), offload.BACKGROUND_MODEL, night.daily_tokens)
 
@@ -468,8 +463,10 @@ def status(settings: conf.Settings | None = None, npc: str | None = None) -> str
         return f"offline provider until midnight UTC, because {used}"
     told = chosen.settings.name
     night = settings.night_llm
-    why = conf.found_of(night).get("nights") if night else ""
-    return f"{told}; rules keep the nights, because {why}" if why else told
+    if night is None or settings.background_llm:
+        return told
+    why = conf.found_of(night).get("nights") or "it is small"
+    return f"{told}; rules keep the nights, because {why}"
 
 
 def is_away(settings: conf.Settings, npc: str | None) -> bool:

@@ -268,7 +268,7 @@ KINDS = tuple(PHRASES)  # as settings name them
 SMALL_TALK = frozenset(
     (
         *("greeting", "returning", "greeted again", "long absent", "parting", "parting at night"),
-        *("thanks", "wellbeing", "heard", "taken up", "chatter", "no tale", "apology"),
+        *("thanks", "wellbeing", "chatter", "no tale", "apology"),
         *("compliment", "insulted", "insulted by", "boasted", "boasted of", "joked", "joked of"),
         *("sorry", "sorry for", "glad", "glad of"),
     )
