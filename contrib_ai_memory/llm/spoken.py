@@ -756,13 +756,15 @@ def _is_copy(sentence: str, heard: str, told: str, own: tuple[str, ...]) -> bool
 
 
 def _calls_itself(sentence: str, own: tuple[str, ...]) -> bool:
-    """Whether a sentence calls the speaker; one that begins with its name introduces it."""
+    """Whether a sentence calls the speaker; "Mara, at your service" and "I am it, Mara" do not."""
     said = folded(sentence)
-    return (
-        language.get().named(sentence, own) is Named.CALLED
-        and not said.lstrip("\"'(“*").startswith(own)
-        and not _OF_ONESELF.search(said)
-    )
+    if language.get().named(sentence, own) is not Named.CALLED:
+        return False
+    if said.lstrip("\"'(“*").startswith(own):
+        return False
+    oneself = _OF_ONESELF.search(said)
+    before = said[: oneself.start()] if oneself else said
+    return any(name in before for name in own)
 
 
 def _tells_of(sentence: str, listener: tuple[str, ...]) -> bool:
