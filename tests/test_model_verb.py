@@ -99,6 +99,14 @@ PERSONALITIES = {
         ["poor JSON", "Rules keep the memory from now on"],
         "",
     ),
+    "a model that is too small to talk": (
+        {
+            "text": reads_all,
+            "get": {"/v1/models": {"data": [{"id": "m", "meta": {"n_params": 134_515_008}}]}},
+        },
+        ["bad  size: 0.13B parameters. It is too small to talk.", "take a model of 1B or more"],
+        "cannot be used as it is set",
+    ),
     "an unknown model": (
         {"status": 404, "get": {"/v1/models": {"data": [{"id": "qwen3:8b"}]}}},
         ["bad  a reply", "The server has the models qwen3:8b."],

@@ -40,6 +40,16 @@ def plain(speaks_through, server):
     return server
 
 
+def test_one_that_is_too_small_to_talk_is_not_asked(
+    speaks_through, server, mara, alice, hears, builder
+):
+    speaks_through(model="smollm2-135m")
+    heard = hears(alice)
+    alice.execute_cmd("say Good evening!")
+    assert "Mara says" in heard[-1] and not server.requests
+    assert "is too small to talk" in " ".join(builder("@memory mara").split())
+
+
 def test_small_talk_is_asked_for_in_bare_words_without_tools_memory_and_rules(
     plain, mara, alice, hears
 ):

@@ -60,6 +60,8 @@ def trial(settings: conf.LLMSettings, context_tokens: int) -> Iterator[TrialResu
     if first.verdict == BAD:
         return
     yield from _size(settings)
+    if not settings.speaks:
+        return
     yield _streaming(provider)
     if not settings.plain:
         yield _json(provider, settings)
@@ -96,11 +98,14 @@ def _greeting(provider: OpenAIProvider) -> tuple[str, float]:
 def _size(settings: conf.LLMSettings) -> Iterator[TrialResult]:
     """Find out whether a model is small; kept for the game, where `style` is not set."""
     if size := parameters(settings):
-        small = size < conf.SMALL_BELOW
-        note(settings.name, style="plain" if small else "full")
+        note(settings.name, style=conf.manner_of(size))
         asked = " It is small: rules answer questions and keep the memory, and it makes small talk."
-        seen = f"{size:.2g}B parameters." + asked * settings.plain
-        yield TrialResult("size", OK, seen)
+        seen = f"{size:.2g}B parameters."
+        if settings.speaks:
+            yield TrialResult("size", OK, seen + asked * settings.plain)
+        else:
+            advice = f"It is not asked: take a model of 1B or more, at least {conf.SPEAKS_FROM:g}B."
+            yield TrialResult("size", BAD, f"{seen} It is too small to talk.", advice)
 
 
 def _streaming(provider: OpenAIProvider) -> TrialResult:

@@ -353,6 +353,8 @@ def model_server(
     if settings.LLM is None or settings.PROVIDER not in (None, ModelServer.name):
         return None
     if operation in REPLIES:
+        if not settings.LLM.speaks:
+            return None
         return _model_server_of(settings.LLM, _counts(), offload.MODEL, None)
     night, background = settings.LLM_NIGHT, settings.background_llm
     if night is None or background is None:
@@ -448,6 +450,8 @@ def status(settings: conf.Settings | None = None, npc: str | None = None) -> str
     if own is not None:
         return f"{own.name} ({settings.PROVIDER}), a provider of the game's own"
     chosen = model_server(settings)
+    if settings.LLM and not settings.LLM.speaks:
+        return f"offline provider, because {settings.LLM.name} is too small to talk"
     if chosen is None and (model_server() or own_provider()):
         return "offline provider (this NPC is set to do without a language model)"
     if chosen is None:
