@@ -8,8 +8,10 @@ import pytest
 from django.core.management import call_command
 
 from contrib_ai_memory import conf, offload
+from contrib_ai_memory.english.tokens import share_of_english
 from contrib_ai_memory.llm import findings, schemas
 from contrib_ai_memory.llm.provider import ProviderError, Relation
+from contrib_ai_memory.offline import offline_reply
 from contrib_ai_memory.records import ReplyRequest
 from contrib_ai_memory.store import memory_store
 
@@ -111,6 +113,12 @@ def test_what_rules_cannot_read_the_model_answers(plain, mara, alice, hears):
     heard = hears(alice)
     alice.execute_cmd("say Mara, wo liegt denn eigentlich deine Fähre?")
     assert "Am Steg hinter dem Haus." in heard[-1]
+
+
+def test_a_line_of_names_is_no_foreign_one():
+    least = offline_reply.FOREIGN_BELOW
+    assert share_of_english("lefty orbach. he collects for marchetti") >= least
+    assert share_of_english("Ich heiße Alice und komme aus Mühlbach.") < least
 
 
 def test_rules_keep_the_memory_of_a_small_model(plain, mara, alice, builder):
