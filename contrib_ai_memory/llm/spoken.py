@@ -712,7 +712,9 @@ def _is_fit(text: str, voice: Voice) -> bool:
     called = (*own, *listener)
     heard, told = _bare(language.get().without_address(voice.heard, called)), _bare(voice.described)
     said = language.get().without_address(text, called)
-    if len(heard.split()) >= COPIED_FROM and _bare(said) == heard:
+    if len(heard.split()) >= COPIED_FROM and (
+        _bare(said) == heard or _letters(said) == _letters(voice.heard)
+    ):
         return False
     if any(_is_copy(each, heard, told, own) for each in _cut(said)):
         return False
@@ -740,6 +742,11 @@ def _bare(text: str) -> str:
     """Return the words alone, so that "I'm" and "I am" are the same."""
     words = (re.split("['’]", word)[0] for word in WORD.findall(text.lower()))
     return " ".join(word for word in words if word not in _BE)
+
+
+def _letters(text: str) -> str:
+    """Return the letters alone, so that "that's" and "thats" are the same."""
+    return "".join(WORD.findall(text.lower())).replace("'", "").replace("’", "")
 
 
 def _is_copy(sentence: str, heard: str, told: str, own: tuple[str, ...]) -> bool:
