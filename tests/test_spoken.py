@@ -331,6 +331,10 @@ UNFIT = [
     ("I keep the ferry.", "Alice nods and keeps the ferry."),
     ("I keep the ferry.", "I will remember that Alice keeps the ferry."),
     ("I owe Bram seven crowns. What now?", "I owe Bram seven crowns. Good."),
+    (
+        "Lift Ginny's pony. Five crowns says you cannot. Sunday, in front of all",
+        "I lift the ox. Five crowns says you cannot.",
+    ),
     ("thats sailcloth. its dyed sailcloth", "That's sailcloth. It's dyed sailcloth."),
     ("my own dog. trod on him in the dark", "Sorry, Mara, I can't assist with that."),
     ("I'm afraid of the river in spring.", "I am afraid of the river in spring."),

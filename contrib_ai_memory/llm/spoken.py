@@ -750,12 +750,11 @@ def _letters(text: str) -> str:
 
 
 def _is_copy(sentence: str, heard: str, told: str, own: tuple[str, ...]) -> bool:
-    """Whether a sentence says of the speaker what another said of themselves, or recites how the
-    model was told of the speaker."""
+    """Whether a sentence was heard, or recites how the model was told of the speaker."""
     words = _bare(sentence)
     count = len(words.split())
     of_itself = bool(_OF_ONESELF.search(words))
-    if count > COPIED_FROM and of_itself and f" {words} " in f" {heard} ":
+    if count > COPIED_FROM and f" {words} " in f" {heard} ":
         return not sentence.endswith("?")
     if count < COPIED_FROM or of_itself or f" {words} " not in f" {told} ":
         return False
