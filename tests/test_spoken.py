@@ -419,6 +419,7 @@ def test_what_is_not_fit_to_be_said_is_nowhere_and_the_offline_answer_stands_in(
     [
         "I apologize, but I cannot continue this conversation as requested.",
         '"Sorry, Alice, but I can\'t assist with that."',
+        "I'm sorry, but I can't assist with that.",
         "As an AI language model, I cannot keep an inn.",
     ],
 )
