@@ -284,6 +284,21 @@ class Playing:
         prompt = prompts[-1] if prompts else _Prompt()
         return self._exchange(question, reply, prompt, greeting), prompt.entry
 
+    def answer_to(self, speaker: str, words: str) -> str:
+        """Return what the NPC says to words, and take back whatever that changed."""
+        said = Question(
+            id="said",
+            asked_by=speaker,
+            private=False,
+            text=words,
+            kind="said",
+            answer=None,
+            evidence=frozenset(),
+            expect=(),
+            forbid=(),
+        )
+        return self._ask(said)[0].reply
+
     def _greet(self, asker: Any) -> str:
         """Greet the NPC of a stay. Returns what it says to that."""
         if not isinstance(self.evening, Stay):

@@ -1,7 +1,8 @@
 """Evenings whose memory a real language model keeps on a real server, beside the offline provider.
 
 `AI_MEMORY_LLM` names the server (`llama_server`). Each evening is replayed with its nights, then
-the first of its questions are asked, as `evenings` does. An agenda item is false where no line
+the first of its questions are asked, as `evenings` does, and lines are said to the NPC of the
+sessions that it did not live through. An agenda item is false where no line
 that it rests on is labelled as a promise, debt, request or plan. Whether facts are faithful and
 replies fit to be spoken, a reader judges: `--json` writes them all, with the lines that each fact
 cites.
@@ -12,8 +13,9 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,17 +27,25 @@ from .harness import Bar, Report, Row, arguments, game, progress
 
 EVENING = "keep-1"
 REPLIES = 20
+TALK = 20
 TIMEOUT = 300  # seconds of one call: two cores read 60 tokens a second and write 25
 COMMITS = frozenset({"promise", "debt", "request_npc", "plan"})
 
 COLUMNS = (
     *("evening", "by", "facts found", "facts right", "of", "stale", "of model", "refused"),
-    *("agenda", "false", "calls", "replies", "replies of model", "nights s", "replies s"),
+    *("agenda", "false", "calls", "replies", "right", "replies of model"),
+    *("nights s", "replies s"),
+    *("talk", "talk of model", "talk s"),
 )
 
 
-def live(file: Path, settings: dict[str, Any]) -> tuple[Judged, dict[str, Any]]:
+def live(
+    file: Path, settings: dict[str, Any], talk: Sequence[dict[str, Any]] = ()
+) -> tuple[Judged, dict[str, Any]]:
     """Live through an evening, and ask its questions.
+
+    Args:
+        talk: Lines that are said to the NPC then, each as if it were the first.
 
     Returns:
         The verdicts, and what a reader judges: facts with the lines that they cite, agenda items,
@@ -45,8 +55,12 @@ def live(file: Path, settings: dict[str, Any]) -> tuple[Judged, dict[str, Any]]:
     texts = {line.id: f"{line.speaker}: {line.text}" for line in evening.lines}
     with evenings_play.own_store(settings):
         playing = evenings_play.Playing(evening)
+        playing.npc.db.persona, playing.npc.db.goals = evening.npc.persona, evening.npc.goals
         with _spoken() as spoken:
             played = playing.whole(file, ())
+            began = time.monotonic()
+            answered = [(line, playing.answer_to(line["speaker"], line["text"])) for line in talk]
+            talked = time.monotonic() - began
         agenda = [*_agenda(playing, played)]
     judged = judge(evening, played)
     return judged, {
@@ -58,9 +72,16 @@ def live(file: Path, settings: dict[str, Any]) -> tuple[Judged, dict[str, Any]]:
         ],
         "agenda": agenda,
         "replies": [
-            {"question": each.text, "reply": each.reply, "right": each.right, "of_model": of_model}
-            for each, of_model in zip(judged.questions, spoken, strict=False)
+            {"question": each.text, "reply": each.reply, "right": each.right}
+            | {"of_model": each.text in spoken}
+            for each in judged.questions
         ],
+        "talk": [
+            {"line": f"{line['speaker']}: {line['text']}", "acts": line["kinds"], "reply": reply}
+            | {"of_model": line["text"] in spoken}
+            for line, reply in answered
+        ],
+        "talk s": round(talked, 1),
         "nights": playing.nights,
     }
 
@@ -86,6 +107,24 @@ def beginning(file: Path, sessions: int, questions: int, place: Path) -> Path:
     return made
 
 
+def talk_after(file: Path, sessions: int, count: int) -> list[dict[str, Any]]:
+    """Return lines that others say after the first sessions of an evening, spread evenly.
+
+    Args:
+        sessions: As of `beginning`.
+        count: At most so many.
+    """
+    plain = json.loads(file.read_text("utf-8"))
+    lines, name = plain["lines"], plain["npc"]["name"]
+    lived = set(list(dict.fromkeys(line["session"] for line in lines))[: sessions or None])
+    said = [
+        line
+        for line in lines
+        if line["session"] not in lived and line["kind"] == "say" and line["speaker"] != name
+    ]
+    return said[:: max(1, len(said) // count)][:count] if count else []
+
+
 def _agenda(playing: Any, played: Played) -> Iterator[dict[str, Any]]:
     """Yield the agenda items, each with the lines that it rests on and whether it is false."""
     from contrib_ai_memory.admin import inspect
@@ -104,14 +143,19 @@ def _agenda(playing: Any, played: Played) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def _spoken() -> Iterator[list[bool]]:
-    """Collect for each reply whether the model gave it."""
+def _spoken() -> Iterator[set[str]]:
+    """Collect the lines that the model answered."""
     from contrib_ai_memory.recall.tool_loop import ToolLoop
 
-    run, spoken = ToolLoop.run, []
+    run, spoken = ToolLoop.run, set[str]()
 
     def noted(loop: Any, work: Any) -> Any:
-        return run(loop, work).addCallback(lambda text: spoken.append(text is not None) or text)
+        def note(text: str | None) -> str | None:
+            if text is not None:
+                spoken.add(loop._request.utterance)
+            return text
+
+        return run(loop, work).addCallback(note)
 
     ToolLoop.run = noted  # type: ignore[method-assign]
     try:
@@ -140,9 +184,13 @@ def row(by: str, judged: Judged, seen: dict[str, Any]) -> Row:
         "false": sum(each["false"] for each in seen["agenda"]),
         "calls": sum(each.get("calls", 0) for each in nights),
         "replies": len(seen["replies"]),
+        "right": found.right,
         "replies of model": sum(each["of_model"] for each in seen["replies"]),
         "nights s": judged.seconds.get("nights", 0.0),
         "replies s": judged.seconds.get("questions", 0.0),
+        "talk": len(seen["talk"]),
+        "talk of model": sum(each["of_model"] for each in seen["talk"]),
+        "talk s": seen["talk s"],
     }
 
 
@@ -152,6 +200,7 @@ def main() -> int:
     parser.add_argument("--model", action="append", help="one of those that are there; else all")
     parser.add_argument("--sessions", type=int, default=0, metavar="N", help="the first N alone")
     parser.add_argument("--replies", type=int, default=REPLIES, metavar="N", help="questions asked")
+    parser.add_argument("--talk", type=int, default=TALK, metavar="N", help="lines said to it")
     options = parser.parse_args()
     place = os.environ.get(llama_server.PLACE, "")
     try:
@@ -164,29 +213,42 @@ def main() -> int:
         for name in options.evenings:
             whole = FOLDER / f"{name}.json"
             file = beginning(whole, options.sessions, options.replies, folder)
-            alone, details = live(file, {})
+            talk = talk_after(whole, options.sessions, options.talk)
+            alone, details = live(file, {}, talk)
             offline = figures([alone])
             rows.append(row("offline", alone, details))
             seen[f"{name}, offline"] = details
             for model in progress(models, name, "model"):
                 with llama_server.served(place, model) as url:
                     llm = {"base_url": url, "model": model, "timeout": TIMEOUT}
-                    judged, details = live(file, {"LLM": llm})
+                    judged, details = live(file, {"LLM": llm}, talk)
                 rows.append(row(model, judged, details))
                 seen[f"{name}, {model}"] = details
-                report.bars += bars(f"{name}, {model}", figures([judged]), offline, rows[-1])
+                report.bars += bars(f"{name}, {model}", figures([judged]), offline, rows)
     report.table(COLUMNS, rows)
     report.details = {"seen": seen}
     return report.finish(options.json)
 
 
-def bars(name: str, found: Figures, offline: Figures, told: Row) -> list[Bar]:
-    """A memory that a small model keeps is not worse than one that rules keep."""
+def bars(name: str, found: Figures, offline: Figures, rows: Sequence[Row]) -> list[Bar]:
+    """With a small model, memory and answers are not worse than without.
+
+    Args:
+        rows: Of the evening without a model, and of those with one, this one last.
+    """
+    without = next(each for each in reversed(rows) if each["by"] == "offline")
     least = (offline.facts_found or 0) - 0.01
     return [
         Bar(f"facts found, {name}", found.facts_found or 0, least, "%", at_least=True),
         Bar(f"old facts that still stand, {name}", found.stale, offline.stale),
-        Bar(f"false agenda items, {name}", told["false"], 0),
+        Bar(f"false agenda items, {name}", rows[-1]["false"], without["false"]),
+        Bar(
+            f"answered right, {name}",
+            found.right or 0,
+            (offline.right or 0) - 0.01,
+            "%",
+            at_least=True,
+        ),
     ]
 
 

@@ -182,7 +182,7 @@ class EmbeddingSettings(_Section):
 Style = Literal["full", "plain"]
 SERVED_AT = "http://127.0.0.1:8187/v1"  # by the game itself, without a base_url
 FINDINGS = "models.json"  # in `directory`
-SMALL_BELOW = 4.0  # billions of parameters
+SMALL_BELOW, SPEAKS_FROM = 4.0, 0.5  # billions of parameters
 _PARAMETERS = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)([bBmM])(?![a-zA-Z])")  # "qwen2.5:1.5b"
 
 
@@ -196,6 +196,17 @@ def billions(name: str) -> float | None:
         float(number) * (1 if unit in "bB" else 1e-3) for number, unit in _PARAMETERS.findall(name)
     ]
     return max(sizes, default=None)
+
+
+def manner_of(size: float) -> str:
+    """Return what a model of so many billions of parameters is fit for (docs/adr/023).
+
+    Returns:
+        "full"; "plain", which makes small talk; or "silent".
+    """
+    if size >= SMALL_BELOW:
+        return "full"
+    return "plain" if size >= SPEAKS_FROM else "silent"
 
 
 class LLMSettings(_Section):
@@ -229,8 +240,9 @@ class LLMSettings(_Section):
     )
     style: Style | None = Field(
         None,
-        description="plain: for a small model, which replies without tools and at night only words "
-        "the facts that rules draw; full: for others; None: plain if the name says less than 4B",
+        description="plain: for a small model: rules answer questions and keep the nights, and it "
+        "makes small talk; full: for others; None: plain if the name says less than 4B, and "
+        "not asked at all below 0.5B",
     )
 
     @model_validator(mode="before")
@@ -248,9 +260,17 @@ class LLMSettings(_Section):
     @property
     def plain(self) -> bool:
         """Whether the model is small: by `style`, by what was found, or by its name."""
-        if style := self.style or found_of(self).get("style"):
-            return style == "plain"
-        return (billions(self.model) or SMALL_BELOW) < SMALL_BELOW
+        return self._manner != "full"
+
+    @property
+    def speaks(self) -> bool:
+        """Whether the model is large enough to talk."""
+        return self._manner != "silent"
+
+    @property
+    def _manner(self) -> str:
+        found = self.style or found_of(self).get("style")
+        return found or manner_of(billions(self.model) or SMALL_BELOW)
 
 
 class NightLLMSettings(_Section):
@@ -482,9 +502,14 @@ class Settings(_Section):
 
     @property
     def background_llm(self) -> LLMSettings | None:
-        """The model of nights and background work; None where rules do it (`found_of`)."""
+        """The model of nights and background work; None where rules do it.
+
+        They do where the model is small (docs/adr/023) or cannot do it (`found_of`).
+        """
         chosen = self.night_llm
-        return None if chosen is None or found_of(chosen).get("nights") else chosen
+        if chosen is None or found_of(chosen).get("nights"):
+            return None
+        return None if chosen.plain and self.LANGUAGE else chosen
 
     @property
     def night_llm(self) -> LLMSettings | None:
@@ -719,7 +744,7 @@ def found_of(model: LLMSettings) -> Mapping[str, str]:
     """Return what was found out of a model (`llm.findings`).
 
     Returns:
-        {"style": "plain" or "full", "nights": why rules keep them, "" where the model can}; a key
+        {"style": as of `manner_of`, "nights": why rules keep them, "" where the model can}; a key
         is missing where nothing was found. The first call reads a small file.
     """
     return findings(directory() / FINDINGS).get(model.name, {})

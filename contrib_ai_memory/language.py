@@ -517,6 +517,10 @@ class Language:
         """Strip the name with which a line begins or ends."""
         return self.without_address(text, forms([name]))
 
+    # --- what a small model is shown ---
+
+    small_talk: tuple[tuple[str, str], ...] = ()  # lines, each with an answer that a person gives
+
     # --- what a line is ---
 
     def reads(self, text: str) -> bool:

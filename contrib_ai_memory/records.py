@@ -897,12 +897,15 @@ class Reply:
         weighed: What might have been told from memory: what is, then the best of the others. Empty
             where no question chose among memories.
         row: Where it was made from acts and stock phrases, which: "alarm: alarm of".
+        small_talk: Whether it answers no question and binds to nothing, or the line was not
+            understood, so that a small model may say other words in its place.
     """
 
     text: str
     told: tuple[str, ...] | None = None
     weighed: tuple[Weighed, ...] = ()
     row: str = ""
+    small_talk: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from .answer_queue import LINES_EACH, LINES_IN_ALL, AnswerQueue, PendingLine, Ve
 from .attention import LEAN, Floor, HeardLine, is_spent, is_undecided, judged, may_be_anothers
 from .handler import shed_copied
 from .ingest.heard_line import heard
-from .llm.router import answers_offline
+from .llm.router import rules_answer
 from .log import logger
 from .memory_process import client
 from .recall import initiative
@@ -670,7 +670,7 @@ class AssistantScript(DefaultScript):
                 "asked asleep", phrases, name=entry.seen_as, question=asked
             )
             text = f"{before} {text}".strip()
-        elif self._others_spoke_since(entry) and answers_offline(self.obj.memory.settings):
+        elif self._others_spoke_since(entry) and rules_answer(self.obj.memory.settings):
             text = language.get().phrases.addressed(text, entry.seen_as)
         return self.obj.speak(
             text,

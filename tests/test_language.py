@@ -104,11 +104,12 @@ def german_night(request):
     return json.dumps(digest(dict.fromkeys(new, 5), [fact]))
 
 
+@pytest.mark.parametrize("style", ["full", "plain"])
 def test_without_a_language_a_model_keeps_a_german_memory(
-    speaks, speaks_through, server, mara, alice, bram, hears
+    speaks, speaks_through, server, mara, alice, bram, hears, style
 ):
     speaks(None)
-    speaks_through(timeout=30)
+    speaks_through(timeout=30, style=style)
     server.behave(text="Guten Abend, Alice.", structured=german_night)
     alice.execute_cmd("say Mara, ich hüte die Fähre in Mühlbach, bis Freitag.")
     server.behave(text="Alice hütet sie.", structured=german_night)
@@ -127,26 +128,6 @@ def test_without_a_language_a_model_keeps_a_german_memory(
     ]
     words = "\n".join(text for memory in kept for text in (memory.content, memory.the_lesson))
     assert not ENGLISH.search(words), words
-
-
-def test_without_a_language_a_small_model_tells_the_facts(
-    speaks, speaks_through, server, mara, alice
-):
-    def told(request):
-        new, _known = numbered_in(request)
-        facts = [
-            {"line": n, "text": "Alice hütet die Fähre."} for n, x in new.items() if "hüte" in x
-        ]
-        return json.dumps({"facts": facts})
-
-    speaks_through(timeout=30, style="plain")
-    speaks(None)
-    server.behave(text="Guten Abend.", structured=told)
-    alice.execute_cmd("say Mara, ich hüte die Fähre in Mühlbach, bis Freitag.")
-    offload.wait(mara.assistant.sleep.whole_night())
-    [fact] = memory_store.shared().list(mara.memory.id, record="fact")
-    assert fact.content == "Alice hütet die Fähre." and fact.provider == "openai"
-    assert fact.about == mara.get_memory_identity(alice)
 
 
 def test_without_a_language_and_a_model_it_keeps_quiet(speaks, mara, alice, hears):

@@ -6,7 +6,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from contrib_ai_memory import preflight
+from contrib_ai_memory import conf, preflight
 
 PASSWORD = "heron"
 
@@ -40,7 +40,7 @@ PERSONALITIES = {
     "a good server": (
         {"text": reads_all, "calls": RECALL},
         ["ok   streaming", "ok   JSON: by json_schema", "ok   tools: the model called recall",
-         "ok   context: 8000 tokens were read", "The model can be used."],
+         "ok   context: 6300 tokens were read", "The model can be used."],
         "",
     ),
     "no JSON Schema, no tools": (
@@ -99,6 +99,14 @@ PERSONALITIES = {
         ["poor JSON", "Rules keep the memory from now on"],
         "",
     ),
+    "a model that is too small to talk": (
+        {
+            "text": reads_all,
+            "get": {"/v1/models": {"data": [{"id": "m", "meta": {"n_params": 134_515_008}}]}},
+        },
+        ["bad  size: 0.13B parameters. It is too small to talk.", "take a model of 1B or more"],
+        "cannot be used as it is set",
+    ),
     "an unknown model": (
         {"status": 404, "get": {"/v1/models": {"data": [{"id": "qwen3:8b"}]}}},
         ["bad  a reply", "The server has the models qwen3:8b."],
@@ -131,9 +139,68 @@ def test_the_server_of_the_night_is_tried_with_its_own_settings(server, tried, s
     assert {request.body["model"] for request in server.requests} == {"large"}
 
 
-def test_without_a_model_there_is_nothing_to_try(store_folder):
-    with pytest.raises(CommandError, match="is not set"):
-        call_command("ai_memory", "model", stdout=StringIO())
+def test_a_slow_server_is_told_from_one_that_cannot_do_it(server, tried, llm):
+    llm(timeout=0.2)
+    server.behave(text=reads_all, delay=0.4)
+    shown, problem = tried()
+    assert not problem
+    for what in ("Raise LLM.timeout", "set LLM_NIGHT.timeout", "Set LLM.timeout"):
+        assert what in shown
+    assert not conf.found_of(conf.get().LLM)["nights"]
+
+
+def test_a_server_that_fails_says_nothing_of_what_the_model_can_do(server, tried):
+    server.behave(text=reads_all, structured=lambda request: [][0])  # hangs up
+    shown, problem = tried()
+    assert "Whether it can keep the memory was not found out" in shown and not problem
+    assert "nights" not in conf.found_of(conf.get().LLM)
+
+
+# --- servers on this machine ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def without_model(settings, store_folder):
+    chosen = {**settings.CONTRIB_AI_MEMORY}
+    chosen.pop("LLM", None)
+    settings.CONTRIB_AI_MEMORY = chosen
+
+
+def port_of(server):
+    return server.url.rpartition(":")[2].removesuffix("/v1")
+
+
+def listing(*names):
+    return {"/v1/models": {"data": [{"id": name} for name in names]}}
+
+
+def test_without_a_model_one_is_looked_for_on_this_machine(server, tried, without_model, settings):
+    port = port_of(server)
+    server.behave(text=reads_all, get=listing("nomic-embed-text", "qwen2.5:1.5b", "llama3:8b"))
+    shown, problem = tried("--ports", "1", port)
+    assert not problem
+    assert f"qwen2.5:1.5b at http://127.0.0.1:{port}/v1" in shown
+    assert "It has other models too: llama3:8b." in shown
+    written = shown.rpartition("CONTRIB_AI_MEMORY = {..., ")[2].strip()
+    settings.CONTRIB_AI_MEMORY = eval("{" + written)
+    assert conf.get().LLM.model == "qwen2.5:1.5b" and conf.get().CONTEXT_TOKENS == 8000
+
+
+def test_settings_are_offered_that_fit_what_was_found(server, tried, without_model):
+    known = {"data": [{"id": "m", "max_model_len": 4096}]}
+    server.behave(text=reads_all, get={"/v1/models": known})
+    shown, problem = tried("--ports", port_of(server))
+    assert not problem and "'model': 'm'}, 'CONTEXT_TOKENS': 4096}" in shown
+
+
+def test_a_server_here_that_cannot_be_used_is_not_offered(server, tried, without_model):
+    server.behave(status=500, get=listing("m"))
+    shown, problem = tried("--ports", port_of(server))
+    assert "CONTRIB_AI_MEMORY" not in shown and "No model on this machine can be used" in problem
+
+
+def test_without_any_server_it_is_said_what_to_start(tried, without_model):
+    assert "Start Ollama, LM Studio or llama.cpp" in tried("--ports", "1")[1]
 
 
 def test_no_key_is_shown(server, tried, llm):

@@ -1,4 +1,4 @@
-"""A small model (`LLM.style`): plain requests, and nights kept by rules, whose facts it words."""
+"""A small model (`LLM.style`): it makes small talk, and rules answer and keep the memory."""
 
 import json
 import time
@@ -6,11 +6,12 @@ from io import StringIO
 
 import pytest
 from django.core.management import call_command
-from model_server import numbered_in
 
 from contrib_ai_memory import conf, offload
+from contrib_ai_memory.english.tokens import share_of_english
 from contrib_ai_memory.llm import findings, schemas
 from contrib_ai_memory.llm.provider import ProviderError, Relation
+from contrib_ai_memory.offline import offline_reply
 from contrib_ai_memory.records import ReplyRequest
 from contrib_ai_memory.store import memory_store
 
@@ -41,15 +42,38 @@ def plain(speaks_through, server):
     return server
 
 
-def test_a_reply_is_asked_for_without_tools_whisper_and_silence(plain, mara, alice, hears):
+def test_one_that_is_too_small_to_talk_is_not_asked(
+    speaks_through, server, mara, alice, hears, builder
+):
+    speaks_through(model="smollm2-135m")
+    heard = hears(alice)
+    alice.execute_cmd("say Good evening!")
+    assert "Mara says" in heard[-1] and not server.requests
+    assert "is too small to talk" in " ".join(builder("@memory mara").split())
+
+
+def test_small_talk_is_asked_for_in_bare_words_without_tools_memory_and_rules(
+    plain, mara, alice, hears
+):
+    mara.db.persona = "Mara keeps the Drowned Lantern."
     plain.behave(text="Good evening, Alice.")
     heard = hears(alice)
     alice.execute_cmd("say Good evening!")
-    [request] = plain.requests
-    assert request.tools == []
-    assert request.last.endswith("Alice says to you: Good evening!\n(Answer as Mara.)")
-    assert "whisper" not in request.text and "nothing, answer" not in request.text
     assert "Good evening, Alice." in heard[-1]
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    plain.behave(text="Ha, very good.")
+    alice.execute_cmd("say haha")
+    request = plain.requests[-1]
+    assert request.tools == [] and request.last == "haha"
+    said = [message["content"] for message in request.messages]
+    assert "Mara keeps the Drowned Lantern." in said[0] and "Alice is here" in said[0]
+    assert said[-5:-2] == [
+        "Good evening!",
+        "Good evening, Alice.",
+        "I keep the ferry at Millbrook.",
+    ]
+    for other in ("<memory>", "<scene>", "whisper", "instruction"):
+        assert other not in request.text
 
 
 def test_one_that_says_nothing_is_answered_for(plain, mara, alice, hears):
@@ -59,48 +83,55 @@ def test_one_that_says_nothing_is_answered_for(plain, mara, alice, hears):
     assert "Mara says" in heard[-1]
 
 
-SAID = "i keep the ferry at millbrook now and my brother tom is dead"
-
-
-def night_of(npc, who, *said):
-    for line in said:
-        who.execute_cmd(f"say {line}")
-    offload.wait(npc.assistant.sleep.whole_night())
-    found = memory_store.shared().list(npc.memory.id, record="fact")
-    return {fact.content: fact.provider for fact in found if not fact.superseded_by}
-
-
-def says_of(word, text):
-    def structured(request):
-        assert request.schema == "PlainFactsAnswer"
-        new, _known = numbered_in(request)
-        return json.dumps(
-            {"facts": [{"line": n, "text": text} for n, line in new.items() if word in line]}
-        )
-
-    return structured
-
-
-def test_its_words_stand_for_what_rules_drew_where_they_tell_as_much(plain, mara, alice):
-    text = "Alice now keeps the ferry at Millbrook, and her brother Tom is dead."
-    plain.behave(structured=says_of("ferry", text))
-    assert night_of(mara, alice, SAID) == {text: "openai"}
-
-
 @pytest.mark.parametrize(
-    "text", ["Alice keeps a ferry.", "Bram keeps the ferry at Millbrook.", "The moon is green."]
+    ("line", "told"),
+    [
+        ("Where do I keep the ferry?", "Millbrook"),
+        ("What is my mother's name?", "Alice"),  # "I know nothing about that, Alice."
+        ("I promise to bring you two sacks of flour tomorrow.", "Alice"),
+    ],
 )
-def test_what_tells_less_or_else_is_left_to_rules(plain, mara, alice, text):
-    plain.behave(structured=says_of("ferry", text))
-    [(told, provider)] = night_of(mara, alice, SAID).items()
-    assert "millbrook" in told.lower() and "dead" in told and provider == "offline"
+def test_rules_answer_what_is_asked_or_binds_and_the_model_only_talks(
+    plain, speaks_through, mara, alice, hears, line, told
+):
+    plain.behave(text="It floats in my cellar.")
+    heard = hears(alice)
+    alice.execute_cmd("say Good evening!")
+    assert "It floats in my cellar." in heard[-1]
+    asked = len(plain.requests)
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    alice.execute_cmd(f"say {line}")
+    assert told in heard[-1] and "cellar" not in heard[-1]
+    assert len(plain.requests) == asked
+    speaks_through(style="full")
+    alice.execute_cmd(f"say {line}")
+    assert len(plain.requests) == asked + 1
 
 
-def test_nights_are_as_without_a_model_where_it_fails(plain, mara, alice, settings):
-    plain.behave(structured="no idea")
-    lines = (SAID, "I owe you seven crowns, I pay on friday.")
-    assert set(night_of(mara, alice, *lines).values()) == {"offline"}
+def test_what_rules_cannot_read_the_model_answers(plain, mara, alice, hears):
+    plain.behave(text="Am Steg hinter dem Haus.")
+    heard = hears(alice)
+    alice.execute_cmd("say Mara, wo liegt denn eigentlich deine Fähre?")
+    assert "Am Steg hinter dem Haus." in heard[-1]
+
+
+def test_a_line_of_names_is_no_foreign_one():
+    least = offline_reply.FOREIGN_BELOW
+    assert share_of_english("lefty orbach. he collects for marchetti") >= least
+    assert share_of_english("Ich heiße Alice und komme aus Mühlbach.") < least
+
+
+def test_rules_keep_the_memory_of_a_small_model(plain, mara, alice, builder):
+    alice.execute_cmd("say I keep the ferry at Millbrook and my brother Tom is dead.")
+    alice.execute_cmd("say I owe you seven crowns, I pay on friday.")
+    asked = len(plain.requests)
+    offload.wait(mara.assistant.sleep.whole_night())
+    assert len(plain.requests) == asked
+    facts = memory_store.shared().list(mara.memory.id, record="fact")
+    assert "Millbrook" in " ".join(fact.content for fact in facts)
+    assert {fact.provider for fact in facts} == {"offline"}
     assert [item.kind for item in mara.memory.agenda] == ["debt"]
+    assert "rules keep the nights, because it is small" in " ".join(builder("@memory mara").split())
 
 
 def test_after_many_answers_that_cannot_be_used_rules_keep_the_nights(
@@ -140,18 +171,18 @@ def test_a_trial_finds_out_whether_the_model_is_small(server, llm, get, plain):
 
 # --- answers that break off -----------------------------------------------------------------------
 
-FACTS = '{"facts": [{"line": 1, "text": "Ann bakes."}, {"line": 2, "text": "Tom, he sa'
+INSIGHTS = '{"insights": [{"insight": "Ann bakes.", "because_of": [1]}, {"insight": "Tom, he sa'
 
 
 def test_an_answer_that_was_cut_off_is_kept_as_far_as_it_is_whole():
-    [fact] = schemas.understood(schemas.PlainFactsAnswer, FACTS, cut_off=True).facts
-    assert (fact.line, fact.text) == (1, "Ann bakes.")
+    [found] = schemas.understood(schemas.InsightsAnswer, INSIGHTS, cut_off=True).insights
+    assert (found.insight, found.because_of) == ("Ann bakes.", [1])
     asked = schemas.understood(schemas.QuestionsAnswer, '{"questions": ["Who?", "Wh', cut_off=True)
     assert asked.questions == ["Who?"]
     with pytest.raises(schemas.Unfit):
-        schemas.understood(schemas.PlainFactsAnswer, FACTS)
+        schemas.understood(schemas.InsightsAnswer, INSIGHTS)
     with pytest.raises(schemas.Unfit):
-        schemas.understood(schemas.PlainFactsAnswer, '{"facts": [{"line": 1, "te', cut_off=True)
+        schemas.understood(schemas.QuestionsAnswer, '{"questions": ["Wh', cut_off=True)
 
 
 def test_one_that_was_cut_off_is_not_asked_for_again(server, llm):

@@ -331,6 +331,12 @@ UNFIT = [
     ("I keep the ferry.", "Alice nods and keeps the ferry."),
     ("I keep the ferry.", "I will remember that Alice keeps the ferry."),
     ("I owe Bram seven crowns. What now?", "I owe Bram seven crowns. Good."),
+    (
+        "Lift Ginny's pony. Five crowns says you cannot. Sunday, in front of all",
+        "I lift the ox. Five crowns says you cannot.",
+    ),
+    ("thats sailcloth. its dyed sailcloth", "That's sailcloth. It's dyed sailcloth."),
+    ("my own dog. trod on him in the dark", "Sorry, Mara, I can't assist with that."),
     ("I'm afraid of the river in spring.", "I am afraid of the river in spring."),
     ("Well?", "She wipes the same mug, slowly, and listens."),
     ("Well?", "and your 1, and your 2, and your 3, " * 40),
@@ -413,6 +419,7 @@ def test_what_is_not_fit_to_be_said_is_nowhere_and_the_offline_answer_stands_in(
     [
         "I apologize, but I cannot continue this conversation as requested.",
         '"Sorry, Alice, but I can\'t assist with that."',
+        "I'm sorry, but I can't assist with that.",
         "As an AI language model, I cannot keep an inn.",
     ],
 )

@@ -99,8 +99,10 @@ def preview(
     settings = npc.memory.settings
     messages, llm = talk.opening, settings.LLM
     said = Reply("")
-    if router.answers_offline(settings):
+    if router.rules_answer(settings):
         said = yield router.offline_reply(request)
+        if request.plain and said.small_talk:
+            said = Reply("")  # the model says something else
     return Preview(
         name,
         tuple((each["role"], each["content"] or _tool_calls(each)) for each in messages),

@@ -125,6 +125,16 @@ class English(Language):
         "You are a good friend.",
     )
 
+    small_talk = (
+        ("Evening.", "Evening to you. Sit down, if you have the time."),
+        ("caught a pike today, big as my arm", "A pike of that size? Then nobody goes hungry."),
+        ("my knee hurts when it rains", "Mine too. Keep it warm, and let others carry the wood."),
+        (
+            "why did the hen cross the bridge? cause of you haha",
+            "Very funny. I will tell the hens.",
+        ),
+    )
+
     def load(self) -> None:
         confidence.score.load()
         questions.score.load()

@@ -88,8 +88,13 @@ def zipf(word: str) -> float:
 
 def is_english(text: str) -> bool:
     """Whether most words of a text are common in English. For worker threads."""
+    return share_of_english(text) >= 0.5
+
+
+def share_of_english(text: str) -> float:
+    """Return the share of the words of a text that are common in English, 1 of none (worker)."""
     words = words_of(text)
-    return 2 * sum(zipf(word) >= COMMON for word in words) >= len(words)
+    return sum(zipf(word) >= COMMON for word in words) / len(words) if words else 1.0
 
 
 # --- verbs ----------------------------------------------------------------------------------------

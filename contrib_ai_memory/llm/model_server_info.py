@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import httpx
@@ -13,6 +15,9 @@ from .. import conf
 
 PEEK_SECONDS = 3.0  # for one look
 MOST_TOKENS = 10_000_000  # a context window or a usage above this is wrong
+# the ports on which servers of language models listen by default
+PORTS = {11434: "Ollama", 1234: "LM Studio", 8080: "llama.cpp"}
+_EMBEDS = re.compile(r"embed|\bbge\b|minilm|rerank", re.IGNORECASE)  # names of no language models
 
 
 def context_length(settings: conf.LLMSettings) -> int | None:
@@ -65,6 +70,19 @@ def is_ready(settings: conf.LLMSettings, seconds: float) -> bool:
 def models(settings: conf.LLMSettings) -> list[str]:
     """Return the names of the models that a server lists."""
     return [str(each.get("id")) for each in _listed(_get(settings, "/models"), "data")]
+
+
+def on_this_machine(ports: Iterable[int] = PORTS) -> Iterator[tuple[str, list[str]]]:
+    """Look for model servers on ports of 127.0.0.1.
+
+    Yields:
+        The URL of each that lists models, up to and including /v1, with their names.
+    """
+    for port in ports:
+        url = f"http://127.0.0.1:{port}/v1"
+        listed = models(conf.LLMSettings.model_validate({"base_url": url, "model": "any"}))
+        if named := [each for each in listed if not _EMBEDS.search(each)]:
+            yield url, named
 
 
 def _listed(answer: dict[str, Any], key: str) -> list[dict[str, Any]]:

@@ -169,14 +169,6 @@ class OpenAIProvider:
         return turn
 
     def digest(self, passage: Passage) -> Digest:
-        if self._settings.plain:
-            return self._structured(
-                "digest",
-                prompts.facts(passage),
-                schemas.PlainFactsAnswer,
-                lambda answer: answer.digest(passage),
-                schemas.facts_bounds(passage),
-            )
         return self._structured(
             "digest",
             prompts.digest(passage),

@@ -1,13 +1,17 @@
-"""A trial of the configured model server: what it takes, how fast it is, and what to set.
+"""A trial of a model server: what it takes, how fast it is, and what to set.
 
-Some ten small calls. Blocking; for the command line. Nothing of the game is sent.
+Some ten small calls. Blocking; for the command line. Nothing of the game is sent. Each call is
+waited for longer than the game would (`PATIENCE`), so that a slow server is told from one that
+cannot do a thing.
 """
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from .. import conf
 from ..records import Entry
@@ -15,12 +19,14 @@ from . import prompts, tools
 from .findings import note
 from .model_server_info import context_length, models, parameters
 from .openai_compatible import OpenAIProvider
-from .provider import Passage, ProviderError
+from .provider import Passage, ProviderError, Refused, Unreachable
 from .usage import CHARACTERS_PER_TOKEN
 
 OK, POOR, BAD = "ok", "poor", "bad"
 PASSWORD = "heron"  # told at the beginning of a prompt of CONTEXT_TOKENS, and asked for at its end
 SLOW_SECONDS = 10.0  # for a reply
+PATIENCE = 300.0  # seconds that a call of the trial is waited for
+SPARE = 1.5  # times what was measured, for a busier machine
 ENTRY = Entry(
     1, "2026-01-01T00:00:00+00:00", "I keep the ferry at Millbrook.", "say", seen_as="Alice"
 )
@@ -32,58 +38,74 @@ GREETING = [
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """One thing that was tried: its verdict (OK, POOR or BAD), what was seen, what to set."""
+    """One thing that was tried: its verdict (OK, POOR or BAD), what was seen, what to set.
+
+    Attributes:
+        wanted: Settings with which it would be better, by name.
+    """
 
     what: str
     verdict: str
     seen: str
     advice: str = ""
+    wanted: Mapping[str, Any] = field(default_factory=dict)
 
 
 def trial(settings: conf.LLMSettings, context_tokens: int) -> Iterator[TrialResult]:
     """Try a server, and keep what was found. Ends early if it does not answer at all."""
-    provider = OpenAIProvider(settings)
+    patient = settings.model_copy(update={"timeout": max(settings.timeout, PATIENCE)})
+    provider = OpenAIProvider(patient)
     first = _reply(provider, settings)
     yield first
     if first.verdict == BAD:
         return
     yield from _size(settings)
+    if not settings.speaks:
+        return
     yield _streaming(provider)
-    json = _json(provider)
-    note(settings.name, nights=UNUSABLE if json.advice == NIGHTS else "")
-    yield json
     if not settings.plain:
+        yield _json(provider, settings)
         yield _tools(provider)
     yield from _parameters(provider)
     yield _context(provider, settings, context_tokens)
 
 
 def _reply(provider: OpenAIProvider, settings: conf.LLMSettings) -> TrialResult:
-    began = time.monotonic()
     try:
-        turn = provider.converse(GREETING, ())
+        text, seconds = _greeting(provider)
+        if seconds > SLOW_SECONDS:  # the first call may load the model
+            text, seconds = _greeting(provider)
     except ProviderError as problem:
         known = ", ".join(models(settings)[:8])
         advice = f"The server has the models {known}." if known else "Check LLM.base_url."
         return TrialResult("a reply", BAD, str(problem), advice)
-    seconds = time.monotonic() - began
-    seen = f"{turn.text!r} in {seconds:.1f} s"
+    seen = f"{text!r} in {seconds:.1f} s"
     if seconds > settings.timeout / 2:
-        advice = f"Raise LLM.timeout to {round(seconds * 4)}, or take a smaller model."
-        return TrialResult("a reply", POOR, seen, advice)
+        longer = math.ceil(seconds * 2 * SPARE)
+        advice = f"Raise LLM.timeout to {longer}, or take a smaller model."
+        return TrialResult("a reply", POOR, seen, advice, {"timeout": longer})
     if seconds > SLOW_SECONDS:
         return TrialResult("a reply", POOR, seen, "Players wait long: take a smaller model.")
     return TrialResult("a reply", OK, seen)
 
 
+def _greeting(provider: OpenAIProvider) -> tuple[str, float]:
+    """Return an answer to a greeting, and the seconds that it took."""
+    began = time.monotonic()
+    return provider.converse(GREETING, ()).text, time.monotonic() - began
+
+
 def _size(settings: conf.LLMSettings) -> Iterator[TrialResult]:
     """Find out whether a model is small; kept for the game, where `style` is not set."""
     if size := parameters(settings):
-        small = size < conf.SMALL_BELOW
-        note(settings.name, style="plain" if small else "full")
-        asked = " It is asked plainly: no tools; rules keep the nights, and it words facts."
-        seen = f"{size:.2g}B parameters." + asked * settings.plain
-        yield TrialResult("size", OK, seen)
+        note(settings.name, style=conf.manner_of(size))
+        asked = " It is small: rules answer questions and keep the memory, and it makes small talk."
+        seen = f"{size:.2g}B parameters."
+        if settings.speaks:
+            yield TrialResult("size", OK, seen + asked * settings.plain)
+        else:
+            advice = f"It is not asked: take a model of 1B or more, at least {conf.SPEAKS_FROM:g}B."
+            yield TrialResult("size", BAD, f"{seen} It is too small to talk.", advice)
 
 
 def _streaming(provider: OpenAIProvider) -> TrialResult:
@@ -94,18 +116,29 @@ def _streaming(provider: OpenAIProvider) -> TrialResult:
 
 UNUSABLE = "it wrote no JSON when it was tried"
 NIGHTS = "Rules keep the memory from now on, and the model only speaks, until a trial succeeds."
+TRY_AGAIN = "Whether it can keep the memory was not found out: mend that, and try again."
 
 
-def _json(provider: OpenAIProvider) -> TrialResult:
+def _json(provider: OpenAIProvider, settings: conf.LLMSettings) -> TrialResult:
     """Ask for JSON in the strictest form that the server takes, as a night does."""
     try:
         began = time.monotonic()
         provider.digest(Passage("Mara", (ENTRY,)))
         seconds = time.monotonic() - began
+    except Unreachable as problem:
+        return TrialResult("JSON", POOR, f"{problem}: it was too slow, or failed", TRY_AGAIN)
+    except Refused as problem:
+        return TrialResult("JSON", POOR, f"{problem}: its context may be too short", TRY_AGAIN)
     except ProviderError as problem:
+        note(settings.name, nights=UNUSABLE)
         return TrialResult("JSON", POOR, str(problem), NIGHTS)
+    note(settings.name, nights="")
     form = provider.form
     seen = f"by {form}, in {seconds:.1f} s"
+    if seconds > settings.timeout:
+        longer = math.ceil(seconds * SPARE)
+        advice = f"Nights give up before that: set LLM_NIGHT.timeout to {longer}."
+        return TrialResult("JSON", POOR, seen, advice, {"timeout": longer})
     if form == prompts.FORMS[0]:
         return TrialResult("JSON", OK, seen)
     return TrialResult(
@@ -122,7 +155,7 @@ def _tools(provider: OpenAIProvider) -> TrialResult:
     try:
         turn = provider.converse(asked, offered)
     except ProviderError as problem:
-        return TrialResult("tools", BAD, str(problem), "NPCs answer without tools.")
+        return TrialResult("tools", POOR, str(problem), "NPCs answer without tools.")
     if provider.takes_tools is False:
         advice = "Start vLLM with --enable-auto-tool-choice, llama.cpp with --jinja."
         return TrialResult("tools", POOR, "the server refuses them", advice)
@@ -141,32 +174,44 @@ def _context(
     provider: OpenAIProvider, settings: conf.LLMSettings, context_tokens: int
 ) -> TrialResult:
     """Send a prompt as long as the settings allow, and see whether its beginning was read."""
-    line = "The river is calm today, and the ferry goes as it always does.\n"
-    answer_tokens = min(settings.max_tokens, context_tokens // 8)
-    room = int((context_tokens - answer_tokens) * 0.9) * CHARACTERS_PER_TOKEN
-    told = f"The password is {PASSWORD}. Remember it.\n"
-    asked = [
-        {"role": "user", "content": told + line * (room // len(line)) + "What is the password?"}
-    ]
     known = context_length(settings)
-    try:
-        turn = provider.converse(asked, ())
-    except ProviderError as problem:
-        shorter = f"Set CONTEXT_TOKENS to {known or context_tokens // 2}, or start the server with "
-        return TrialResult("context", BAD, str(problem), shorter + "a longer context.")
     if known and known < context_tokens:
         return _too_short(f"the server says {known} tokens", known)
-    if PASSWORD not in turn.text.lower():
+    line = "The river is calm today, and the ferry goes as it always does.\n"
+    answer_tokens = min(settings.max_tokens, context_tokens // 8)
+    tokens = int((context_tokens - answer_tokens) * 0.9)
+    told = f"The password is {PASSWORD}. Remember it.\n"
+    lines = line * (tokens * CHARACTERS_PER_TOKEN // len(line))
+    asked = [{"role": "user", "content": told + lines + "What is the password?"}]
+    began = time.monotonic()
+    try:
+        turn = provider.converse(asked, ())
+    except Refused as problem:
+        return _too_short(str(problem), known)
+    except ProviderError as problem:
+        return TrialResult("context", BAD, f"{problem}: {tokens} tokens were not read", SHORTER)
+    seconds = time.monotonic() - began
+    if not known and PASSWORD not in turn.text.lower():
         return _too_short("the beginning of a long prompt was not read", known)
-    return TrialResult("context", OK, f"{context_tokens} tokens were read" + _says(known))
+    seen = f"{tokens} tokens were read in {seconds:.0f} s" + _says(known)
+    if seconds <= settings.timeout:
+        return TrialResult("context", OK, seen)
+    longer = math.ceil(seconds * SPARE)
+    fewer = int(tokens / seconds * settings.timeout / SPARE) // 100 * 100
+    advice = f"Set LLM.timeout to {longer}, or CONTEXT_TOKENS to {fewer}."
+    return TrialResult("context", POOR, seen, advice, {"timeout": longer})
+
+
+SHORTER = "Lower CONTEXT_TOKENS, or take a smaller model."
 
 
 def _too_short(seen: str, known: int | None) -> TrialResult:
+    fitting = known or 4096
     advice = (
-        f"Ollama: set OLLAMA_CONTEXT_LENGTH or num_ctx to CONTEXT_TOKENS; vLLM: --max-model-len; "
-        f"llama.cpp: -c. Or set CONTEXT_TOKENS to {known or 4096}."
+        "Ollama: set OLLAMA_CONTEXT_LENGTH or num_ctx to CONTEXT_TOKENS; vLLM: --max-model-len; "
+        f"llama.cpp: -c. Or set CONTEXT_TOKENS to {fitting}."
     )
-    return TrialResult("context", BAD, seen, advice)
+    return TrialResult("context", BAD, seen, advice, {"CONTEXT_TOKENS": fitting})
 
 
 def _says(known: int | None) -> str:

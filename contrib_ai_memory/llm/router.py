@@ -30,7 +30,7 @@ from .usage import FILE, BudgetUsedUp, Usage
 
 OFFLINE = "offline"  # name of what draws without a language model
 REPLIES = ("converse", "reply")  # operations that somebody waits for
-WORDING = "digest"  # the one operation of a night that a small model is asked for
+DIGEST = "digest"  # the operation that keeps the memory
 breaker = Breaker(meanwhile="The offline provider does the work of nights and background")
 reply_breaker = Breaker()  # its own: a slow night sends no reply to the offline provider
 
@@ -106,26 +106,26 @@ def without_model() -> Any:
 def rules_judge(settings: conf.Settings | None = None) -> bool:
     """Whether nights are kept by rules: the offline provider, or one that inherits it.
 
-    They are where the model is small, which only words facts (`WORDING`).
+    They are where the model is small.
     """
     rules = without_model()
     compares = getattr(type(own_provider(settings) or rules), "compare", None)
     return model_server(settings, "compare") is None and compares is type(rules).compare
 
 
-def words_facts(settings: conf.Settings | None = None) -> bool:
-    """Whether a small model words the facts of nights that rules keep."""
-    return model_server(settings, WORDING) is not None and rules_judge(settings)
+def rules_answer(settings: conf.Settings | None = None) -> bool:
+    """Whether the offline provider answers what is asked.
 
-
-def answers_offline(settings: conf.Settings | None = None) -> bool:
-    """Whether the settings choose neither a language model nor a provider of the game's own."""
-    return model_server(settings) is None and own_provider(settings) is None
+    It does unless the settings choose a language model that is not small, or a provider of the
+    game's own.
+    """
+    chosen = model_server(settings)
+    return (chosen is None or chosen.settings.plain) and own_provider(settings) is None
 
 
 def chosen_name(settings: conf.Settings | None = None) -> str:
     """Return the name of the provider that the settings choose for nights."""
-    if model_server(settings, WORDING) is not None:
+    if model_server(settings, DIGEST) is not None:
         return ModelServer.name
     return (own_provider(settings) or without_model()).name
 
@@ -199,7 +199,7 @@ def ask_model(
 
 def _count_unusable(chosen: ModelServer, operation: str) -> defer.Deferred:
     """Count an answer that cannot be used; after many in a row, rules keep the nights."""
-    chosen.unusable += operation == WORDING
+    chosen.unusable += operation == DIGEST
     if chosen.unusable < UNUSABLE:
         return defer.succeed(None)
     chosen.unusable = 0
@@ -353,9 +353,11 @@ def model_server(
     if settings.LLM is None or settings.PROVIDER not in (None, ModelServer.name):
         return None
     if operation in REPLIES:
+        if not settings.LLM.speaks:
+            return None
         return _model_server_of(settings.LLM, _counts(), offload.MODEL, None)
     night, background = settings.LLM_NIGHT, settings.background_llm
-    if night is None or background is None or (background.plain and operation != WORDING):
+    if night is None or background is None:
         return None
     return _model_server_of(background, _counts(), offload.BACKGROUND_MODEL, night.daily_tokens)
 
@@ -448,6 +450,8 @@ def status(settings: conf.Settings | None = None, npc: str | None = None) -> str
     if own is not None:
         return f"{own.name} ({settings.PROVIDER}), a provider of the game's own"
     chosen = model_server(settings)
+    if settings.LLM and not settings.LLM.speaks:
+        return f"offline provider, because {settings.LLM.name} is too small to talk"
     if chosen is None and (model_server() or own_provider()):
         return "offline provider (this NPC is set to do without a language model)"
     if chosen is None:
@@ -463,8 +467,10 @@ def status(settings: conf.Settings | None = None, npc: str | None = None) -> str
         return f"offline provider until midnight UTC, because {used}"
     told = chosen.settings.name
     night = settings.night_llm
-    why = conf.found_of(night).get("nights") if night else ""
-    return f"{told}; rules keep the nights, because {why}" if why else told
+    if night is None or settings.background_llm:
+        return told
+    why = conf.found_of(night).get("nights") or "it is small"
+    return f"{told}; rules keep the nights, because {why}"
 
 
 def is_away(settings: conf.Settings, npc: str | None) -> bool:

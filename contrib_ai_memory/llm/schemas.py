@@ -44,7 +44,6 @@ from .spoken import without_thinking
 FACTS = 100  # items of one answer, in each list whose length the request does not give
 IDS = 200
 LINES = 200
-SENTENCE = 240  # characters of a fact of a small model
 FIRST_KNOWN = 101  # number of the first known fact: none is mistaken for a line
 NOTABLE = 4  # 1-10, of lines that an experience rests on
 ENDS_FROM = 4  # pairs of which a model may not end most: it would end whatever is known
@@ -223,32 +222,6 @@ class DigestAnswer(Mended):
         )
 
 
-class PlainFact(Mended):
-    """What one line tells, as a small model writes it."""
-
-    line: int
-    text: Annotated[str, Field(max_length=2000)] = ""
-
-
-class PlainFactsAnswer(Mended):
-    """What the lines of a passage tell."""
-
-    facts: list[PlainFact] = Field(max_length=FACTS)
-
-    def digest(self, passage: Passage) -> Digest:
-        """Resolve the numbers of an answer, which gives no importance.
-
-        Raises:
-            Unfit: All facts rest on nothing that was given.
-        """
-        lines = dict(enumerate((entry.id for entry in passage.entries), start=1))
-        told = [fact for fact in self.facts if fact.text]
-        found = founded("facts", told, lambda fact: cited([fact.line], lines))
-        return Digest(
-            {}, tuple(FactDraft(_cut(fact.text, 400), (lines[line],)) for fact, (line,) in found)
-        )
-
-
 def _fact(
     fact: DigestFact, numbers: Sequence[int], lines: Mapping[int, int], known: Mapping[int, str]
 ) -> FactDraft:
@@ -411,16 +384,6 @@ def strict(model: type[BaseModel], bounds: Bounds | None = None) -> dict[str, An
             inner = inner.get("items", inner)["properties"][name]
         inner |= keywords
     return schema
-
-
-def facts_bounds(passage: Passage) -> Bounds:
-    """The bounds of a small model's answer to a passage: a fact a line, a sentence each."""
-    n = len(passage.entries)
-    return {
-        "facts": {"maxItems": n},
-        "facts.line": {"minimum": 1, "maximum": n},
-        "facts.text": {"maxLength": SENTENCE},
-    }
 
 
 def digest_bounds(passage: Passage) -> Bounds:

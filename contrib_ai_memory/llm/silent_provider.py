@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from .. import offload
 from ..records import Entry, ExperienceDraft, FactDraft, MemoryRecord, Reply, ReplyRequest, Snippet
@@ -45,7 +45,7 @@ class SilentProvider:
 
     def reply(self, request: ReplyRequest) -> Reply:
         said = next(iter(request.phrases.get(SAID) or ()), "")
-        return Reply(said.replace("{name}", request.speaker), told=(), row=SAID)
+        return Reply(said.replace("{name}", request.speaker), told=(), row=SAID, small_talk=True)
 
     def extract_experience(self, snippet: Snippet) -> ExperienceDraft | None:
         return None
@@ -63,11 +63,6 @@ class SilentProvider:
 
     def checked(self, digest: Digest, passage: Passage) -> UncheckedDigest:
         return UncheckedDigest(digest)
-
-    def worded(self, digest: Digest, passage: Passage, own: Sequence[FactDraft]) -> UncheckedDigest:
-        tellers = {entry.id: entry.source_entity for entry in passage.entries}
-        facts = (replace(fact, about=tellers[fact.journal_ids[-1]]) for fact in digest.facts)
-        return UncheckedDigest(replace(digest, facts=tuple(facts)))
 
     def summarise(self, lines: Sequence[str]) -> str:
         return max(lines, key=len, default="")

@@ -712,7 +712,9 @@ def _is_fit(text: str, voice: Voice) -> bool:
     called = (*own, *listener)
     heard, told = _bare(language.get().without_address(voice.heard, called)), _bare(voice.described)
     said = language.get().without_address(text, called)
-    if len(heard.split()) >= COPIED_FROM and _bare(said) == heard:
+    if len(heard.split()) >= COPIED_FROM and (
+        _bare(said) == heard or _letters(said) == _letters(voice.heard)
+    ):
         return False
     if any(_is_copy(each, heard, told, own) for each in _cut(said)):
         return False
@@ -742,13 +744,17 @@ def _bare(text: str) -> str:
     return " ".join(word for word in words if word not in _BE)
 
 
+def _letters(text: str) -> str:
+    """Return the letters alone, so that "that's" and "thats" are the same."""
+    return "".join(WORD.findall(text.lower())).replace("'", "").replace("’", "")
+
+
 def _is_copy(sentence: str, heard: str, told: str, own: tuple[str, ...]) -> bool:
-    """Whether a sentence says of the speaker what another said of themselves, or recites how the
-    model was told of the speaker."""
+    """Whether a sentence was heard, or recites how the model was told of the speaker."""
     words = _bare(sentence)
     count = len(words.split())
     of_itself = bool(_OF_ONESELF.search(words))
-    if count > COPIED_FROM and of_itself and f" {words} " in f" {heard} ":
+    if count > COPIED_FROM and f" {words} " in f" {heard} ":
         return not sentence.endswith("?")
     if count < COPIED_FROM or of_itself or f" {words} " not in f" {told} ":
         return False
@@ -756,13 +762,15 @@ def _is_copy(sentence: str, heard: str, told: str, own: tuple[str, ...]) -> bool
 
 
 def _calls_itself(sentence: str, own: tuple[str, ...]) -> bool:
-    """Whether a sentence calls the speaker; one that begins with its name introduces it."""
+    """Whether a sentence calls the speaker; "Mara, at your service" and "I am it, Mara" do not."""
     said = folded(sentence)
-    return (
-        language.get().named(sentence, own) is Named.CALLED
-        and not said.lstrip("\"'(“*").startswith(own)
-        and not _OF_ONESELF.search(said)
-    )
+    if language.get().named(sentence, own) is not Named.CALLED:
+        return False
+    if said.lstrip("\"'(“*").startswith(own):
+        return False
+    oneself = _OF_ONESELF.search(said)
+    before = said[: oneself.start()] if oneself else said
+    return any(name in before for name in own)
 
 
 def _tells_of(sentence: str, listener: tuple[str, ...]) -> bool:

@@ -1,6 +1,6 @@
 """What a language model says of lines, held against the lines [DESIGN §7].
 
-A small model draws facts that no line tells, cites the line above the right one, or gives one
+A language model draws facts that no line tells, cites the line above the right one, or gives one
 speaker's words to another. A fact is kept where the lines that it cites tell it: they share its
 words and are near it in meaning, as they stand or with what they answer. Where another line of the
 passage does, that one is cited in their place. It repeats or ends a known fact only where their
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
@@ -41,7 +41,6 @@ NEAR = 0.4
 TOLD = 1.0  # of both together
 TOLD_BY_OTHER = 1.3  # with another line, which is then cited, or with what the cited ones answer
 ANSWERED = 2  # lines just before a line, which it may answer
-TELLS = 0.8  # the share of the words of a fact that one in its place has
 AGREES = 0.5  # the share of a known fact's words in a new one and its lines, and their cosine
 
 UNTOLD = "in none of the lines"
@@ -50,7 +49,6 @@ OF_ANOTHER = "gives one speaker's words to another"
 ASKED = "was only asked"
 NOT_REPORTED = "not in the third person"
 NO_COMMITMENT = "a promise, debt, request or plan that no line makes"
-TELLS_LESS = "tells less than its line"
 UNRELATED = "ends or repeats what has nothing to do with it"
 # acts of a line (`acts`) in which a fact of a kind is stated
 _DONE_BY = {
@@ -114,44 +112,6 @@ def checked(digest: Digest, passage: Passage) -> CheckedDigest:
         refused[NO_COMMITMENT] += stated != related
         kept.append(stated)
     return CheckedDigest(replace(digest, facts=tuple(kept)), +refused)
-
-
-def worded(digest: Digest, passage: Passage, own: Sequence[FactDraft]) -> CheckedDigest:
-    """Put a small model's facts in place of those that rules drew from the same lines (worker).
-
-    One takes the place of another where it tells as much. Where rules drew none, it is added.
-
-    Args:
-        own: What rules drew from the lines of the passage.
-    """
-    found = checked(digest, passage)
-    of_line = defaultdict[int, list[FactDraft]](list)
-    for fact in found.digest.facts:
-        of_line[fact.journal_ids[-1]].append(fact)
-    drawn = Counter(draft.journal_ids[-1] for draft in own)
-    facts: list[FactDraft] = []
-    for draft in own:
-        line = draft.journal_ids[-1]
-        texts = [fact.text for fact in of_line[line]]
-        if drawn[line] == 1:
-            texts = [" ".join(texts)]
-        best = max(texts, key=lambda text: _told_of(draft, text), default="")
-        tells = _told_of(draft, best) >= TELLS
-        facts.append(replace(draft, text=best) if tells else replace(draft, by_rules=True))
-        found.refused[TELLS_LESS] += 0 if tells else len(texts) if best else 0
-    for entry in passage.entries:
-        if entry.id not in drawn:
-            said = entry.words if entry.kind in TALK_KINDS else ""
-            facts += (
-                replace(fact, about=entry.source_entity, quote=said) for fact in of_line[entry.id]
-            )
-    return CheckedDigest(replace(digest, facts=tuple(facts)), +found.refused)
-
-
-def _told_of(draft: FactDraft, text: str) -> float:
-    """The share of the words of a fact that a text tells."""
-    words = content_words(draft.text)
-    return len(words & content_words(text)) / len(words) if words else 0.0
 
 
 def _commits(fact: FactDraft, passage: Passage) -> bool:

@@ -224,12 +224,6 @@ class OfflineProvider:
         own = replace(own, facts=facts, experience=experience)
         return model_checks.checked(digest, passage).completed_by(own)
 
-    def worded(
-        self, digest: Digest, passage: Passage, own: Sequence[FactDraft]
-    ) -> model_checks.CheckedDigest:
-        """Take a small model's words for what rules drew from a passage, as `model_checks` does."""
-        return model_checks.worded(digest, passage, own)
-
     def _compared(self, fact: FactDraft, passage: Passage) -> FactDraft:
         """Return a fact with the known ones of its speaker that it repeats or changes."""
         speaker = {each.seen_as for each in passage.entries if each.id in fact.journal_ids}

@@ -20,6 +20,7 @@ from ..english.questions import (
     asks_of_oneself,
     sentences_of,
 )
+from ..english.tokens import share_of_english
 from ..language import Intent
 from ..records import Reply, ReplyRequest
 from ..text.names import forms, names
@@ -56,6 +57,7 @@ _GOAL = re.compile(r"(?:to )?(?P<what>[^.;]+?)(?=, and |[.;]|$)", re.IGNORECASE)
 _GREETING = re.compile(r"greet|return|long absent")  # rows
 LIKELY = 1.2  # score of an answer to a line that may ask nothing
 OF_THE_SHEET_LIKELY = 0.5  # the same, of what builders gave
+FOREIGN_BELOW = 0.3  # share of English words; English lines of many names have more
 LEAST_ASKED = 3  # words that ask by themselves
 AGENDA_AT_ONCE = 3  # items that are told before memory is asked
 STOCK = frozenset({Intent.SERVICE, Intent.TALE, Intent.SECRECY, Intent.WELLBEING, Intent.PLACE})
@@ -93,7 +95,10 @@ def reply(request: ReplyRequest) -> Reply:
     most = DUE_AT_GREETING if _GREETING.match(made.row) else 1
     brought = agenda_told(due[: most if told.isdisjoint(_evidence(request)) else 0])
     text = f"{made.text} {brought.text}".strip()
-    return replace(made, text=text, told=(*(made.told or ()), *(brought.told or ())))
+    told_now = (*(made.told or ()), *(brought.told or ()))
+    foreign = share_of_english(request.utterance) < FOREIGN_BELOW
+    open_to_a_model = made.small_talk or foreign
+    return replace(made, text=text, told=told_now, small_talk=open_to_a_model and not told_now)
 
 
 def _opening(request: ReplyRequest) -> Reply:

@@ -264,6 +264,15 @@ _SENTENCES = re.compile(r"(?<=[.!?]) ")
 _TOPIC_BEGINS = re.compile(r"(?:^|(?<=[.!?] ))\{topic\}")
 _WORD = re.compile(r"[^\W_]+")
 KINDS = tuple(PHRASES)  # as settings name them
+# those that answer no question and bind to nothing: a small model may say other words
+SMALL_TALK = frozenset(
+    (
+        *("greeting", "returning", "greeted again", "long absent", "parting", "parting at night"),
+        *("thanks", "wellbeing", "chatter", "no tale", "apology"),
+        *("compliment", "insulted", "insulted by", "boasted", "boasted of", "joked", "joked of"),
+        *("sorry", "sorry for", "glad", "glad of"),
+    )
+)
 # said no more; settings may still name them
 _RETIRED: tuple[str, ...] = (
     "doubt",
@@ -386,7 +395,7 @@ def phrases_of(tone: str, own: Mapping[str, tuple[str, ...]]) -> dict[str, tuple
 
 def says(kind: str, request: ReplyRequest, **more: str) -> Reply:
     """Return a reply that is a stock phrase alone."""
-    return Reply(phrase(kind, request, **more), told=(), row=kind)
+    return Reply(phrase(kind, request, **more), told=(), row=kind, small_talk=kind in SMALL_TALK)
 
 
 def phrase(kind: str, request: ReplyRequest, **more: str) -> str:

@@ -246,7 +246,8 @@ def _reaction(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
     if act.kind == "greeting":
         return Reply("", row=act.kind)
     made = _wording(act, said, request)
-    return replace(made, row=f"{act.kind}: {made.row}")
+    binds = act.kind in OF_A_MATTER
+    return replace(made, row=f"{act.kind}: {made.row}", small_talk=made.small_talk and not binds)
 
 
 def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:

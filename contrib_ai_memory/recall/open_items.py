@@ -16,7 +16,7 @@ from .. import language
 from ..attention import TALK_OVER
 from ..ingest.index import to_memory
 from ..language import AgendaQuestion, ItemWords, Named, Teller
-from ..llm.router import answers_offline
+from ..llm.router import rules_answer
 from ..local_time import day_of, local
 from ..records import TALK_KINDS, AgendaItem, Entry, MemoryRecord, OpenItem, seconds_between
 from ..store.agenda import RECENTLY_DUE
@@ -49,7 +49,7 @@ def open_items(
     question = _question(memory, entry)
     asker = entry.source_entity or ""
     # a model answers aloud what is said aloud
-    may_whisper = entry.private or answers_offline(memory.settings)
+    may_whisper = entry.private or rules_answer(memory.settings)
     messages = _messages_for(memory, entry, may_whisper=may_whisper)
     if question is not None:
         items = _asked_for(memory, entry, question)[:TOLD]

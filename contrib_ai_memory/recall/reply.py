@@ -135,7 +135,12 @@ def answer(memory: Memory, entry: Entry, actions: Actions | None) -> Generator[A
         work.add_evidence(loop.evidence)
         work.add_provenance(loop.provenance)
         work.check()
-        text = yield loop.run(work)
+        provider, reply = "", None
+        if request.plain:  # rules answer what is asked, and a small model only talks
+            provider, reply = yield _without_tools(memory, request)
+            work.check()
+        talks = reply is None or reply.small_talk
+        text = (yield loop.run(work)) if talks else None
         if text is not None:
             said = loop.provenance_of_words(text)
             rounds = tuple(loop.rounds)
@@ -144,9 +149,8 @@ def answer(memory: Memory, entry: Entry, actions: Actions | None) -> Generator[A
             weighed = tuple(Weighed("", each.score.total, link_id(each.memory)) for each in best)
             private, overheard = loop.private, loop.overheard
             return Answer(text, private, loop.recalled, rounds, overheard, said, told, weighed)
-        provider, reply = yield router.ask_without_tools(
-            "reply", request, priority=offload.REPLY, settings=memory.settings
-        )
+        if reply is None:
+            provider, reply = yield _without_tools(memory, request)
         work.check()
     used = tuple(r for r in request.recalled if reply.told is None or r.memory.id in reply.told)
     # a model that failed after calling tools has acted on all that it was given
@@ -161,6 +165,13 @@ def answer(memory: Memory, entry: Entry, actions: Actions | None) -> Generator[A
     rounds, weighed = tuple(loop.rounds), by_link(reply.weighed, request.recalled)
     done = done_by_telling(request.situation.agenda, reply)
     return Answer(reply.text, private, used, rounds, (), said, (), weighed, reply.row, done)
+
+
+def _without_tools(memory: Memory, request: ReplyRequest) -> defer.Deferred:
+    """Return, as a Deferred, the name of a provider without tools and its reply."""
+    return router.ask_without_tools(
+        "reply", request, priority=offload.REPLY, settings=memory.settings
+    )
 
 
 def by_link(weighed: Iterable[Weighed], recalled: Iterable[Recalled]) -> tuple[Weighed, ...]:
@@ -191,7 +202,7 @@ def prepare(
         memory.people.names(),
         heard(memory, entry),
         people=() if settings.by_sources else _people(memory, entry, recalled.memories),
-        offline=router.answers_offline(settings),
+        offline=router.rules_answer(settings),
     )
     known: _Known = yield offload.run(
         offload.MEMORY, _look_up, asked, priority=offload.REPLY, reads=True

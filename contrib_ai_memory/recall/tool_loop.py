@@ -125,7 +125,7 @@ class ToolLoop:
         actions: Actions | None,
     ):
         self.opening = prompts.talk(request, transcript.messages)
-        self.recalled: tuple[Recalled, ...] = request.recalled
+        self.recalled: tuple[Recalled, ...] = () if request.plain else request.recalled
         self.rounds: list[dict[str, Any]] = []
         self.overheard = transcript.overheard
         self.private = False

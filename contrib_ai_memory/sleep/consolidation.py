@@ -41,7 +41,6 @@ from .reconciliation import Judged, reconcile
 CURSOR = "consolidated"
 
 LINES = 32  # new lines in one look
-FEW_LINES = 8  # new lines that a small model words at once
 FEWEST = 8  # lines of which half are not asked for alone
 AROUND, BETWEEN = 6, 2  # lines shown before the first new one, and before each of the others
 TALK_AROUND = 96  # lines on either side that tell a rule what kind of talk it judges
@@ -84,12 +83,8 @@ def _consolidate_scored(memory: Memory) -> Generator[Any, Any, PassReport]:
         around = [each for each in near if each.audience == entries[0].audience]
         with memory.evidence.work_on(entries, priority=offload.NIGHT) as work:
             provider, drafts = yield work.ask("extract_facts", entries, memory.name, around)
-            shown = ""
-            if router.words_facts(memory.settings):
-                provider = router.ModelServer.name
-                drafts, shown = yield _worded(memory, drafts, entries, around, work)
             drafts = _of_others(memory, drafts, work)
-            changed += yield _keep_facts(memory, drafts, entries, provider, work, shown)
+            changed += yield _keep_facts(memory, drafts, entries, provider, work)
     # a line that is no fact itself ends facts too; those of older lines are stored by now
     lines = list(memory.journal.read(start + 1, end))
     with memory.evidence.work_on(lines, priority=offload.NIGHT) as work:
@@ -100,41 +95,11 @@ def _consolidate_scored(memory: Memory) -> Generator[Any, Any, PassReport]:
     return PassReport(done=end >= scored, read=len(batch), changed=changed)
 
 
-@defer.inlineCallbacks
-def _worded(
-    memory: Memory,
-    drafts: Sequence[FactDraft],
-    entries: Sequence[Entry],
-    around: Sequence[Entry],
-    work: Work,
-) -> Generator[Any, Any, tuple[list[FactDraft], str]]:
-    """Have a small model tell what lines tell; what it tells wrong or leaves out, rules told.
-
-    Returns (as a Deferred):
-        The facts, and the journal ids of all that the model was shown.
-    """
-    worded: list[FactDraft] = []
-    shown = ""
-    for batch in _batches(entries, FEW_LINES):
-        ids = {entry.id for entry in batch}
-        own = [draft for draft in drafts if draft.journal_ids[-1] in ids]
-        passage = Passage(
-            memory.name, tuple(batch), _between(around, batch), known_names=memory.people.names()
-        )
-        work.add_evidence(passage.around)
-        shown = join_ranges(shown, _shown(passage))
-        digest = (yield work.judge(router.WORDING, passage)) or Digest({})
-        checked = yield work.run(router.answer_of, router.OFFLINE, "worded", digest, passage, own)
-        _count_refused(memory, checked.refused, work)
-        worded += checked.digest.facts
-    return worded, shown
-
-
-def _batches(entries: Sequence[Entry], most: int) -> list[list[Entry]]:
+def _batches(entries: Sequence[Entry]) -> list[list[Entry]]:
     """Cut the lines of each conversation into as few and as equal batches as possible."""
     found = []
     for lines in _grouped(entries, lambda entry: entry.circle):
-        length = -(-len(lines) // -(-len(lines) // most))
+        length = -(-len(lines) // -(-len(lines) // LINES))
         found += [lines[start : start + length] for start in range(0, len(lines), length)]
     return found
 
@@ -144,15 +109,6 @@ def _grouped(entries: Iterable[Entry], by: Callable[[Entry], Any]) -> list[list[
     for entry in entries:
         groups.setdefault(by(entry), []).append(entry)
     return list(groups.values())
-
-
-def _between(around: Sequence[Entry], batch: Sequence[Entry]) -> tuple[Entry, ...]:
-    """Return the lines just before each line of a batch."""
-    new = {entry.id for entry in batch}
-    near = [each for each in around if each.circle == batch[0].circle and each.id <= batch[-1].id]
-    places = [place for place, each in enumerate(near) if each.id in new]
-    shown = {at for place in places for at in range(max(0, place - BETWEEN), place)}
-    return tuple(near[place] for place in sorted(shown) if near[place].id not in new)
 
 
 def _of_others(memory: Memory, drafts: Iterable[FactDraft], work: Work) -> list[FactDraft]:
@@ -180,7 +136,7 @@ def _look_at_next(memory: Memory) -> Generator[Any, Any, PassReport]:
     read = _pass_over(memory)
     changed = 0
     if waiting := (yield _waiting(memory, offload.NIGHT)):
-        entries = _batches(waiting, LINES)[0]
+        entries = _batches(waiting)[0]
         changed = yield _look(memory, entries, offload.NIGHT)
         read += len(entries) + _pass_over(memory)
     done = memory.journal.cursors.get(CURSOR, 0) >= len(memory.journal)
@@ -209,7 +165,7 @@ def look_awake(memory: Memory, *, until_silent: bool = False) -> Generator[Any, 
         return True
     _pass_over(memory)
     for lines in _grouped((yield _waiting(memory, offload.AWAKE)), lambda entry: entry.circle):
-        entries = _batches(lines, LINES)[0]
+        entries = _batches(lines)[0]
         enough = len(entries) >= LINES // 2 if quiet else len(lines) >= LINES
         if enough and max(entry.importance for entry in entries) >= WEIGHTY:
             looked = yield _look(memory, entries, offload.AWAKE, at_night=False)

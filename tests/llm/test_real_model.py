@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import llama_server
+from contrib_ai_memory import conf
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACE = os.environ.get(llama_server.PLACE, "")
@@ -31,19 +32,25 @@ def played(request, tmp_path_factory):
     """The first session of an evening, its night and its questions: what the benchmark says."""
     out = tmp_path_factory.mktemp("real_model") / "seen.json"
     run = [sys.executable, "-m", "benchmarks.real_model", "--sessions", "1", "--json", str(out)]
-    run += ["--model", request.param, "--replies", str(REPLIES)]
+    run += ["--model", request.param, "--replies", str(REPLIES), "--talk", str(REPLIES)]
     subprocess.run(run, cwd=ROOT, check=False, stdout=sys.stderr)
     return json.loads(out.read_text())
 
 
-def test_memory_is_not_worse_than_without_the_model(played):
+def test_memory_and_answers_are_not_worse_than_without_the_model(played):
     missed = [bar["what"] for bar in played["bars"] if not bar["held"]]
     assert not missed
 
 
-def test_every_question_gets_an_answer_that_can_be_spoken(played):
+def test_every_line_gets_an_answer_that_can_be_spoken(played):
     [seen] = [told for name, told in played["seen"].items() if not name.endswith(", offline")]
-    assert len(seen["replies"]) == REPLIES
-    for each in seen["replies"]:
-        assert each["reply"], each["question"]
-        assert not set("<>{}[]|") & set(each["reply"]), each["reply"]
+    assert seen["replies"] and len(seen["talk"]) == REPLIES
+    for each in (*seen["replies"], *seen["talk"]):
+        assert each["reply"], each
+        assert not set("<>{}[]|") & set(each["reply"]), each
+
+
+def test_a_model_that_is_large_enough_makes_small_talk(played):
+    [(name, seen)] = [each for each in played["seen"].items() if not each[0].endswith(", offline")]
+    large = (conf.billions(name.partition(", ")[2]) or 1) >= conf.SPEAKS_FROM
+    assert any(each["of_model"] for each in seen["talk"]) == large

@@ -11,7 +11,7 @@ evennia ai_memory restore FILE [--yes]
 evennia ai_memory doctor [NPC] [--mend]
 evennia ai_memory reindex [NPC]
 evennia ai_memory move --to STORE [--replace]
-evennia ai_memory model [--night | --serve FILE.gguf]
+evennia ai_memory model [--night | --serve FILE.gguf | --ports PORT ...]
 evennia ai_memory uninstall [--yes]
 """
 
@@ -846,29 +846,85 @@ SERVED_WITHIN = 120.0  # seconds, from the start of llama.cpp's server
 
 @_action("Nothing was changed.", beside_server=True)
 def _model(command: BaseCommand, options: dict[str, Any]) -> None:
-    """Try the configured model server with a dozen small calls. Fails if it cannot be used."""
+    """Try the model of the settings, else those on this machine, with a dozen small calls.
+
+    Fails if none can be used.
+    """
     chosen = conf.get().night_llm if options["night"] else conf.get().LLM
     if options["serve"]:
         chosen = _serve(command, options["serve"].expanduser().resolve())
-    if chosen is None:
-        raise CommandError("There is no model: settings.CONTRIB_AI_MEMORY['LLM'] is not set.")
-    from contrib_ai_memory.llm import probe  # its libraries take a second
-
-    command.stdout.write(f"{chosen.model} at {chosen.base_url}")
-    unusable = False
-    for finding in probe.trial(chosen, conf.get().CONTEXT_TOKENS):
-        command.stdout.write(f"  {finding.verdict:<5}{finding.what}: {finding.seen}")
-        if finding.advice:
-            command.stdout.write(f"       {finding.advice}")
-        unusable = unusable or finding.verdict == probe.BAD
+    elif options["night"] and chosen is None and conf.get().LLM:
+        raise CommandError("No model is asked at night: LLM_NIGHT is 'offline'.")
+    elif chosen is None or options["ports"]:
+        _try_those_here(command, options["ports"])
+        return
+    wanted, unusable = _try(command, chosen)
     if unusable:
         raise CommandError("The model cannot be used as it is set.")
     command.stdout.write("The model can be used.")
     if options["serve"]:
-        command.stdout.write(
-            "Write into the settings, and reload the game:\n"
-            f"CONTRIB_AI_MEMORY = {{..., 'LLM': {{'serve': {str(chosen.serve)!r}}}}}"
+        _offer(command, {"serve": str(chosen.serve)}, wanted)
+
+
+def _try_those_here(command: BaseCommand, ports: list[int] | None) -> None:
+    """Try the first model of each server on this machine, and offer the settings of what works."""
+    from contrib_ai_memory.llm import model_server_info
+
+    looked = ports or model_server_info.PORTS
+    named = ", ".join(map(str, looked))
+    found = list(model_server_info.on_this_machine(looked))
+    if not found:
+        raise CommandError(
+            f"There is no model: settings.CONTRIB_AI_MEMORY['LLM'] is not set, and no model server "
+            f"answers on this machine (ports {named}). Start Ollama, LM Studio or llama.cpp, or "
+            "serve a file: evennia ai_memory model --serve FILE.gguf."
         )
+    offered = False
+    for url, names in found:
+        llm = {"base_url": url, "model": names[0]}
+        wanted, unusable = _try(command, conf.LLMSettings.model_validate(llm))
+        if len(names) > 1:
+            command.stdout.write(f"  It has other models too: {', '.join(names[1:9])}.")
+        if not unusable or wanted:
+            _offer(command, llm, wanted)
+            offered = True
+    if not offered:
+        raise CommandError("No model on this machine can be used.")
+
+
+def _try(command: BaseCommand, llm: conf.LLMSettings) -> tuple[dict[str, Any], bool]:
+    """Try a model, and show what was found.
+
+    Returns:
+        Settings with which it would be better, by name, and whether it cannot be used without them.
+    """
+    from contrib_ai_memory.llm import probe  # its libraries take a second
+
+    command.stdout.write(f"{llm.name}")
+    wanted, unusable = dict[str, Any](), False
+    for finding in probe.trial(llm, conf.get().CONTEXT_TOKENS):
+        command.stdout.write(f"  {finding.verdict:<5}{finding.what}: {finding.seen}")
+        if finding.advice:
+            command.stdout.write(f"       {finding.advice}")
+        wanted |= {key: max(each, wanted.get(key, 0)) for key, each in finding.wanted.items()}
+        unusable = unusable or finding.verdict == probe.BAD
+    return wanted, unusable
+
+
+def _offer(command: BaseCommand, llm: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """Show the settings to write for a model.
+
+    Args:
+        wanted: As `_try` returns them.
+    """
+    beside = {key: each for key, each in wanted.items() if key != "timeout"}
+    timeout = {"timeout": wanted["timeout"]} if "timeout" in wanted else {}
+    shown = ", ".join(
+        f"{key!r}: {each!r}" for key, each in ({"LLM": llm | timeout} | beside).items()
+    )
+    command.stdout.write(
+        f"Write into the settings, and reload the game:\nCONTRIB_AI_MEMORY = {{..., {shown}}}"
+    )
 
 
 def _serve(command: BaseCommand, file: Path) -> conf.LLMSettings:
@@ -940,10 +996,22 @@ class Command(BaseCommand):
         move.add_argument(
             "--replace", action="store_true", help="it may hold memories of this game already"
         )
-        model = actions.add_parser("model", help="try the model server, and say what to set")
+        model = actions.add_parser(
+            "model",
+            help="try the model server of the settings, else those on this machine, and say what "
+            "to set",
+        )
         model.add_argument("--night", action="store_true", help="try the server of LLM_NIGHT")
         model.add_argument(
             "--serve", type=Path, metavar="FILE", help="serve a GGUF file by llama.cpp, and try it"
+        )
+        model.add_argument(
+            "--ports",
+            type=int,
+            nargs="+",
+            metavar="PORT",
+            help="look on these ports of this machine (default: those of Ollama, LM Studio and "
+            "llama.cpp, if LLM is not set)",
         )
         uninstall = actions.add_parser("uninstall", help="remove all data of this contrib")
         uninstall.add_argument("--yes", action="store_true", help=yes)
