@@ -179,7 +179,9 @@ def _is_kept(said: str) -> bool:
 
 def with_answer(answer: Reply, said: str, request: ReplyRequest) -> Reply:
     """Put what is said first before the answer to a line that asks something too."""
-    others = [act for act in _acts(said, request) if act.kind in BEFORE_AN_ANSWER]
+    # what asks is often taken for a correction: "Snails, then. I had it otherwise." helps nobody
+    before = BEFORE_AN_ANSWER - {"correction"}
+    others = [act for act in _acts(said, request) if act.kind in before]
     if not others:
         return answer
     first = _said_first(others, said, request)
