@@ -97,6 +97,16 @@ def test_a_name_with_an_accent_is_known():
     assert acts.masked("hello Zoë", (("Zoë", "martha"),)).text == "hello martha"
 
 
+def test_a_question_that_is_taken_for_a_correction_too_is_only_answered():
+    said = "so what do snails eat?"
+    asks = request(said, ("correction", "snails"), ("question", said))
+    assert reactions.with_answer(Reply("Leaves."), said, asks).text == "Leaves."
+    alarm = request(
+        "fire! where is the well?", ("alarm", "fire"), ("question", "where is the well")
+    )
+    assert reactions.with_answer(Reply("Behind."), alarm.utterance, alarm).text.endswith(" Behind.")
+
+
 def test_a_promise_to_keep_quiet_is_made_where_the_line_is_kept_so():
     said = "its between the wall and me, the cup is mine"
     done = [("secret", said)]

@@ -91,7 +91,6 @@ DOUBTFUL = ("boast", "joke", "lie")  # kinds that are quoted
 DOUBTED = 0.4
 
 _YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
-_AS_YOU = re.compile(r" (?:that|which|who|where|as) you (?!are\b)[\w'’]+[^,;:.!?]*")
 _GOES_ON = re.compile(r"\W*(?:he|she|it|they)\b", re.IGNORECASE)  # of the sentence before it
 _UNCLEAR = re.compile(r"\W*(?:he|she|it|they(?! say\b)|that|this|those|these|let)\b", re.IGNORECASE)
 _OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
@@ -386,7 +385,7 @@ def _lasts(said: str, entry: Entry) -> bool:
     """Whether a statement tells its speaker's kin, home, trade or taste."""
     if entry.kind not in TALK_KINDS or not reported_speech.speaks_of_self(said):
         return False
-    return kind_of(reported(_AS_YOU.sub("", said), entry), entry.seen_as) in _SAID_ONCE
+    return kind_of(reported(said, entry), entry.seen_as) in _SAID_ONCE
 
 
 def _fact_draft(

@@ -266,12 +266,9 @@ _WORD = re.compile(r"[^\W_]+")
 KINDS = tuple(PHRASES)  # as settings name them
 # those that answer no question and bind to nothing: a small model may say other words
 SMALL_TALK = frozenset(
-    (
-        *("greeting", "returning", "greeted again", "long absent", "parting", "parting at night"),
-        *("thanks", "wellbeing", "chatter", "no tale", "apology"),
-        *("compliment", "insulted", "insulted by", "boasted", "boasted of", "joked", "joked of"),
-        *("sorry", "sorry for", "glad", "glad of"),
-    )
+    "greeting,returning,greeted again,long absent,parting,parting at night,thanks,wellbeing,"
+    "chatter,no tale,apology,compliment,insulted,insulted by,boasted,boasted of,joked,joked of,"
+    "sorry,sorry for,glad,glad of".split(",")
 )
 # said no more; settings may still name them
 _RETIRED: tuple[str, ...] = (

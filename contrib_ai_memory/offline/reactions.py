@@ -57,7 +57,8 @@ REACTIONS: dict[str, tuple[str, str]] = {
     "move": ("", "chatter"),
 }
 # said before an answer too: who cries out or pays is not only told what a bunk costs
-BEFORE_AN_ANSWER = frozenset("alarm settle debt correction promise feeling plan".split())
+# no correction: what asks is often taken for one
+BEFORE_AN_ANSWER = frozenset("alarm settle debt promise feeling plan".split())
 BEFORE_AN_ERRAND = frozenset("alarm secret".split())
 # acts beside which a question is cut out of its line
 WEIGHTY = frozenset(REACTIONS) - frozenset("thanks greeting parting chatter aside move".split())
@@ -179,9 +180,7 @@ def _is_kept(said: str) -> bool:
 
 def with_answer(answer: Reply, said: str, request: ReplyRequest) -> Reply:
     """Put what is said first before the answer to a line that asks something too."""
-    # what asks is often taken for a correction: "Snails, then. I had it otherwise." helps nobody
-    before = BEFORE_AN_ANSWER - {"correction"}
-    others = [act for act in _acts(said, request) if act.kind in before]
+    others = [act for act in _acts(said, request) if act.kind in BEFORE_AN_ANSWER]
     if not others:
         return answer
     first = _said_first(others, said, request)

@@ -900,7 +900,7 @@ def _try(command: BaseCommand, llm: conf.LLMSettings) -> tuple[dict[str, Any], b
     """
     from contrib_ai_memory.llm import probe  # its libraries take a second
 
-    command.stdout.write(f"{llm.name}")
+    command.stdout.write(llm.name)
     wanted, unusable = dict[str, Any](), False
     for finding in probe.trial(llm, conf.get().CONTEXT_TOKENS):
         command.stdout.write(f"  {finding.verdict:<5}{finding.what}: {finding.seen}")
