@@ -156,7 +156,7 @@ def main() -> int:
         rows.append(row(name, some, scores[which]))
     report.table([*rows[0]], rows)
     report.bars.append(
-        Bar("questions found without a mark", rows[1]["found"], 87, "%", at_least=True)
+        Bar("questions found without a mark", rows[1]["found"], 90, "%", at_least=True)
     )
     report.bars.append(Bar("statements taken for questions", rows[1]["of others"], 4, "%"))
     return report.finish(options.json)

@@ -59,7 +59,7 @@ def answered(asks, *recalled, **more):
 @pytest.mark.parametrize(
     ("asks", "holds"),
     [
-        ("wots my sister do?", "toll"),
+        ("wots my sister do for a living?", "toll"),
         ("which day does Petra leave?", "Thursday"),
         ("what herb does Petra hate?", "fennel"),
         ("what happened to my horse?", "shoe"),

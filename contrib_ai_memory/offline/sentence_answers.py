@@ -51,6 +51,7 @@ SHEET_READ = 16  # sentences of the persona sheet, beside those recalled
 SEVERAL = 2  # sentences told where all of somebody or something is asked for
 NEARLY_AS_GOOD = 3.0  # less than the best score, for the second
 OF_COMING = 2.0  # more for a coming or going, where such is asked for
+BY_THE_ASKER = 1.0  # surer of the asker's own words, where what is theirs is asked about
 OF_WHOM = 1.0  # more for what somebody said of whom "what did Bram say about me" asks
 LACKS_NUMBER = 2.0  # less for what holds none of the numbers that the question holds
 OVER = 3.0  # more for what is over, where what was before is asked for
@@ -78,6 +79,7 @@ _FOR_THE_ACTOR = re.compile(
 _TOLD_AS_ASKED = re.compile(  # "did you know that …"
     r"^\W*(?:did|have|had) (?:you|u|ye|ya) (?:know|hear|heard)(?: that)?[,?]? (?=\S+ \S)", re.I
 )
+_OF_THE_ASKERS = re.compile(r"\b(?:my|mine|our|ours|about (?:me|us))\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
 _WHO = re.compile(r"\bwho(?:m|se|['’]?s)?\b", re.IGNORECASE)
 _ME = re.compile(r"\b(?:i|me|we|us)\b", re.IGNORECASE)
@@ -152,6 +154,10 @@ def ranked(request: ReplyRequest) -> list[SentenceCandidate]:
             of_whom = [each for each in judged if whom & {*words_of(each.text)}]
             judged = [replace(each, score=each.score + OF_WHOM) for each in of_whom] or judged
     best = sorted(judged, key=lambda each: -each.rank)
+    if _OF_THE_ASKERS.search(request.utterance):
+        best = [
+            replace(e, score=e.score + BY_THE_ASKER * _is_by_the_asker(e, request)) for e in best
+        ]
     if best and best[0].score >= SURELY and _tells_a_move(best[0]):
         best[0] = replace(best[0], score=SURELY - 0.1)  # the reader did not say so
     return best if _OF_BEFORE.search(request.utterance) else _latest_first(best)
