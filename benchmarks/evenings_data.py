@@ -16,6 +16,7 @@ from pydantic import BaseModel, Field
 DATA = Path(__file__).resolve().parent / "data"
 FOLDER = DATA / "evenings"
 STAYS = DATA / "stays"
+PLAYS = DATA / "plays"
 TWO_TURNS = STAYS / "two_turns.json"
 DUE = STAYS / "due.json"
 NOT_ANSWERABLE = ("unknown", "secret_of_another")
@@ -218,6 +219,11 @@ def files(chosen: Sequence[Path] = ()) -> list[Path]:
 def stay_files(chosen: Sequence[Path] = ()) -> list[Path]:
     """The stays to play: those chosen, else all of ours."""
     return list(chosen) or sorted(STAYS.glob("*-*.json"))
+
+
+def learned_files() -> list[Path]:
+    """The plays that are there to learn from alone (benchmarks/data/plays/README.md)."""
+    return sorted(PLAYS.glob("*.json"))
 
 
 def load(file: Path) -> Evening:

