@@ -85,7 +85,7 @@ class Intent(enum.Enum):
     ONESELF = "who the speaker is"
     SURE = "whether it is sure of what it has just said"
     NEWS = "what others have told lately"
-    ABOUT = "what it knows of somebody"  # learned alone: rules know it by the type of its answer
+    ABOUT = "what it knows of somebody"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,20 +135,33 @@ class Wants:
     """What a line wants to know of the situation.
 
     Attributes:
-        intent: Where it wants nothing but this.
-        whom: Whom it names for that, as written.
         courtesy: Whether it greets, thanks or parts besides.
         presence: Who was there, if it asks for that.
         of_a_whole: Whether it asks for all of somebody or something.
         of_this_talk: Whether it asks for what is being talked about.
     """
 
-    intent: Intent | None = None
-    whom: str = ""
     courtesy: Intent | None = None
     presence: PresenceQuestion | None = None
     of_a_whole: bool = False
     of_this_talk: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """A line as it is meant.
+
+    Attributes:
+        meant: The line, with what it takes from the talk before it.
+        intent: What it wants besides being remembered, if anything.
+        surely: Whether it can hardly mean anything else.
+        acts: What is done with it.
+    """
+
+    meant: str
+    intent: Intent | None = None
+    surely: bool = False
+    acts: tuple[SpeechAct, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -658,16 +671,15 @@ class Language:
 
     def understood(
         self, said: str, completed: str, names: Collection[str], heard: LineInTalk
-    ) -> tuple[str, str, tuple[SpeechAct, ...]]:
-        """Return a line as it is meant, the name of a learned `Intent` or "", and its acts.
-
-        Worker thread.
+    ) -> Understood:
+        """Read a line as it is meant (worker thread).
 
         Args:
             completed: As of `completed`.
+            names: Of everyone whom the NPC knows.
             heard: The line with the talk before it.
         """
-        return completed, "", ()
+        return Understood(completed)
 
     # --- what is learned ---
 

@@ -814,10 +814,10 @@ class ReplyRequest:
 
     `kind` is that of the entry; if it is "give", `utterance` describes a gift to the NPC. `now` is
     the time of the answer; `question` is a follow-up as it is meant, "" for any other line
-    (`Language.completed`); `intent` the name of its intent where no rule knows it
-    (`Language.understood`); `npc_names` are the NPC's name and its aliases,
-    `phrases` its stock phrases (`language.Phrases`). `sentences` is how many an answer may
-    have, `language` the one it is to be in ("": the speaker's).
+    (`Language.completed`); `intent` the name of its `language.Intent`, "" for
+    none, and `surely_meant` whether it can hardly mean anything else; `npc_names` are the NPC's
+    name and its aliases, `phrases` its stock phrases (`language.Phrases`). `sentences` is how many
+    an answer may have, `language` the one it is to be in ("": the speaker's).
 
     Attributes:
         description: What players see of the NPC.
@@ -855,6 +855,7 @@ class ReplyRequest:
     plain: bool = False
     question: str = ""
     intent: str = ""
+    surely_meant: bool = False
     set_right: str = ""
     acts: tuple[SpeechAct, ...] = ()
     confided: bool = False

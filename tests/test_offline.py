@@ -11,7 +11,7 @@ from contrib_ai_memory.embedding import emotions
 from contrib_ai_memory.english import reported_speech
 from contrib_ai_memory.llm.provider import Observation
 from contrib_ai_memory.offline import (
-    learned_intents,
+    intents,
     offline_provider,
     realisation,
     reported_lines,
@@ -80,7 +80,7 @@ def test_the_examples_in_the_docstrings_of_english_run(name):
     assert doctest.testmod(module).failed == 0
 
 
-@pytest.mark.parametrize("module", [learned_intents, realisation, reported_lines, told_days])
+@pytest.mark.parametrize("module", [intents, realisation, reported_lines, told_days])
 def test_the_examples_in_the_docstrings_of_the_offline_provider_run(module):
     examples = doctest.testmod(module)
     assert examples.attempted and not examples.failed

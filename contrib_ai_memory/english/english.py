@@ -19,7 +19,7 @@ from ..language import (
     Stated,
     Wants,
 )
-from ..offline import acts, learned_intents, phrases, reactions, reported_lines, told_days
+from ..offline import acts, intents, phrases, reactions, reported_lines, told_days
 from ..offline.offline_provider import OfflineProvider
 from ..records import LineInTalk, LineReading
 from ..text.names import forms
@@ -35,7 +35,6 @@ from . import (
     corrections,
     ended_memories,
     follow_ups,
-    intents,
     own_words,
     persona_protection,
     presence_questions,
@@ -43,6 +42,7 @@ from . import (
     reported_speech,
     routing,
     salience,
+    small_talk,
     stated_preferences,
     time_words,
     tokens,
@@ -164,7 +164,7 @@ class English(Language):
     of_the_past = staticmethod(contradiction.of_the_past)
     denies = staticmethod(contradiction.denies)
     says_the_same = staticmethod(contradiction.says_the_same)
-    understood = staticmethod(learned_intents.understood)
+    understood = staticmethod(intents.understood)
     parts = staticmethod(routing.parts_of)
     states_preference = staticmethod(stated_preferences.states_preference)
     claims = staticmethod(reported_lines.sentences_in)
@@ -191,8 +191,8 @@ class English(Language):
 
     def manner(self, text: str) -> Manner:
         return Manner(
-            intents.requests(text),
-            intents.courtesy_of(text),
+            small_talk.requests(text),
+            small_talk.courtesy_of(text),
             bool(_TELLS_PAST.search(text)),
             bool(_YOU.search(text)),
         )
@@ -222,11 +222,8 @@ class English(Language):
         return not _JOINED.fullmatch(query[first[1] : other[0]])
 
     def wants(self, said: str, line: str) -> Wants:
-        intent, whom = intents.intent_of(said) or (None, "")
         return Wants(
-            intent,
-            whom,
-            intents.courtesy_of(said),
+            small_talk.courtesy_of(said),
             presence_questions.read(said),
             questions.asks_of_a_whole(line.lower()),
             bool(_OF_THIS_TALK.search(line)),

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from ..language import TURNS_READ, SaidBefore
 from ..text.names import folded
 from ..text.segmentation import words_of
-from .intents import courtesy_of, intent_of
 from .questions import asks, sentences_of
+from .small_talk import courtesy_of
 from .tokens import AUXILIARIES, BASES, FILLERS, QUESTION_WORDS, is_past
 
 LONGEST = 200  # characters of a line that is completed
@@ -82,9 +82,6 @@ def completed(line: str, turns: Sequence[SaidBefore], names: Iterable[str]) -> s
     bare = _OPENING.sub("", line.strip()).rstrip(" ?!.…")
     turns = turns[-TURNS_READ:]
     if not turns or len(line) > LONGEST or not (asks(line) or _is_elliptic(line, bare)):
-        return line
-    meant = intent_of(bare)
-    if meant and not meant[1]:  # "what time is it?"
         return line
     names = [*names]
     question = _asked_before(turns, names)

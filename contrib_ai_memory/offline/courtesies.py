@@ -14,8 +14,8 @@ from datetime import timedelta
 from ..embedding import embedder
 from ..embedding.model import ModelAway
 from ..english import sentence_classifier
-from ..english.intents import courtesy_of, is_chatter
 from ..english.sentence_classifier import NOISE, Sentence
+from ..english.small_talk import courtesy_of, is_chatter
 from ..language import Intent
 from ..records import Reply, ReplyRequest
 from ..text.names import forms, names

@@ -1,7 +1,7 @@
 """What the offline provider says to a line, and in which order its meanings are tried.
 
-A line is understood before anything is told (`english.intents`). What its intent asks for, such as
-who is here, comes from the situation (`situation_answers`), the answer to any other question from
+A line is understood before anything is told (`intents`). What its intent asks for, such as who is
+here, comes from the situation (`situation_answers`), the answer to any other question from
 memory (`memory_answers`); to what else is done with its words the NPC reacts (`reactions`).
 """
 
@@ -13,13 +13,13 @@ from dataclasses import replace
 
 from ..english import agenda_questions
 from ..english.addressing import confides
-from ..english.intents import intent_of, small_talk_in
 from ..english.questions import (
     asked,
     asks,
     asks_of_oneself,
     sentences_of,
 )
+from ..english.small_talk import small_talk_in
 from ..english.tokens import share_of_english
 from ..language import Intent
 from ..records import Reply, ReplyRequest
@@ -62,6 +62,8 @@ LEAST_ASKED = 3  # words that ask by themselves
 AGENDA_AT_ONCE = 3  # items that are told before memory is asked
 STOCK = frozenset({Intent.SERVICE, Intent.TALE, Intent.SECRECY, Intent.WELLBEING, Intent.PLACE})
 MAY_ASK = frozenset("request order joke question insult".split())
+OF_WHOM = frozenset({Intent.LAST_SEEN, Intent.OPINION, Intent.WHISPERED, Intent.GIVEN})
+_WE = re.compile(r"\bwe\b", re.IGNORECASE)
 _WHERE = re.compile(r"\W*(?:and )?where(?:['’]?s| is)\b", re.IGNORECASE)
 _OF_WHAT = re.compile(
     r"\W*(?:and |so )?(?:wh|wo?t\b|how|hw\b|remind|(?:do|can|you|u) (?:still |you |u )?)",
@@ -128,11 +130,12 @@ def _answer(request: ReplyRequest) -> Reply:
     said = words_to_it(request)
     if _is_call(said, request):
         return says("greeted again", request)
-    meant = intent_of(said)
-    if meant and meant[0] in STOCK and (known := _of_the_sheet(request)):
-        return greeted(known, said, request)
-    if meant and (answer := ANSWERS[meant[0]](request, meant[1])):
-        return greeted(answer, said, request)
+    intent = Intent[request.intent] if request.intent and not small_talk_in(said) else None
+    if intent and request.surely_meant:
+        if intent in STOCK and (known := _of_the_sheet(request)):
+            return greeted(known, said, request)
+        if answer := _as_meant(intent, said, request):
+            return greeted(answer, said, request)
     request = with_rules(said, request)
     done = {act.kind for act in request.acts}
     if is_errand(request):
@@ -142,9 +145,6 @@ def _answer(request: ReplyRequest) -> Reply:
         known = _known_anyway(request) if may else None
         return greeted(known or react(said, request), said, request)
     asked_for = _as_asked(request)
-    meant = intent_of(asked_for.utterance) if asked_for is not request else None
-    if meant and (answer := ANSWERS[meant[0]](request, meant[1])):
-        return greeted(with_answer(answer, said, request), said, request)
     if there := who_was_there(request, said):
         return there
     agenda = request.situation.agenda
@@ -168,11 +168,10 @@ def _answer(request: ReplyRequest) -> Reply:
     likely = found.reply and found.score >= LIKELY
     if done and "question" not in done and not (likely or _OF_WHAT.match(said)):
         return greeted(react(said, request), said, request)
-    learned = "" if small_talk_in(said) else request.intent
-    if learned and Intent[learned] in STOCK and found.reply and found.own:
+    if intent in STOCK and found.reply and found.own:
         return greeted(with_answer(found.reply, said, request), said, request)
-    if learned and (as_learned := _as_learned(Intent[learned], said, request)):
-        return greeted(as_learned, said, request)
+    if intent and (as_meant := _as_meant(intent, said, request)):
+        return greeted(as_meant, said, request)
     if found.reply:
         return greeted(with_answer(found.reply, said, request), said, request)
     # "help, what is that?" and "you look like a fencepost" are not answered "I know nothing"
@@ -213,8 +212,8 @@ def _asks(said: str, request: ReplyRequest) -> bool:
     return bool(asked(said)) or any(act.kind == "question" for act in request.acts)
 
 
-def _as_learned(intent: Intent, said: str, request: ReplyRequest) -> Reply | None:
-    """Answer a line by the intent that the classifier found; None if it cannot be so."""
+def _as_meant(intent: Intent, said: str, request: ReplyRequest) -> Reply | None:
+    """Answer a line by its intent; None if it cannot be so."""
     if intent is Intent.GREETING:
         return greeting(request)
     if intent in (Intent.NAME, Intent.ROLE) and asks_of_oneself(said):
@@ -224,13 +223,16 @@ def _as_learned(intent: Intent, said: str, request: ReplyRequest) -> Reply | Non
     if intent in (Intent.PARTING, Intent.THANKS):
         return says(intent.name.lower(), request)
     others = [p for p in request.situation.people if p.identity != request.speaker_id]
-    whom = others[0].name if others else "me" if asks_of_oneself(said) else ""
+    of_me = asks_of_oneself(said) or bool(_WE.search(said))
+    whom = others[0].name if others else "me" if of_me else ""
     if intent is Intent.ABOUT:
         asked_for = f"what do you know about {whom}?"
         return from_memory(replace(request, utterance=asked_for)).reply if whom else None
-    if intent in (Intent.LAST_SEEN, Intent.OPINION, Intent.WHISPERED) and not whom:
-        return None
-    if intent in (Intent.TALK, Intent.NEWS) and not request.situation.lines_asked_for:
+    of_theirs = bool(others) and f"{whom}'s ".lower() in said.lower().replace("’", "'")
+    if intent in OF_WHOM and (not whom or of_theirs):
+        return None  # nobody, or "have you seen Bram's boat"
+    told = request.situation.lines_asked_for
+    if intent in (Intent.TALK, Intent.NEWS) and not (told or request.surely_meant):
         return None
     return ANSWERS[intent](request, whom)
 

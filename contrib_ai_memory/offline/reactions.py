@@ -17,9 +17,9 @@ from ..embedding.model import ModelAway
 from ..english.addressing import confides, hushes
 from ..english.commitments import errand, keeps, recipient, reminder
 from ..english.due_dates import due
-from ..english.intents import courtesy_of, is_chatter, small_talk_in
 from ..english.questions import asks, sentences_of
 from ..english.reported_speech import second_person
+from ..english.small_talk import courtesy_of, is_chatter, small_talk_in
 from ..english.tokens import QUESTION_WORDS
 from ..records import Reply, ReplyRequest, SpeechAct
 from ..text.names import forms, names

@@ -16,7 +16,7 @@ from ..embedding import embedder
 from ..embedding.model import ModelAway
 from ..ingest.corrected_lines import corrected_before, set_right
 from ..ingest.heard_line import heard
-from ..language import TURNS_READ, SaidBefore
+from ..language import TURNS_READ, SaidBefore, Understood
 from ..llm import prompts, router
 from ..llm.usage import estimated
 from ..local_time import local
@@ -38,7 +38,6 @@ from ..records import (
     ReplyRequest,
     ScoreParts,
     Situation,
-    SpeechAct,
     Weighed,
 )
 from ..store import chat_log, memory_store
@@ -209,13 +208,13 @@ def prepare(
     )
     turns = _turns_before(memory, entry)
     speaker = memory.people.get(entry.source_entity)
-    meant = known.meant
+    line, meant = known.line, known.line.meant
     yield offload.breathe(offload.REPLY)
     situation, beside = situation_of(
         memory,
         entry if meant == said else replace(entry, content=meant),
         (each.memory for each in recalled.memories),
-        known.intent,
+        line.intent,
     )
     yield offload.breathe(offload.REPLY)
     brought_up = [*recalled.memories, *_beside(beside, recalled.memories)]
@@ -246,9 +245,10 @@ def prepare(
         language=settings.REPLY_LANGUAGE,
         plain=settings.LLM is not None and settings.LLM.plain,
         question=meant if meant != said else "",
-        intent=known.intent,
+        intent=line.intent.name if line.intent else "",
+        surely_meant=line.surely,
         set_right=set_right(memory, entry),
-        acts=known.acts,
+        acts=line.acts,
         confided=entry.private and entry.kind != "whisper",
         said_lately=said_lately(memory),
         description=sheet.field_of(memory.owner, "description"),
@@ -296,17 +296,16 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What `_look_up` found; `meant`, `intent` and `acts` as of `Language.understood`.
+    """What `_look_up` found.
 
     Attributes:
+        line: As of `Language.understood`.
         given: Of the persona sheet.
         facts: Of people.
     """
 
     mood: Mood
-    meant: str
-    intent: str
-    acts: tuple[SpeechAct, ...]
+    line: Understood
     given: tuple[MemoryRecord, ...] = ()
     facts: tuple[Recalled, ...] = ()
 
@@ -314,13 +313,11 @@ class _Known:
 def _look_up(asked: _Asked) -> _Known:
     """Read the line and look up the mood, and the sheet or facts, in one job (worker thread)."""
     mood = mood_towards(asked.agent_id, asked.now, asked.listener, asked.private)
-    meant, intent, acts = language.get().understood(
-        asked.said, asked.completed, asked.names, asked.heard
-    )
+    line = language.get().understood(asked.said, asked.completed, asked.names, asked.heard)
     if asked.offline:
-        given = sheet.given(asked.agent_id, meant, (asked.listener,), asked.now)
-        return _Known(mood, meant, intent, acts, given)
-    return _Known(mood, meant, intent, acts, facts=_facts_of_people(asked, meant))
+        given = sheet.given(asked.agent_id, line.meant, (asked.listener,), asked.now)
+        return _Known(mood, line, given)
+    return _Known(mood, line, facts=_facts_of_people(asked, line.meant))
 
 
 def _people(memory: Memory, entry: Entry, recalled: Sequence[Recalled]) -> tuple[str, ...]:

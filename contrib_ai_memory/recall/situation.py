@@ -36,14 +36,17 @@ COMPANY = 8  # people in the room of whom is told how they are known
 
 
 def situation_of(
-    memory: Memory, entry: Entry, recalled: Iterable[MemoryRecord] = (), learned: str = ""
+    memory: Memory,
+    entry: Entry,
+    recalled: Iterable[MemoryRecord] = (),
+    intent: Intent | None = None,
 ) -> tuple[Situation, tuple[MemoryRecord, ...]]:
     """Look at the situation in which a line was said to the NPC.
 
     Args:
         memory: The NPC's MemoryHandler.
         recalled: What the line brought to mind.
-        learned: The name of its intent, where no rule knows it (`Language.understood`).
+        intent: What it wants (`Language.understood`).
 
     Returns:
         The situation, and the memories of `Situation.lines_asked_for` and `Situation.agenda`, and
@@ -57,7 +60,7 @@ def situation_of(
     # what is private is not told aloud, even to the one who shared it
     listeners = (entry.source_entity,) if entry.source_entity and entry.private else ()
     wants = _wants(memory, entry)
-    meant = wants.intent or (Intent[learned] if learned else wants.courtesy)
+    meant = intent or wants.courtesy
     who_was_there = wants.presence
     look_up = _LOOKED_UP.get(meant) if meant else None
     talk = look_up(memory, entry) if look_up else ()
@@ -225,9 +228,7 @@ def news(memory: Memory, entry: Entry) -> tuple[MemoryRecord, ...]:
 
 def _gifts(memory: Memory, entry: Entry) -> tuple[MemoryRecord, ...]:
     """Return the last gifts of whom a question asks for: the speaker, or somebody else."""
-    wants = _wants(memory, entry)
-    whom = wants.whom if wants.intent is Intent.GIVEN else ""
-    givers = memory.people.mentioned(whom) if whom else (entry.source_entity,)
+    givers = memory.people.mentioned(entry.content) or (entry.source_entity,)
     given = [
         each
         for each in _lately(memory)

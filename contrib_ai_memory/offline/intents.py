@@ -1,11 +1,10 @@
-"""Learned intents: what a line wants of the NPC where no rule of `english.intents` says it.
+"""Intents: what a line wants besides being remembered, such as who is here or what time it is.
 
 A multinomial logistic regression over the embedding of the line, in which one name stands for
-whoever is named. The weights are in learned_intents.npz; `python -m benchmarks.intents --fit` fits
-them on the paraphrases of benchmarks/data/intents.json, with questions and lines of recorded
-evenings as counter-examples; without `--fit` it measures classifiers fitted without the paraphrases
-that they judge. They fit one embedding model: with another, `load` returns None, and only the rules
-remain.
+whoever is named. The weights are in intents.npz; `python -m benchmarks.intents --fit` fits them on
+benchmarks/data/intents.json, with questions and lines of recorded evenings as counter-examples;
+without `--fit` it measures classifiers fitted without the paraphrases that they judge. They fit one
+embedding model: with another, `load` returns None, and no line has an intent.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ import numpy as np
 
 from ..embedding import embedder
 from ..embedding.model import ModelAway
-from ..english.intents import courtesy_of, intent_of, small_talk_in, without_greeting
-from ..english.questions import asked
-from ..language import Intent
-from ..records import LineInTalk, SpeechAct
+from ..english.questions import asked, asks, sentences_of
+from ..english.small_talk import courtesy_of, small_talk_in, without_greeting
+from ..language import Intent, Understood
+from ..records import LineInTalk
 from ..text.names import forms
 from . import acts
 
@@ -34,66 +33,68 @@ NONE = "NONE"  # the class of what wants nothing of this
 LONGEST_LINE = 16  # words; whoever says more has more to say than this
 LIKELY = 0.5  # probability from which a question has an intent, and a courtesy is one
 SURE = 0.7  # from which a line has one that does not ask
+SURELY = 0.9  # from which it can hardly mean anything else
 OF_THE_NPC = (Intent.NAME, Intent.ROLE, Intent.SERVICE, Intent.TIME, Intent.WELLBEING)
 _OF_ME = re.compile(r"\bmy\b|\b(?:do|did|am|was|have|had) i\b", re.IGNORECASE)  # of the speaker
 OF_SOMEBODY = (Intent.LAST_SEEN, Intent.OPINION, Intent.ABOUT, Intent.WHISPERED)
 COURTESIES = (Intent.GREETING, Intent.PARTING, Intent.THANKS)
 
 
-def understood(
-    said: str, completed: str, names: Collection[str], heard: LineInTalk
-) -> tuple[str, str, tuple[SpeechAct, ...]]:
-    """Return a line as it is meant, the name of its intent as of `learned_intent`, and its acts.
+def understood(said: str, completed: str, names: Collection[str], heard: LineInTalk) -> Understood:
+    """Read a line as it is meant, as of `Language.understood` (worker thread).
 
-    Worker thread.
-
-    Args:
-        completed: The line with the subject that it takes from the talk before it. It is what is
-            meant unless the line alone says what it wants: "what do they call this place?".
-        heard: The line with the talk before it.
+    The completed line is what is meant unless the line alone says what it wants: "what do they call
+    this place?".
     """
     read = acts.read(heard)
     done = read.acts if read else ()
-    intent = learned_intent(said, names)
-    if completed == said or (intent and Intent[intent] not in OF_SOMEBODY):
-        return said, intent, done
-    return completed, learned_intent(completed, names), done
+    intent, surely = intent_of(said, names)
+    if completed == said or (intent and intent not in OF_SOMEBODY):
+        return Understood(said, intent, surely, done)
+    return Understood(completed, *intent_of(completed, names), done)
 
 
-def learned_intent(said: str, names: Collection[str]) -> str:
-    """Return the name of the intent of a line that no rule knows, "" for none (worker thread).
+def intent_of(said: str, names: Collection[str]) -> tuple[Intent | None, bool]:
+    """Return what a line wants, if anything, and whether it surely does (worker thread).
+
+    A line is taken as a whole, or by the one sentence of it that asks.
 
     Args:
         said: A line without the name of whom it is addressed to.
         names: Names of everyone whom the NPC knows.
     """
     said = without_greeting(said)
-    if (
-        intent_of(said)
-        or courtesy_of(said)
-        or small_talk_in(said)
-        or not 0 < len(said.split()) <= LONGEST_LINE
-    ):
-        return ""
+    if courtesy_of(said) or small_talk_in(said):
+        return None, False
+    asking = [each for each in sentences_of(said) if asks(each)]
+    for each in dict.fromkeys([said, *(asking if len(asking) == 1 else ())]):
+        intent, probability = _judged(each, names)
+        if intent is not None:
+            return intent, probability >= SURELY
+    return None, False
+
+
+def _judged(said: str, names: Collection[str]) -> tuple[Intent | None, float]:
+    nothing = None, 0.0
+    if not 0 < len(said.split()) <= LONGEST_LINE:
+        return nothing
+    lower = said.lower()
+    named = [form for name in names for form in forms([name]) if form in lower]
     try:
         model = embedder.shared()
         classifier = load(model.name, model.dimensions)
         if classifier is None:
-            return ""
-        lower = said.lower()
-        every_form = [form for name in names for form in forms([name]) if form in lower]
-        vector = model.encode([masked(said, every_form)])[0]
+            return nothing
+        intent, probability = classifier.judge(model.encode([masked(said, named)])[0])
     except ModelAway:
-        return ""
-    intent, probability = classifier.judge(vector)
-    if intent is None:
-        return ""
+        return nothing
     asking = asked(said)
     if intent in OF_THE_NPC and _OF_ME.search(said):
-        return ""
-    if intent in COURTESIES:
-        return "" if asking or probability < LIKELY else intent.name
-    return intent.name if probability >= (LIKELY if asking else SURE) else ""
+        return nothing
+    if intent in COURTESIES and asking:
+        return nothing
+    least = LIKELY if asking or intent in COURTESIES else SURE
+    return (intent, probability) if intent and probability >= least else nothing
 
 
 @dataclass(frozen=True, eq=False)

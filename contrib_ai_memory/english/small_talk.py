@@ -1,0 +1,109 @@
+"""Small talk by its form: greetings, partings, thanks, laughter, and what asks to be served."""
+
+from __future__ import annotations
+
+import re
+
+from ..language import Intent
+
+_GREETS = re.compile(
+    r"^\W*(?:h?[aeu]llo+|hi+(?:ya)?|hey+[ao]?|wotcha|alright(?=,|\W*$)"
+    r"|yo|ey ?up|hail|howdy|greetings|well met|evenin['’]?g?"
+    r"|mornin['’]?g?|good (?:morning|day|evening|afternoon|morrow)|salut\w*|welcome back)\b",
+    re.IGNORECASE,
+)
+_GREETED_FIRST = re.compile(rf"{_GREETS.pattern}(?: [\w'’-]+){{0,2}}[.!,]+\s+(?=\w)", re.IGNORECASE)
+_PARTS = re.compile(
+    r"\b(?:(?<!said )(?<!says )(?:good ?)?bye+|farewell|good ?night"
+    r"|(?:(?<!\w )|(?<=night ))ni(?:ght|te)(?=(?: then| all| folks)?(?: x+)?\W*$)"
+    r"|(?:see|c|cu) ?(?:you|ya|u)|cya|cu"
+    r"|laters?(?=\W*$)|ttyl|brb|g[2t]g|(?:got to|gotta|have to|must) (?:go|run|dash)"
+    r"|(?:sleep tight|ta[ -]ra|ta[ -]ta)(?=\W*$)|(?<!\w )cheerio"
+    r"|(?:(?<!\w )|(?<=right )|(?<=ok ))i(?:['’]?m| am)"
+    r" (?:(?:away|off) (?:home|to (?:my )?bed)"
+    r"|off(?=\W*$|[\s,.!]+(?:ta|thanks?|thx|cheers|bye|see|good|night|then|all)\b))"
+    r"|until (?:next time|tomorrow)|i(?:['’]ll| will| must| have to|['’]ve got to| should)?"
+    r" (?:be going|be off|get going|take my leave|go now)|so long|safe (?:travels|journey)"
+    r"|take care)\b",
+    re.IGNORECASE,
+)
+_THANKS = re.compile(
+    r"\b(?:(?<!says )(?<!said )(?:thanks?|thank you)"
+    r"(?! to (?!you\b|u\b|ye\b|all\b|everyone\b)\w)|thx|cheers|much obliged|ta)\b",
+    re.IGNORECASE,
+)
+_REQUESTS = re.compile(
+    r"\b(?:please|pls|plz|(?:could|can|may|might|would|will|do|have) (?:i|you|u|ye) (?!not\b)"
+    r"|i(?:[’']?ll have|[’']?d like| would like| want| need)|give me|gimme"
+    r"|(?:is|are) there|any)\b",
+    re.IGNORECASE,
+)
+
+
+def without_greeting(text: str) -> str:
+    """Return a line without a greeting before what it wants: "evening! anyone about?"."""
+    rest = _GREETED_FIRST.sub("", text)
+    bare = _GREETS.sub("", rest).lstrip(" ,.!")  # "heya hows tricks"
+    return bare if len(bare.split()) > 1 else rest
+
+
+_CHATTER = re.compile(
+    r"\W*(?:lol|lmao|rofl|(?:ha)+h?|(?:he)+h?|h+m+|ok(?:ay)?|sure|nice|cool|wow|o+h+|ah+|right|indeed"
+    r"|really|well|haha\w*|yes|no|nope|yeah|yep|aye|nay)(?:[\s,.!?]+(?:lol|ok(?:ay)?|then|sure|right))?"
+    r"\W*",
+    re.IGNORECASE,
+)
+
+
+def is_chatter(text: str) -> bool:
+    """Return whether a line says nothing: a laugh, "ok", "hm"."""
+    return _CHATTER.fullmatch(text) is not None
+
+
+def courtesy_of(text: str) -> Intent | None:
+    """Return whether a line greets, thanks or parts; what else it says does not count."""
+    if _PARTS.search(text):
+        return Intent.PARTING
+    if _THANKS.search(text):
+        return Intent.THANKS
+    return Intent.GREETING if _GREETS.search(text) else None
+
+
+def requests(text: str) -> bool:
+    """Return whether a line asks to be served or helped: "any sherry", "could you mend it".
+
+    >>> [requests(said) for said in ("any sherry", "Soup, please.", "I sell horses.")]
+    [True, True, False]
+    """
+    return bool(_REQUESTS.search(text))
+
+
+# what is said about the NPC's own last words; the first that is found decides
+_FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (kind, re.compile(form, re.IGNORECASE))
+    for kind, form in (
+        (
+            "misheard",
+            r"^\W*(?:that|this)(?:['’]?s| is| was)(?: not|n['’]?t) what i"
+            r" (?:asked|said|meant|wanted)|^\W*i did(?: not|n['’]?t) ask (?:that|about that)",
+        ),
+        (
+            "dropped",
+            r"^\W*(?:never ?mind|nm|nvm|forget it|it does(?:n['’]?t| not) matter)\W*$",
+        ),
+        (
+            "no more",
+            r"^\W*(?:(?:oh|aw+|ah) )?(?:go on|come on|pretty please|please|pls)"
+            r"(?:[, ]+(?:then|please|pls|tell me))*\W*$",
+        ),
+    )
+)
+
+
+def small_talk_in(said: str) -> str:
+    """Return the kind of phrase that answers a line about the NPC's own last words, "" for none.
+
+    >>> [small_talk_in(said) for said in ("never mind", "that's not what I asked", "I sell eels")]
+    ['dropped', 'misheard', '']
+    """
+    return next((kind for kind, form in _FORMS if form.search(said)), "")
