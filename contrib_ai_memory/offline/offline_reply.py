@@ -130,6 +130,8 @@ def _answer(request: ReplyRequest) -> Reply:
     said = words_to_it(request)
     if _is_call(said, request):
         return says("greeted again", request)
+    if there := who_was_there(request, said):
+        return there
     intent = Intent[request.intent] if request.intent and not small_talk_in(said) else None
     if intent and request.surely_meant:
         if intent in STOCK and (known := _of_the_sheet(request)):
@@ -145,8 +147,6 @@ def _answer(request: ReplyRequest) -> Reply:
         known = _known_anyway(request) if may else None
         return greeted(known or react(said, request), said, request)
     asked_for = _as_asked(request)
-    if there := who_was_there(request, said):
-        return there
     agenda = request.situation.agenda
     of_agenda = bool(request.now and agenda and agenda_questions.read(said, request.now))
     due = agenda_asked(said, agenda) if of_agenda else ()
