@@ -39,10 +39,10 @@ from .courtesies import is_mere_courtesy
 from .realisation import ended, tell_all
 
 # of scores, and of how far below the best of the recall a memory is (`python -m benchmarks.reader`)
-UNSURE = 0.8  # of the network's score, which from then on is as sure as that nothing answers
+UNSURE = 1.0  # of the network's score, which from then on is as sure as that nothing answers
 NOTHING_BELOW = 0.0  # what scores less is not told
 SURELY = 2.5  # from which an answer is told before anything else that a line may mean
-RECALL_COUNTS = 2.0
+RECALL_COUNTS = 1.5
 ON_ONE_MATTER = 2  # content words that both have
 LATER_WITHIN = 1.0  # less than the best score, from which what was said later is told in its place
 LONG = 160  # characters from which a memory is cut into sentences
