@@ -1,6 +1,7 @@
 """A line that no language has judged is told to those who were there, until a model has read it."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from evennia.utils.create import create_object
@@ -8,6 +9,7 @@ from model_server import digest, numbered_in
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.admin import edit, forget
+from contrib_ai_memory.ingest import index
 from contrib_ai_memory.llm import router
 from contrib_ai_memory.store import memory_store
 
@@ -147,7 +149,8 @@ def test_after_the_night_all_but_what_was_confided_is_told(evening, asks, bram, 
     assert [each.audience is None for each in own] == [True, False]  # the till was told by then
     stored = memory_store.shared().list(evening.memory.id, record="entry")
     kept = {memory.content: memory.private for memory in stored}
-    assert kept[TILL] and not kept[FERRY] and kept["Die Kasse ist im Brunnen versteckt."]
+    assert kept[TILL] and not kept[FERRY]
+    assert said["Die Kasse ist im Brunnen versteckt."].audience is not None
 
 
 def test_the_night_shows_a_confidence_beside_nothing_public(evening, server):
@@ -181,6 +184,15 @@ def test_a_night_without_the_server_is_made_up_for(evening, asks, bram, server):
     sleep(evening)
     assert "Alice hütet die Fähre." in asks(bram, ASKS_FERRY)
     assert "Davon weiß ich nichts." in asks(bram, ASKS_TILL)
+
+
+def test_a_night_killed_as_it_began_to_write_ends_like_any_other(evening, asks, bram, cerys):
+    lines = [each for each in evening.memory.journal.read() if each.content in (FERRY, TILL)]
+    index.note_judged(evening.memory.id, [replace(each, tags=()) for each in lines])
+    sleep(evening)
+    assert sorted(fact.private for fact in facts(evening).values()) == [False, True]
+    assert "Davon weiß ich nichts." in asks(bram, ASKS_TILL)
+    assert "Brunnen" in asks(cerys, ASKS_TILL)
 
 
 def test_the_preview_shows_what_each_would_be_told(evening, builder):

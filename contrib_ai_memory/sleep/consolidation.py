@@ -7,8 +7,9 @@ with what they repeat or end, agenda items and the experience. While the NPC is 
 at talk that was weighty (`look_awake`); the night looks at the rest.
 
 Either way extraction sees one audience at a time, so that a fact is as private as its sources;
-lines of which it is unknown whether they were confided are judged first (docs/adr/035). A fact's id is made from its text and audience, and entries are marked last: work that was killed and
-runs again finds its own facts and doubles none.
+lines of which it is unknown whether they were confided are judged first (docs/adr/035). A fact's
+id is made from its text and audience, and entries are marked last: work that was killed and runs
+again finds its own facts and doubles none.
 """
 
 from __future__ import annotations
