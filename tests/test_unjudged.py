@@ -8,7 +8,7 @@ from evennia.utils.create import create_object
 from model_server import digest, numbered_in
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import edit, forget
+from contrib_ai_memory.admin import edit, erase, forget
 from contrib_ai_memory.ingest import index
 from contrib_ai_memory.llm import router
 from contrib_ai_memory.store import memory_store
@@ -210,6 +210,17 @@ def test_it_is_forgotten_by_day_and_kept_where_that_is_undone_after_a_night(
     offload.wait(edit.undo(evening, alice))
     assert "Davon weiß ich nichts." in asks(bram, ASKS_TILL)
     assert "Brunnen" in asks(cerys, ASKS_TILL)
+
+
+def test_who_only_heard_it_and_is_erased_takes_none_of_it_along(evening, cerys):
+    offload.wait(evening.memory.index_pending())
+    offload.wait(erase.erase_person(evening, evening.get_memory_identity(cerys), ["Cerys"]))
+    said = {entry.content: entry for entry in evening.memory.journal.read()}
+    stored = memory_store.shared().list(evening.memory.id, record="entry")
+    kept = {memory.content: memory for memory in stored}
+    for line in (FERRY, TILL):
+        assert said[line].witnesses == kept[line].witnesses
+        assert evening.get_memory_identity(cerys) not in said[line].witnesses
 
 
 @pytest.mark.parametrize(
