@@ -27,6 +27,7 @@ from .records import (
     CONSCIOUS,
     LEARNED_KINDS,
     TALK_KINDS,
+    UNJUDGED,
     Entry,
     Message,
     Percept,
@@ -161,8 +162,12 @@ class MemoryHandler:
         own = percept.origin == "self"
         place = f"ear:{percept.source}" if percept.private else f"room:{percept.location}"
         speech = talk or percept.kind == "pose"  # which may hold some
-        if speech and not own and language.get().confides(percept.content):
-            percept = replace(percept, private=True)  # for its witnesses
+        if speech and not percept.private:
+            confided = language.get().confides(percept.content)
+            if confided and not own:
+                percept = replace(percept, private=True)  # for its witnesses
+            if confided is None and router.model_server(self.settings, router.DIGEST):
+                percept = replace(percept, tags=(*percept.tags, UNJUDGED))
         if percept.source and not own and percept.kind in LEARNED_KINDS:
             self.people.meet(percept.source, percept.seen_as, when, talk=talk)
         session_id = percept.session_id
@@ -177,7 +182,7 @@ class MemoryHandler:
             self.journal.note_heard(percept.utterance, entry.id)
         if talk:
             role = "assistant" if own else "user"
-            said = entry.seen_as, entry.content, entry.private, entry.witnesses
+            said = entry.seen_as, entry.content, entry.private, entry.witnesses, entry.unjudged
             conversation.say(Message(entry.id, role, *said))
         return entry
 

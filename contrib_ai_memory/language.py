@@ -558,9 +558,9 @@ class Language:
         """Whether a line asks if somebody sleeps, which need not be answered later."""
         return False
 
-    def confides(self, text: str) -> bool:
-        """Whether a speaker asks for confidence."""
-        return False
+    def confides(self, text: str) -> bool | None:
+        """Whether a speaker asks for confidence; None leaves it to a language model."""
+        return None
 
     def manner(self, text: str) -> Manner:
         """Return how a line speaks."""

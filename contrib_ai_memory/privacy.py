@@ -28,12 +28,17 @@ class Privacy(NamedTuple):
     private: bool = False
     witnesses: tuple[str, ...] = ()
 
+    @property
+    def audience(self) -> tuple[str, ...] | None:
+        """The people who may hear of it; None means anyone."""
+        return self.witnesses if self.private else None
+
 
 class Witnessed(Protocol):
     """Anything with privacy: an entry, a memory, a `Privacy`."""
 
     @property
-    def private(self) -> bool: ...
+    def audience(self) -> tuple[str, ...] | None: ...
 
     @property
     def witnesses(self) -> tuple[str, ...]: ...
@@ -42,13 +47,14 @@ class Witnessed(Protocol):
 def shared_privacy(sources: Iterable[Witnessed]) -> Privacy:
     """Return the privacy of a memory drawn from several sources.
 
-    It is private if any source is, and witnessed only by people who witnessed every source that
-    names witnesses or is private.
+    It is private if any source is kept to an audience, and witnessed only by people who witnessed
+    every source that names witnesses or is kept to some.
     """
     sources = list(sources)
-    witnessed = [set(s.witnesses) for s in sources if s.witnesses or s.private]
+    kept = any(source.audience is not None for source in sources)
+    witnessed = [set(s.witnesses) for s in sources if s.witnesses or s.audience is not None]
     shared = set.intersection(*witnessed) if witnessed else set()
-    return Privacy(any(source.private for source in sources), tuple(sorted(shared)))
+    return Privacy(kept, tuple(sorted(shared)))
 
 
 def masked(identity: str, look: str) -> str:

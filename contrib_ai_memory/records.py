@@ -23,6 +23,9 @@ ASKS = "asks"  # tag: tells nothing: a question behind the NPC's name, a request
 INSIGHT = "insight"  # kind of an entry written by reflection
 PINNED, LOCKED = "pinned", "locked"  # tags: never pruned; never changed by a night either
 OF_NPC = "npc"  # tag: words or poses of another NPC that nobody is playing
+# tag: said aloud, and kept to its witnesses until a language model has judged whether it was
+# said in confidence (docs/adr/035)
+UNJUDGED = "unjudged"
 CONSCIOUS = "conscious"  # tag: committed on purpose, by the NPC's own tool or by a builder
 LEARNED_KINDS = frozenset({"say", "whisper", "pose", "give", "note"})
 OWN_KINDS = frozenset({"say", "whisper", "pose"})  # of the NPC's own words and deeds
@@ -222,12 +225,20 @@ class Entry(_Plain):
     @property
     def audience(self) -> tuple[str, ...] | None:
         """The people who may hear of it, sorted; None means anyone."""
-        return tuple(sorted(self.witnesses)) if self.private else None
+        return tuple(sorted(self.witnesses)) if self.private or self.unjudged else None
+
+    @property
+    def unjudged(self) -> bool:
+        """Whether it was said aloud, and nobody has judged yet whether in confidence."""
+        return UNJUDGED in self.tags
 
     @property
     def circle(self) -> tuple[str | None, tuple[str, ...] | None]:
-        """The conversation and its audience. Nothing is drawn from entries of different circles."""
-        return self.session_id, self.audience
+        """The conversation and, of what is private, its audience.
+
+        Nothing is drawn from entries of different circles.
+        """
+        return self.session_id, self.audience if self.private else None
 
     @property
     def is_question(self) -> bool:
@@ -360,6 +371,11 @@ class MemoryRecord(_Plain):
     def only_recalled(self) -> bool:
         """Whether it comes to mind, but nothing is drawn from it: own words, somebody's coming."""
         return not NO_EVIDENCE.isdisjoint(self.tags)
+
+    @property
+    def confided(self) -> bool:
+        """Whether it is private, and not merely unjudged."""
+        return self.private and UNJUDGED not in self.tags
 
     @property
     def audience(self) -> tuple[str, ...] | None:
@@ -633,6 +649,7 @@ class Message:
     content: str
     private: bool = False
     witnesses: tuple[str, ...] = ()
+    unjudged: bool = False  # `Entry.unjudged`
 
 
 @dataclass(frozen=True, slots=True)

@@ -407,6 +407,9 @@ def digest(
 
 WELL_FORMED: dict[str, Callable[[Request], dict[str, Any]]] = {
     "DigestAnswer": lambda request: digest(dict.fromkeys(numbered_in(request)[0], 5)),
+    "JudgingDigestAnswer": lambda request: digest(
+        dict.fromkeys(numbered_in(request)[0], 5), confided=[]
+    ),
     "SummaryAnswer": lambda request: {"summary": "Somebody talked."},
     "AttributesAnswer": lambda request: {"attributes": []},
     "QuestionsAnswer": lambda request: {"questions": ["What is going on?"]},

@@ -101,7 +101,7 @@ def german_night(request):
     [number] = [n for n, line in new.items() if "Fähre" in line and "?" not in line]
     fact = {"text": "Alice hütet die Fähre.", "lines": [number], "kind": "occupation"}
     fact |= {"about": "Alice", "ends": []}
-    return json.dumps(digest(dict.fromkeys(new, 5), [fact]))
+    return json.dumps(digest(dict.fromkeys(new, 5), [fact], confided=[]))
 
 
 @pytest.mark.parametrize("style", ["full", "plain"])

@@ -469,6 +469,7 @@ class _ChatMessage(_Open):
     content: str | None = None
     tool_calls: list[_ToolCall] | None = None
     private: bool = False
+    unjudged: bool = False
     summary: bool = False
     witnesses: list[Name] = []
     people: list[Name] = []

@@ -23,7 +23,7 @@ def heard(memory: Memory, entry: Entry) -> LineInTalk:
         if each.kind in _OF_TALK
         and each.location == entry.location
         and seconds_between(each.timestamp, entry.timestamp) < TALK_OVER
-        and (not each.private or entry.source_entity in each.witnesses)
+        and (each.audience is None or entry.source_entity in each.witnesses)
     ]
     others = tuple(
         memory.people.name_of(each) or f"#{each}"  # somebody whom it has not met has no name

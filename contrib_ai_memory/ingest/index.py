@@ -20,7 +20,7 @@ from ..records import INSIGHT, MOVE_KINDS, NO_EVIDENCE, OWN, Entry, MemoryRecord
 from ..store import memory_store
 from ..store.lanes import REACH, SPAN, Keys, keys_of_talk
 from ..store.npc_memory import Memory
-from ..store.payload import entry_memory_id
+from ..store.payload import entry_memory_id, to_payload
 from ..store.protocol import READY
 from . import agenda_items, components, endings, novelty, preference_slots
 
@@ -147,6 +147,21 @@ def reweigh(agent_id: str, entries: Sequence[Entry]) -> None:
     )
 
 
+def note_judged(agent_id: str, entries: Sequence[Entry]) -> None:
+    """Write who may hear of entries that are stored, after they were judged."""
+    memories = [to_memory(agent_id, entry) for entry in entries]
+    memory_store.shared().change_each(
+        {
+            each.id: {
+                "private": each.private,
+                "audience": to_payload(agent_id, each)["audience"],
+                "tags": list(each.tags),
+            }
+            for each in memories
+        }
+    )
+
+
 def _keys_of(new: list[Entry], before: list[Entry]) -> dict[int, Keys]:
     """The keys of new entries and of earlier ones that change with them."""
     ids = {entry.id for entry in new}
@@ -208,7 +223,7 @@ def to_memory(agent_id: str, entry: Entry) -> MemoryRecord:
         journal_ids=(entry.id,),
         entities=entry.entities,
         witnesses=entry.witnesses,
-        private=entry.private,
+        private=entry.audience is not None,
         question=entry.is_question,
         created_at=entry.timestamp,
         last_accessed=entry.timestamp,
@@ -228,7 +243,7 @@ def from_memory(memory: MemoryRecord) -> Entry:
     elif "builder" in memory.tags:
         kind, origin = "note", "builder"
     else:
-        talk = "whisper" if memory.private else "say"
+        talk = "whisper" if memory.confided else "say"
         kind, origin = talk if said else "pose", "self" if OWN in memory.tags else "perceived"
     kind = next(iter(MOVE_KINDS.intersection(memory.tags)), kind)
     return Entry(
@@ -243,7 +258,7 @@ def from_memory(memory: MemoryRecord) -> Entry:
         source_entity=memory.about,
         entities=memory.entities,
         witnesses=memory.witnesses,
-        private=memory.private,
+        private=memory.confided,
         session_id=memory.session_id,
         importance=min(10, max(1, round(memory.importance * 10))),
         scoring_method="offline",

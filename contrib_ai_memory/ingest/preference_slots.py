@@ -251,7 +251,7 @@ def _fill(memory: Memory, entry: Entry, said: Stated, locked: Collection[str] = 
             entry.id,
             memory_id=memory_id,
             mentions=_compared_with(said, slot),
-            private=entry.private,
+            private=audience is not None,
             witnesses=entry.witnesses,
         )
     since = None if holds.says(said.text) else holds.since

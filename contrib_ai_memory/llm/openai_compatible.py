@@ -172,7 +172,7 @@ class OpenAIProvider:
         return self._structured(
             "digest",
             prompts.digest(passage),
-            schemas.DigestAnswer,
+            schemas.JudgingDigestAnswer if passage.unjudged else schemas.DigestAnswer,
             lambda answer: answer.digest(passage),
             schemas.digest_bounds(passage),
         )

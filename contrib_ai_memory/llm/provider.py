@@ -137,6 +137,11 @@ class Passage:
     known_names: tuple[str, ...] = ()
     least_importance: int = 1
 
+    @property
+    def unjudged(self) -> bool:
+        """Whether it is to be judged which of the new lines were said in confidence."""
+        return any(entry.unjudged for entry in self.entries)
+
 
 @dataclass(frozen=True, slots=True)
 class Digest:
@@ -146,11 +151,14 @@ class Digest:
         importance: Of lines by their journal id, 1-10; one that is left out keeps what it has.
         facts: Each with the journal ids of the new lines that it rests on.
         experience: None if nothing happened.
+        confided: Journal ids of the unjudged lines that were said in confidence; None if they are
+            still unjudged.
     """
 
     importance: Mapping[int, int]
     facts: tuple[FactDraft, ...] = ()
     experience: ExperienceDraft | None = None
+    confided: frozenset[int] | None = None
 
 
 # --- drafts ---------------------------------------------------------------------------------------

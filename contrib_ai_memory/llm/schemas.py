@@ -205,7 +205,11 @@ class DigestAnswer(Mended):
             {line: min(10, max(1, score)) for line, score in scores.items()},
             tuple(_fact(fact, numbers, lines, known) for fact, numbers in founded_facts),
             self._experience(scores),
+            self._confided(lines),
         )
+
+    def _confided(self, lines: Mapping[int, int]) -> frozenset[int] | None:
+        return None
 
     def _experience(self, scores: Mapping[int, int]) -> ExperienceDraft | None:
         if not self.experience:
@@ -220,6 +224,15 @@ class DigestAnswer(Mended):
                 line for line, score in sorted(scores.items()) if score >= min(most, NOTABLE)
             ),
         )
+
+
+class JudgingDigestAnswer(DigestAnswer):
+    """The same of lines of which it is unknown whether they were said in confidence."""
+
+    confided: Ids
+
+    def _confided(self, lines: Mapping[int, int]) -> frozenset[int]:
+        return frozenset(lines[number] for number in cited(self.confided, lines))
 
 
 def _fact(
@@ -390,7 +403,9 @@ def digest_bounds(passage: Passage) -> Bounds:
     """The bounds of an answer to a passage: its lines are 1 to n, each is weighed once."""
     n = len(passage.entries)
     number = {"type": "integer", "minimum": 1, "maximum": n}
+    judged: Bounds = {"confided": {"items": number, "maxItems": n}} if passage.unjudged else {}
     return {
+        **judged,
         "importance": {"minItems": n, "maxItems": n},
         "importance.line": number,
         "importance.importance": {"minimum": 1, "maximum": 10},

@@ -147,7 +147,7 @@ def prompt_block(memories: list[MemoryRecord], *, by_sources: bool = False) -> s
 
 def _tagged(memory: MemoryRecord) -> str:
     """Return `[SEMANTIC] text`, or `[EPISODIC] 2026-03-02: text` with the day it happened."""
-    text = _until(memory, IN_CONFIDENCE * memory.private + neutralise(memory.content))
+    text = _until(memory, IN_CONFIDENCE * memory.confided + neutralise(memory.content))
     if memory.memory_type == "episodic" and memory.created_at:
         text = f"{day_of(memory.created_at)}: {text}"
     return f"[{memory.memory_type.upper()}] {text}"
@@ -177,5 +177,5 @@ def text_with_speaker(memory: MemoryRecord) -> str:
     has_speaker = memory.record in WORDS_OF_A_SPEAKER and memory.speaker
     if has_speaker and memory.key != memory.content:
         speaker = "You" if OWN in memory.tags else neutralise(memory.speaker)
-        return f"{speaker} said{' in confidence' if memory.private else ''}: {content}"
-    return IN_CONFIDENCE * memory.private + content
+        return f"{speaker} said{' in confidence' if memory.confided else ''}: {content}"
+    return IN_CONFIDENCE * memory.confided + content

@@ -27,7 +27,7 @@ from ..store.npc_memory import Memory
 from .open_items import open_items
 from .reply import Answer, done_by_telling, said_lately
 from .situation import news
-from .tool_loop import marked, provenance_of
+from .tool_loop import is_kept, marked, provenance_of
 
 COMPANY = 3  # people present beyond which it opens no subject
 CAME_LATELY = 60.0  # seconds in which somebody who came in is told what waits for them
@@ -113,7 +113,7 @@ def opening(
     used = tuple(each for each in recalled if each.memory.id in (made.told or ()))
     return Answer(
         made.text,
-        any(each.memory.private for each in used),
+        any(is_kept(memory, each.memory) for each in used),
         used,
         provenance=marked(provenance_of(entry, used), True),
         row=made.row,

@@ -59,6 +59,8 @@ from .tool_loop import (
     Actions,
     ToolLoop,
     Transcript,
+    here,
+    is_kept,
     marked,
     offered_now,
     provenance_of,
@@ -160,7 +162,7 @@ def answer(memory: Memory, entry: Entry, actions: Actions | None) -> Generator[A
     # without a model it has only stock phrases and retellings
     retold = provider == router.OFFLINE or retells(reply.text, used)
     said = marked(provenance, retold)
-    private = any(each.memory.private for each in used)
+    private = any(is_kept(memory, each.memory) for each in used)
     rounds, weighed = tuple(loop.rounds), by_link(reply.weighed, request.recalled)
     done = done_by_telling(request.situation.agenda, reply)
     return Answer(reply.text, private, used, rounds, (), said, (), weighed, reply.row, done)
@@ -625,12 +627,13 @@ def _transcript(memory: Memory, entry: Entry, listener: str, request: ReplyReque
     )
     in_private = [{"role": "user", "content": IN_PRIVATE}] if secret else []
     told = [*public, *secret]
+    present = here(memory) if any(message["unjudged"] for message in told) else ()
     return Transcript(
         [*map(bare, public), *in_private, *map(bare, secret)],
         tuple(
             Secret(each["content"] or "", tuple(each["witnesses"]), own=each["role"] == "assistant")
-            for each in secret
-            if each["private"]
+            for each in told
+            if each["private"] or not may_hear(each["unjudged"], each["witnesses"], present)
         ),
         provenance_of_messages(told),
         tuple(each for each in overheard if each in told),

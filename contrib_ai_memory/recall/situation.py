@@ -16,7 +16,6 @@ from ..ingest.corrected_lines import corrected_before
 from ..ingest.index import to_memory
 from ..language import Intent, PresenceQuestion, Wants
 from ..local_time import day_of, local
-from ..privacy import may_hear
 from ..records import TALK_KINDS, Coming, Entry, KnownPerson, MemoryRecord, Situation, Visit
 from ..store.npc_memory import Memory
 from ..store.profiles import ProfileAttribute
@@ -215,7 +214,7 @@ def news(memory: Memory, entry: Entry) -> tuple[MemoryRecord, ...]:
         for each in _lately(memory)
         if each.learnable
         and each.kind in TALK_KINDS
-        and not (each.private or each.is_question)
+        and not (each.audience is not None or each.is_question)
         and each.source_entity not in (None, entry.source_entity)
         and each.timestamp >= since
     ]
@@ -244,7 +243,7 @@ def _gifts(memory: Memory, entry: Entry) -> tuple[MemoryRecord, ...]:
 
 def _may_be_told(known: Entry, entry: Entry) -> bool:
     """Whether an answer to an entry may tell another; what is private is not told aloud."""
-    heard = may_hear(known.private, known.witnesses, (entry.source_entity or "",))
+    heard = known.audience is None or (entry.source_entity or "") in known.witnesses
     return heard and (entry.private or not known.private)
 
 

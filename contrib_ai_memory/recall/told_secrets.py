@@ -40,8 +40,12 @@ class Secret:
 
     text: str
     witnesses: tuple[str, ...]
-    private: bool = True
     own: bool = False
+
+    @property
+    def audience(self) -> tuple[str, ...]:
+        """The people who may hear of it."""
+        return self.witnesses
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,7 +227,7 @@ class ToolLoop:
             *(
                 Secret(each.said, each.witnesses, own=OWN in each.tags)
                 for each in memories
-                if each.private
+                if is_kept(self._memory, each)
             ),
         ]
         secrets = [
@@ -236,7 +236,7 @@ class ToolLoop:
         shown = {each.text for each in known}
         request = self._request
         public = [
-            *(each.content for each in memories if not each.private),
+            *(each.content for each in memories if not is_kept(self._memory, each)),
             *(each["content"] or "" for each in self._transcript.messages),
             *(request.persona, request.goals, request.npc_name, request.speaker),
             *(request.situation.place, *request.situation.present),
@@ -519,6 +519,19 @@ def provenance_of(
     return Provenance(
         tuple(dict.fromkeys(evidence)), talk.context, tuple(sorted(filter(None, sources)))
     )
+
+
+def here(memory: Memory) -> tuple[str, ...]:
+    """Return the identities of those who hear what the NPC says aloud now."""
+    return tuple(map(memory.owner.get_memory_guise, memory.owner.seen_here()))
+
+
+def is_kept(memory: Memory, told: MemoryRecord) -> bool:
+    """Return whether a memory is not said aloud.
+
+    One that no model has judged is said to those who were there.
+    """
+    return told.private and (told.confided or not may_hear(True, told.witnesses, here(memory)))
 
 
 def marked(provenance: Provenance, retold: bool) -> Provenance:

@@ -105,10 +105,11 @@ def _pending(memory: Memory, work: Work) -> Generator[Any, Any, _Found]:
         for entry in memory.journal.read(first, last):
             when = entry.timestamp
             if entry.learnable and entry.session_id:
-                lines = talks.setdefault(entry.circle, [])
+                circle = entry.session_id, entry.audience
+                lines = talks.setdefault(circle, [])
                 if len(lines) < LINES_SUMMARISED:  # later lines do not change the summary
                     lines.append(entry)
-                    last_heard[entry.circle] = when
+                    last_heard[circle] = when
         yield work.breathe()
         when = memory.clock() if last == end else when
         over = _over(talks, last_heard, when, memory.stale_after()) if when else []

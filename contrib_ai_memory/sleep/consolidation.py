@@ -6,9 +6,10 @@ audience (`Provider.digest`, docs/adr/026), and what it answers is applied here:
 with what they repeat or end, agenda items and the experience. While the NPC is awake it looks only
 at talk that was weighty (`look_awake`); the night looks at the rest.
 
-Either way extraction sees one audience at a time, so that a fact is as private as its sources. A
-fact's id is made from its text and audience, and entries are marked last: work that was killed and
-runs again finds its own facts and doubles none.
+Either way extraction sees one audience at a time, so that a fact is as private as its sources;
+lines of which it is unknown whether they were confided are judged first (docs/adr/035). A fact's
+id is made from its text and audience, and entries are marked last: work that was killed and runs
+again finds its own facts and doubles none.
 """
 
 from __future__ import annotations
@@ -23,15 +24,23 @@ from twisted.internet import defer
 from .. import conf, language, offload
 from ..embedding import embedder
 from ..ingest import agenda_items, components, endings, experiences, preference_slots
-from ..ingest.index import reweigh
+from ..ingest.index import note_judged, reweigh
 from ..llm import router
 from ..llm.provider import Digest, Passage
 from ..log import logger
 from ..privacy import shared_privacy
-from ..records import LOCKED, Entry, FactDraft, MemoryRecord, PassReport, seconds_between
+from ..records import (
+    LOCKED,
+    UNJUDGED,
+    Entry,
+    FactDraft,
+    MemoryRecord,
+    PassReport,
+    seconds_between,
+)
 from ..store import memory_store
 from ..store.evidence import Work
-from ..store.journal import join_ranges, ranges_of
+from ..store.journal import join_ranges, ranges_include, ranges_of
 from ..store.links import Link
 from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id, memory_id_for
@@ -133,12 +142,12 @@ def _count_refused(memory: Memory, refused: Mapping[str, int], work: Work) -> No
 @defer.inlineCallbacks
 def _look_at_next(memory: Memory) -> Generator[Any, Any, PassReport]:
     """Look at the next batch of lines that nothing was drawn from yet."""
-    read = _pass_over(memory)
+    read = yield _pass_over(memory)
     changed = 0
     if waiting := (yield _waiting(memory, offload.NIGHT)):
         entries = _batches(waiting)[0]
         changed = yield _look(memory, entries, offload.NIGHT)
-        read += len(entries) + _pass_over(memory)
+        read += len(entries) + (yield _pass_over(memory))
     done = memory.journal.cursors.get(CURSOR, 0) >= len(memory.journal)
     return PassReport(done=done, read=read, changed=changed)
 
@@ -163,7 +172,7 @@ def look_awake(memory: Memory, *, until_silent: bool = False) -> Generator[Any, 
     )
     if not quiet and last - memory.looked_at < LINES // 2:
         return True
-    _pass_over(memory)
+    yield _pass_over(memory)
     for lines in _grouped((yield _waiting(memory, offload.AWAKE)), lambda entry: entry.circle):
         entries = _batches(lines)[0]
         enough = len(entries) >= LINES // 2 if quiet else len(lines) >= LINES
@@ -184,16 +193,74 @@ def _is_waiting(memory: Memory, entry: Entry) -> bool:
     return not entry.consolidated and entry.importance >= memory.settings.MIN_IMPORTANCE
 
 
-def _pass_over(memory: Memory) -> int:
-    """Move the cursor to the next entry that waits, past a bounded number. Returns how many."""
+@defer.inlineCallbacks
+def _pass_over(memory: Memory) -> Generator[Any, Any, int]:
+    """Move the cursor to the next entry that waits, past a bounded number.
+
+    Returns (as a Deferred):
+        How many entries it passed.
+    """
     start = memory.journal.cursors.get(CURSOR, 0)
     end = min(start + ENTRIES_A_STEP, len(memory.journal))
     ahead = memory.journal.read(start + 1, end)
     waits = next((each for each in ahead if _is_waiting(memory, each)), None)
     end = waits.id - 1 if waits else end
+    yield _judge_own(memory, start, end)
     for cursor in (CURSOR, scoring.CURSOR, experiences.CURSOR):
         memory.journal.advance_cursor(cursor, end)
     return end - start
+
+
+@defer.inlineCallbacks
+def _judge_own(memory: Memory, start: int, end: int) -> Generator[Any, Any, None]:
+    """Let everybody hear of unjudged words of the NPC that rest on nothing kept to a few.
+
+    All lines up to `end` have been looked at; those which no model could judge are kept.
+    """
+    own = [e for e in memory.journal.read(start + 1, end) if e.unjudged and e.origin == "self"]
+    if not own:
+        return
+    said = {int(each) for entry in own for each in entry.evidence if each.isdecimal()}
+    known = [*filter(None, map(memory.journal.get, said))]
+    for first in range(max(1, start - ENTRIES_A_STEP), end + 1, conf.PAGE_SIZE):
+        known += memory.journal.read(first, min(first + conf.PAGE_SIZE - 1, end))
+        yield offload.breathe(offload.NIGHT)
+    kept = {e.id for e in known if e.audience is not None and e.kind != "whisper"}
+    kept -= {entry.id for entry in own}
+    free: list[Entry] = []
+    for entry in own:
+        rests_on = {int(each) for each in entry.evidence if each.isdecimal()}
+        if kept & rests_on or ranges_include(entry.context, kept):
+            kept.add(entry.id)
+        else:
+            free.append(entry)
+    with memory.evidence.work_on(free, priority=offload.NIGHT) as work:
+        yield _judged(memory, free, dict.fromkeys((each.id for each in free), False), work)
+
+
+@defer.inlineCallbacks
+def _judged(
+    memory: Memory, entries: Sequence[Entry], confided: Mapping[int, bool], work: Work
+) -> Generator[Any, Any, list[Entry]]:
+    """Write which unjudged entries were said in confidence.
+
+    Returns (as a Deferred):
+        The entries as they are then.
+    """
+    changes: dict[int, dict[str, Any]] = {
+        each.id: {
+            "private": confided[each.id],
+            "tags": tuple(tag for tag in each.tags if tag != UNJUDGED),
+        }
+        for each in entries
+        if each.id in confided
+    }
+    entries = [replace(each, **changes.get(each.id, {})) for each in entries]
+    yield work.run(note_judged, memory.id, [each for each in entries if each.id in changes])
+    memory.journal.update(changes)
+    memory.conversations.note_judged(confided)
+    memory.chat_log.note_judged(confided)
+    return entries
 
 
 @defer.inlineCallbacks
@@ -248,6 +315,12 @@ def _look(
         if digest is None and (away or not halve or len(entries) <= FEWEST):
             digest, name = Digest({}), router.OFFLINE
             work.tally.made(name)
+        if digest is not None and digest.confided is not None:
+            confided = {each.id: each.id in digest.confided for each in entries if each.unjudged}
+            entries = yield _judged(memory, entries, confided, work)
+            if any(confided.values()):  # each audience is looked at by itself
+                return 0
+            passage = replace(passage, entries=tuple(entries))
         if digest is not None:
             facts = [_of_audience(fact, known, entries[0]) for fact in digest.facts]
             digest = replace(digest, facts=tuple(_of_others(memory, facts, work)))
@@ -282,7 +355,7 @@ def _around(memory: Memory, entries: Sequence[Entry]) -> tuple[Entry, ...]:
         entry
         for entry in memory.journal.read(first.id - LOOK_AHEAD // 4, last.id + 1)
         if entry.id in new
-        or (entry.session_id == first.session_id and entry.audience in (None, first.audience))
+        or (entry.session_id == first.session_id and _stands_beside(entry, entries))
     ]
     near: set[int] = set()
     for place, entry in enumerate(heard):
@@ -290,6 +363,13 @@ def _around(memory: Memory, entries: Sequence[Entry]) -> tuple[Entry, ...]:
             reach = AROUND if entry.id == first.id else BETWEEN
             near |= {each.id for each in heard[max(0, place - reach) : place]}
     return tuple(e for e in heard if e.id not in new and (e.id in near or e.id > last.id))
+
+
+def _stands_beside(known: Entry | MemoryRecord, entries: Sequence[Entry]) -> bool:
+    """Whether something known may be shown beside entries: nothing private beside unjudged ones."""
+    if any(entry.unjudged for entry in entries):
+        return not known.private
+    return known.audience in (None, entries[0].audience)
 
 
 def known_facts(agent_id: str, entries: Sequence[Entry]) -> list[MemoryRecord]:
@@ -312,7 +392,7 @@ def known_facts(agent_id: str, entries: Sequence[Entry]) -> list[MemoryRecord]:
     for near in store.nearest_each(agent_id, [*lines, *windows], most, record="fact"):
         for hit in near:
             fact = hit.memory
-            if fact.audience in (None, entries[0].audience) and not set(fact.journal_ids) <= own:
+            if _stands_beside(fact, entries) and not set(fact.journal_ids) <= own:
                 found[fact.id] = fact
                 nearness[fact.id] = max(hit.score, nearness.get(fact.id, 0.0))
     ended_by = {fact.superseded_by for fact in found.values() if fact.superseded_by}
@@ -326,7 +406,7 @@ def known_facts(agent_id: str, entries: Sequence[Entry]) -> list[MemoryRecord]:
     held.sort(key=lambda fact: (-nearness[fact.id], fact.id))
     private = [fact for fact in held if fact.audience is not None][:KNOWN]
     public = [fact for fact in held if fact.audience is None]
-    public = public[: KNOWN if entries[0].audience is None else KNOWN_TO_ALL]
+    public = public[: KNOWN_TO_ALL if entries[0].private else KNOWN]
     return sorted((*private, *public), key=lambda fact: (fact.created_at, fact.id))
 
 

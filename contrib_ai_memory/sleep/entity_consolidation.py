@@ -172,8 +172,8 @@ def _observation(entry: Entry, place: int, text: str) -> ProfileObservation:
         text=short(text),
         journal_id=entry.id,
         timestamp=entry.timestamp,
-        private=entry.private,
-        witnesses=tuple(sorted(entry.witnesses)) if entry.private else (),
+        private=entry.audience is not None,
+        witnesses=entry.audience or (),
         sentence=place,
     )
 

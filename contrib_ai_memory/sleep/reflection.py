@@ -68,7 +68,7 @@ def _gather(memory: Memory) -> Generator[Any, Any, tuple[bool, int, list[Entry]]
     for first in range(start + 1, settled + 1, READ_AT_ONCE):
         for entry in memory.journal.read(first, min(first + READ_AT_ONCE - 1, settled)):
             cumulative += 0 if entry.kind == INSIGHT else entry.importance
-            if entry.learnable and not entry.private:
+            if entry.learnable and entry.audience is None:
                 public.append(entry)
         public = sorted(public, key=lambda entry: (-entry.importance, entry.id))[:LOOKED_AT]
         yield offload.breathe(offload.NIGHT)

@@ -2,7 +2,7 @@
 
 Besides the keys that a model server gets, each message has
 
-- `private`, `witnesses`: who may hear of it again;
+- `private`, `witnesses`: who may hear of it again; `unjudged` as of `Entry`;
 - `entry`: the journal id it belongs to (that of the line that was answered, or of a line that was
   overheard); `own`: those of the NPC's own words in it;
 - `people`: those it is with or whose words are its sources;
@@ -16,7 +16,7 @@ thread only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..llm import prompts
@@ -39,6 +39,7 @@ _SENT = ("role", "content", "tool_calls", "tool_call_id")
 BESIDE = {
     "private": False,
     "witnesses": [],
+    "unjudged": False,
     "entry": 0,
     "own": [],
     "people": [],
@@ -120,6 +121,7 @@ def heard(turn: Message, entry: Entry | None) -> Stored:
         | {
             "private": turn.private,
             "witnesses": list(turn.witnesses),
+            "unjudged": turn.unjudged,
             "entry": turn.entry_id,
             "people": [each for each in people if each],
             "overheard": True,
@@ -144,7 +146,8 @@ def provenance_of_messages(messages: Iterable[Stored]) -> Provenance:
 
 def audience_of(message: Stored) -> Audience:
     """Return who may hear of it again; None is anyone."""
-    return tuple(sorted(message["witnesses"])) if message["private"] else None
+    kept = message["private"] or message["unjudged"]
+    return tuple(sorted(message["witnesses"])) if kept else None
 
 
 # --- the chat log of one NPC ----------------------------------------------------------------------
@@ -191,29 +194,46 @@ class ChatLog:
                 left out otherwise, since they would colour what others hear.
 
         Returns:
-            What anyone may hear, the same for every listener, and the exchanges with secrets.
+            What anyone may hear, the same for every listener but for what is unjudged, and the
+            exchanges with secrets.
         """
-        aloud = {m["entry"] for m in self.messages if m["role"] == "user" and not m["private"]}
+        messages = [
+            message
+            for message in self.messages
+            if may_hear(message["unjudged"], message["witnesses"], (listener,))
+        ]
+        aloud = {m["entry"] for m in messages if m["role"] == "user" and not m["private"]}
         public = [
             _whispered(message) if message["private"] else message
-            for message in self.messages
+            for message in messages
             if not message["private"] or (message["entry"] in aloud and _is_answer(message))
         ]
         if not private:
             return paired(public), []
         shared = {
             message["entry"]
-            for message in self.messages
+            for message in messages
             if message["private"] and may_hear(True, message["witnesses"], (listener,))
         }
         secret = [
             message
-            for message in self.messages
+            for message in messages
             if message["entry"] in shared
             and may_hear(message["private"], message["witnesses"], (listener,))
             and not (message["summary"] and not message["private"])
         ]
         return paired(public), paired(secret)
+
+    def note_judged(self, confided: Mapping[int, bool]) -> None:
+        """Record which entries were said in confidence, with one write if that changes anything."""
+        judged = [
+            message | {"private": confided[number], "unjudged": False}
+            if message["unjudged"] and (number := _entry_of(message)) in confided
+            else message
+            for message in self.messages
+        ]
+        if judged != self.messages:
+            self._write(judged)
 
     def covers(self, entry_id: int) -> bool:
         """Return whether a journal entry is in a message or a summary."""
@@ -274,7 +294,17 @@ class ChatLog:
 
 
 def _privacy(entry: Entry) -> dict[str, Any]:
-    return {"private": entry.private, "witnesses": list(entry.witnesses)}
+    return {
+        "private": entry.private,
+        "witnesses": list(entry.witnesses),
+        "unjudged": entry.unjudged,
+    }
+
+
+def _entry_of(message: Stored) -> int:
+    """Return the journal id of the words of a message."""
+    own = message["own"] if message["role"] == "assistant" else ()
+    return own[-1] if own else message["entry"]
 
 
 def _is_message(stored: Any) -> bool:

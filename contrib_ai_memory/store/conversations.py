@@ -8,7 +8,7 @@ journal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -51,7 +51,9 @@ class Conversation:
 
     def heard_by(self, listeners: tuple[str, ...]) -> tuple[Message, ...]:
         """Return the messages that all `listeners` may hear again, oldest first."""
-        return tuple(m for m in self.messages if may_hear(m.private, m.witnesses, listeners))
+        return tuple(
+            m for m in self.messages if may_hear(m.private or m.unjudged, m.witnesses, listeners)
+        )
 
     def first_access(self, memory_ids: list[str]) -> list[str]:
         """Return the ids among `memory_ids` that are recalled first in this conversation."""
@@ -133,6 +135,17 @@ class Conversations:
             talk.participants = [*removal.others(talk.participants)]
         self._dirty = True
         return gone
+
+    def note_judged(self, confided: Mapping[int, bool]) -> None:
+        """Record which entries were said in confidence, and which aloud to everybody."""
+        for talk in self._open.values():
+            talk.messages = [
+                replace(m, private=confided[m.entry_id], unjudged=False)
+                if m.entry_id in confided
+                else m
+                for m in talk.messages
+            ]
+        self._dirty = True
 
     def mark_dirty(self) -> None:
         """Make the next flush write everything, as the database holds another NPC's data."""

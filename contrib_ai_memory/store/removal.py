@@ -63,7 +63,7 @@ class DataSubject:
         texts = record.content, record.key, record.quote, record.shown, record.the_lesson
         return (
             self.identity == record.about
-            or self._heard_in_confidence(record.private, record.witnesses)
+            or self._heard_in_confidence(record.confided, record.witnesses)
             or self.named_in(*texts, record.speaker)
             or (self._is_among(record.entities, *texts) and not self._is_namesakes(record))
         )
