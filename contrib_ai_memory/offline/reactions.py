@@ -256,6 +256,8 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
     called = _called(request)
     if act.kind == "parting":
         return _parting(said, request)
+    if act.kind == "move" and request.kind == "pose":
+        return says("greeted again", request)
     if act.kind == "secret" and hushes(said):
         return says("unsaid", request)
     if act.kind == "correction" and _ONLY_DENIES.search(said):
