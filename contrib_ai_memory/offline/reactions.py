@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
-from ..english.addressing import confides
 from ..english.commitments import errand, recipient, reminder
 from ..english.due_dates import due
 from ..english.questions import asks, sentences_of
@@ -143,8 +142,6 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
         wants = not asks(sentence) or _POLITELY.match(sentence)
         if wants and errand(sentence):
             acts = _with_errand(acts, sentence, errand)
-    if confides(said) and "secret" not in known:
-        acts.append(SpeechAct("secret", said))
     return replace(request, acts=tuple(acts))
 
 
@@ -210,8 +207,7 @@ def _acts(said: str, request: ReplyRequest) -> tuple[SpeechAct, ...]:
         return request.acts
     others = tuple(act for act in request.acts if act.kind != "secret")
     others = others or (SpeechAct("claim_self", said),)
-    kept = request.confided or confides(said)  # as `handler.perceive` keeps it
-    return (*others, SpeechAct("secret", said)) if kept else others
+    return (*others, SpeechAct("secret", said)) if request.confided else others
 
 
 def _said_first(acts: Collection[SpeechAct], said: str, request: ReplyRequest) -> Reply:
@@ -219,12 +215,16 @@ def _said_first(acts: Collection[SpeechAct], said: str, request: ReplyRequest) -
     order = [*REACTIONS, "question"]
     pressing = sorted(acts, key=lambda act: (order.index(act.kind), -act.sure))
     made = [_reaction(act, said, request) for act in pressing]
+    asked = [one for act, one in zip(pressing, made, strict=True) if act.kind in ASKED]
     for act, one in zip(pressing, made, strict=True):
-        without = REACTIONS.get(act.kind, ("", "heard"))[1]
-        says_nothing = without == "heard" or act.kind in OF_A_MATTER
-        if one.row != f"{act.kind}: {without}" or not says_nothing:
+        with_matter, without = REACTIONS.get(act.kind, ("", "heard"))
+        nothing = ["heard", *([without] if act.kind in OF_A_MATTER else [])]
+        if one.row in [f"{act.kind}: {each}" for each in nothing]:
+            continue
+        # what is asked for is not only repeated or greeted
+        if not asked or (with_matter != "taken up" and act.kind != "greeting"):
             return one
-    return made[0]
+    return (asked or made)[0]
 
 
 def _reaction(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
