@@ -215,16 +215,17 @@ def _said_first(acts: Collection[SpeechAct], said: str, request: ReplyRequest) -
     order = [*REACTIONS, "question"]
     pressing = sorted(acts, key=lambda act: (order.index(act.kind), -act.sure))
     made = [_reaction(act, said, request) for act in pressing]
-    asked = [one for act, one in zip(pressing, made, strict=True) if act.kind in ASKED]
+    asked = [act for act in pressing if act.kind in ASKED]
     for act, one in zip(pressing, made, strict=True):
         with_matter, without = REACTIONS.get(act.kind, ("", "heard"))
         nothing = ["heard", *([without] if act.kind in OF_A_MATTER else [])]
         if one.row in [f"{act.kind}: {each}" for each in nothing]:
             continue
-        # what is asked for is not only repeated or greeted
-        if not asked or (with_matter != "taken up" and act.kind != "greeting"):
+        # what is surely asked for is not only repeated or greeted
+        repeats = with_matter == "taken up" and any(each.sure >= act.sure for each in asked)
+        if not (repeats or (asked and act.kind == "greeting")):
             return one
-    return (asked or made)[0]
+    return made[pressing.index(asked[0])] if asked else made[0]
 
 
 def _reaction(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
