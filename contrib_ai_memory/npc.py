@@ -413,7 +413,7 @@ class MemoryMixin(_Base):
         # "A tall man says," alone is no action
         words = folded(action).replace(folded(seen_as), "")
         if not speech or len(words.split()) >= ACTION_WORDS:
-            acts = {"source_type": "observation", "answered": not speech}
+            acts: dict[str, Any] = {"source_type": "observation", "answered": not speech}
             self._hear_talk(speaker, action, "pose", seen_as, **acts)
         if said := " ".join(_unquoted(each) for each in speech).strip():
             self._hear_talk(speaker, said, "say", seen_as, whole=line, line=line, tags=("emote",))
