@@ -62,6 +62,7 @@ LONGEST_GIFT = 6  # words
 ASKED = frozenset({"request", "order"})
 OF_A_MATTER = frozenset("settle debt correction promise request order plan".split())
 SHORT = 12  # words of a line that has one matter
+LONGEST_GREETING = 4  # words of one in other words than the usual
 MESSAGE = "message"  # the matter of what is to be told or remembered
 _TELLS = re.compile(
     r"\b(?:tell|warn|inform|let|say to|message (?:for|to)|pass (?:it|this|that|word|a word))\b",
@@ -133,6 +134,8 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
     ]
     known = {act.kind for act in acts}
     courtesy = courtesy_of(said)
+    if known == {"greeting"} and not courtesy and len(said.split()) > LONGEST_GREETING:
+        acts = [SpeechAct("claim_self", said)]
     if courtesy and courtesy.name.lower() not in known:
         acts.append(SpeechAct(courtesy.name.lower(), said))
     # "look after it, would you?" asks for no answer
