@@ -77,6 +77,7 @@ LEAST_PRECISION = 0.93
 LEAST_RECALL = 0.80
 COLUMNS = ("decided by", "lines", "answered", "rightly", "missed", "precision", "recall")
 DIRECT = ("whisper", "give")
+UNHEARD = "unheard"  # kind of what is whispered or given to somebody else
 READER: list[ActReader] = []  # with it, what is done with words decides where it can
 
 
@@ -203,7 +204,7 @@ def _perceived(evening: dict[str, Any]) -> Iterable[Labelled | Spoken]:
             speaker=speaker,
             text=each["text"],
             at=at,
-            kind=kind if told else "pose",
+            kind=kind if told else UNHEARD,
             own_names=own_names,
             others=others,
             of_npc=speaker in npcs,
@@ -234,8 +235,7 @@ class Ours:
 
     def answers(self, each: Labelled) -> bool:
         line = each.line
-        if line.kind == "pose":
-            self.floor = self.floor.posed(line)
+        if line.kind == UNHEARD:
             return False
         line = replace(line, turned_to=self.floor.turned_to(line))
         if READER and is_undecided(line):
@@ -352,8 +352,7 @@ def examples(evenings: Sequence[Evening], counts: float) -> Iterable[Example]:
                 rule.spoke(each)
                 continue
             line = each.line
-            if line.kind == "pose":
-                rule.floor = rule.floor.posed(line)
+            if line.kind == UNHEARD:
                 continue
             line = replace(line, turned_to=rule.floor.turned_to(line))
             if is_open(line):

@@ -114,7 +114,9 @@ def _line(talk: Talk, found: re.Match[str], source: str) -> Iterator[Labelled]:
 
 
 def as_said(speaker: str, text: str, kind: str) -> TalkLine:
-    """Return a line of an evening or a stay as the network reads it."""
+    """Return a line of an evening or a stay as the network reads it, a pose without its poser."""
+    if kind == "pose":
+        text = text.removeprefix(f"{speaker} ")
     moves = kind in ("arrive", "leave", "event")
     return TalkLine("" if moves else speaker, text, "event" if moves else kind)
 

@@ -50,13 +50,13 @@ class Attention(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class HeardLine:
-    """Something said, whispered or given, as an NPC perceives it.
+    """Something said, whispered, given or done, as an NPC perceives it.
 
     Attributes:
         speaker: Identity of the speaker.
         text: What is said; of an emote, all of it.
         at: Seconds since any moment.
-        kind: say, whisper or give, which are directed to the NPC, or pose.
+        kind: say, pose, or whisper or give, which are directed to the NPC.
         own_names: Forms of the NPC's names (`text.names.forms`).
         others: Forms of the names of each other person who hears it.
         people: Forms of the names of people whom the NPC knows and the line names.
@@ -91,8 +91,13 @@ class HeardLine:
 
     @property
     def is_for_npc(self) -> bool:
-        """Whether its words address the NPC and not somebody else who is there."""
+        """Whether its words address the NPC and not somebody else who is there.
+
+        A pose has no address: it is for whom it names ("turns to the smith").
+        """
         how = self.names_npc
+        if self.kind == "pose":
+            return how is not Named.NOT and self.names_other is Named.NOT
         if how is Named.NAMED and self.names_other is Named.CALLED:
             return any(
                 language.get().beside(self.text, names, self.own_names) for names in self.others
@@ -102,6 +107,8 @@ class HeardLine:
     @property
     def is_for_another(self) -> bool:
         """Whether its words address somebody else who is there."""
+        if self.kind == "pose":
+            return self.names_other is not Named.NOT
         turned_away = self.turned_to is False
         return not self.is_for_npc and (turned_away or self.names_other >= Named.NAMED)
 
@@ -171,6 +178,8 @@ class Floor:
         """Return the floor after `line`, before any answer to it; a whisper does not change it."""
         if line.kind == "whisper":
             return self
+        if line.kind == "pose":
+            return self.posed(line)
         floor = self.at(line)
         part = floor.part(line.speaker)
         if line.kind == "say":
@@ -236,6 +245,8 @@ def _is_answered(
         return False
     if line.kind == "whisper":
         return True
+    if line.kind == "pose":
+        return False
     spent = is_spent(line, floor, max_unasked)
     if not line.others:
         return not (line.of_npc and spent)  # no endless talk between NPCs

@@ -399,7 +399,7 @@ class MemoryMixin(_Base):
         elif kind == "pose" and emoted[0] is speaker:
             self._hear_emote(speaker, line, emoted[1], seen_as)
         elif kind == "pose":
-            self._see_pose(speaker, line, seen_as)
+            self._hear_talk(speaker, line, kind, seen_as, source_type="observation")
         elif kind in _MOVES and isinstance(speaker, DefaultCharacter):  # no thing is a visitor
             move = "leave" if _is_departure(line) else "arrive"
             self._notice(speaker, line, move, seen_as, source_type="environmental")
@@ -413,22 +413,10 @@ class MemoryMixin(_Base):
         # "A tall man says," alone is no action
         words = folded(action).replace(folded(seen_as), "")
         if not speech or len(words.split()) >= ACTION_WORDS:
-            self._see_pose(speaker, action, seen_as)
+            acts: dict[str, Any] = {"source_type": "observation", "answered": not speech}
+            self._hear_talk(speaker, action, "pose", seen_as, **acts)
         if said := " ".join(_unquoted(each) for each in speech).strip():
             self._hear_talk(speaker, said, "say", seen_as, whole=line, line=line, tags=("emote",))
-
-    def _see_pose(self, speaker: Any, line: str, seen_as: str) -> None:
-        """Perceive a pose, which may tell whom its poser speaks to next."""
-        noticed = self._percept(speaker, line, "pose", seen_as, source_type="observation")
-        hearers, guise = self._hearers(speaker, "pose"), noticed.source or ""
-        pose = self._heard_line(speaker, guise, line, "pose", hearers, barred=False)
-
-        def react(_seen: Entry) -> None:
-            self.assistant.floor = self.assistant.floor.posed(pose)
-
-        hearing_queue.take_in(
-            self, lambda: self._remember(noticed, speaker), react, source=unmasked(guise)
-        )
 
     def _hear_talk(
         self,
@@ -438,19 +426,21 @@ class MemoryMixin(_Base):
         seen_as: str,
         *,
         whole: str = "",
+        answered: bool = True,
         **percept: Any,
     ) -> None:
-        """Perceive something said or given, and queue it for an answer if it wants one.
+        """Perceive something said, given or done, and queue it for an answer if it wants one.
 
         Args:
             whole: The whole emote, if the speech is only a part of it.
+            answered: False for the action of an emote, whose speech is answered.
             percept: More fields of the percept.
         """
         hearers = [] if kind == "give" else self._hearers(speaker, kind)
         if kind == "whisper":
             percept["witnesses"] = self._identities([speaker, *hearers])
         noticed = self._percept(speaker, speech, kind, seen_as, **percept)
-        barred = self._is_barred(speaker)
+        barred = not answered or self._is_barred(speaker)
         hearing_queue.take_in(
             self,
             lambda: self._take_in_talk(speaker, noticed, whole or speech, hearers, barred=barred),

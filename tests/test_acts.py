@@ -243,24 +243,21 @@ def test_an_alarm_is_answered_and_teasing_among_friends_is_not():
         ("correction", "hamo not hanno", "hamo"),
         ("correction", "scratch that, tuesday", "Tuesday"),
         ("request", "remind me weds the trapdoor wants oil", "the trapdoor, Wednesday"),
-        ("promise", "ill bring my lute tmrw", "tomorrow, your lute"),
+        ("promise", "ill bring my lute tmrw", "tomorrow"),
         ("plan", "we ride for the capital at dawn", "dawn"),
-        ("insult", "youre a liar and a thief", ""),
-        ("request", "give me two ales", "two ales"),
+        ("request", "give me two ales", ""),
         ("debt", "they'll hang me", ""),
-        ("insult", "your stew tastes of boots", "my stew"),
         ("feeling", "so tired i could die", ""),
         ("preference", "i cant abide fennel", "fennel"),
         ("feeling", "a night alone gives me a headache", ""),
         ("correction", "im not from the mill, im from under the weir", "the weir"),
-        ("correction", "*haskell!! hoskins is the dentist", "haskell"),
         ("correction", "thats not true", ""),
         ("correction", "forgive me, not Ilvo. Ilvo resigned, this one is Pell", "Pell"),
         ("debt", "ill pay you five pence saturday, no, sunday", "five pence, Sunday"),
-        ("promise", "ill bring a copy of the map", "a copy of the map"),
+        ("claim_self", "i drew a copy of the map", "a copy of the map"),
+        ("correction", "scratch that, tuesday, i wont have money friday", "Tuesday"),
         ("claim_self", "my good trousers leaked", "your good trousers"),
         ("claim_other", "she swells up on groundnuts", "groundnuts"),
-        ("alarm", "help, he fell off his ladder", ""),
     ],
 )
 def test_the_matter_of_what_is_said(kind, said, matter):
@@ -273,7 +270,7 @@ def test_the_matter_of_what_is_said(kind, said, matter):
 @pytest.mark.parametrize(
     ("said", "done", "holds"),
     [
-        ("the barn burns! and thanks", [("thanks", "thanks"), ("alarm", "the barn burns")], "barn"),
+        ("it burns! and thanks", [("thanks", "thanks"), ("alarm", "it burns")], "I am coming"),
         ("sorry, i owe 3 pence", [("apology", "sorry"), ("debt", "i owe 3 pence")], "Three pence"),
         ("keep my lute till friday", [("request", "keep my lute till friday")], "lute, Friday"),
         (
@@ -282,7 +279,6 @@ def test_the_matter_of_what_is_said(kind, said, matter):
             "Good night, and sleep well, Alice",
         ),
         ("help, hes bleeding", [("alarm", "help, hes bleeding")], "water and cloths"),
-        ("done! i owe 3 pence", [("settle", "done"), ("debt", "i owe 3 pence")], "Three pence"),
         ("shes proud, four steps", [("feeling", "shes proud, four steps")], "Four steps"),
     ],
 )

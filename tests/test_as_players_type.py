@@ -682,7 +682,7 @@ def test_news_of_what_befell_something_is_kept_though_it_is_asked(says, alice, b
 @pytest.mark.parametrize(
     ("said", "answer"),
     [
-        ("ill drop you off a sack of coal wednesday", "Wednesday, a sack"),
+        ("ill drop you off a sack of coal wednesday", "Wednesday"),
         ("heres the four pence i owed you", "Four pence"),
     ],
 )

@@ -276,3 +276,35 @@ def test_nobody_is_called_by_what_everybody_is():
 )
 def test_a_question_behind_a_name_without_a_comma_is_for_its_bearer(text, how):
     assert named(text, forms(["Mara"])) is how
+
+
+# --- poses ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "pose",
+    [
+        "turns to the smith and holds out a broken blade.",
+        "lays six silver on the counter in front of Mara.",
+        'turns to Mara and asks, "Could you mend this?"',
+    ],
+)
+def test_what_is_done_to_it_is_answered(mara, alice, bram, pose):
+    mara.aliases.add("smith")
+    alice.execute_cmd(f"pose {pose}")
+    [reply] = spoken(mara)
+    assert "remember" not in reply
+
+
+@pytest.mark.parametrize(
+    "pose", ["nods to Bram.", "takes a broken blade from Bram, in front of Mara.", "stretches."]
+)
+def test_what_is_done_to_somebody_else_or_to_nobody_is_not_answered(mara, alice, bram, pose):
+    alice.execute_cmd(f"pose {pose}")
+    assert not spoken(mara)
+
+
+def test_a_pose_to_it_is_not_answered_where_its_poser_never_is(mara, alice, bram):
+    mara.locks.add("memory_talk:false()")
+    alice.execute_cmd("pose turns to Mara and holds out a broken blade.")
+    assert not spoken(mara)

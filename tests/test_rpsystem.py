@@ -95,6 +95,18 @@ def test_an_emote_without_speech_is_a_pose(keeper, dunstan, liora):
     assert (entry.kind, entry.tags) == ("pose", ())
 
 
+@pytest.mark.parametrize(
+    "emote",
+    [
+        "emote /me turns to /innkeeper and holds out a broken mug.",
+        'emote /me turns to /innkeeper and holds out a mug. "Could you fill it?"',
+    ],
+)
+def test_an_emote_to_it_is_answered_once(keeper, dunstan, liora, emote):
+    dunstan.execute_cmd(emote)
+    assert len(spoken(keeper)) == 1
+
+
 def test_a_quotation_typed_in_a_plain_pose_is_no_speech(mara, alice, bram):
     alice.execute_cmd('pose drops to one knee. Bram says, "I stole the chalice."')
     [entry] = heard(mara)

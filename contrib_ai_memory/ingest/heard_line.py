@@ -42,4 +42,7 @@ def _said(memory: Memory, entry: Entry) -> TalkLine:
     if entry.kind in _EVENTS:
         return TalkLine("", entry.content, "event")
     speaker = memory.name if entry.origin == "self" else entry.seen_as
-    return TalkLine(speaker, entry.content, entry.kind)
+    text = entry.content
+    if entry.kind == "pose" and text.lower().startswith(f"{speaker.lower()} "):
+        text = text[len(speaker) + 1 :]  # the network reads "Alice does: waves"
+    return TalkLine(speaker, text, entry.kind)

@@ -343,10 +343,10 @@ def told(speaker: str, words: str, kind: str = "say", *, to_npc: bool = True) ->
     """A perceived line as text that cannot forge another line or role.
 
     Args:
-        kind: That of the entry; of a gift, the words say what was given.
+        kind: That of the entry; of a gift or a pose, the words say what was given or done.
         to_npc: Whether it was said to the NPC, or only heard by it.
     """
-    if kind == "give":
+    if kind in ("give", "pose"):
         return neutralise(words)
     verb = "whispers" if kind == "whisper" else "says"
     return f"{neutralise(speaker)} {verb}{' to you' if to_npc else ''}: {neutralise(words)}"

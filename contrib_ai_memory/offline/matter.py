@@ -18,7 +18,6 @@ RARE = 4.9  # below which a word alone says what is meant
 MISSPELT = 4.6  # that of a word which no list has
 SHORTEST = 4  # letters of that: "kip" is more likely a verb
 MOST = 2  # parts
-ALARM = 4  # words with which an alarm tells of what
 
 _WEEK = {day: day for day in "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()}
 _WEEK = {day.lower(): day for day in _WEEK} | {
@@ -97,17 +96,14 @@ _OF_WHAT = re.compile(
     rf"(?P<thing>(?:(?!(?:{'|'.join(_END)})\b)[a-z][a-z'’-]+ ?){{1,2}})",
     re.IGNORECASE,
 )
-_RETYPED = re.compile(r"\*([\w'’-]+)")  # "*haskell", of a line before
 _CORRECTED = re.compile(r"\b(?:no|nah|wait|scratch|i mean|rather)\b", re.IGNORECASE)
 _AS_SAID_BACK = {"my": "your", "our": "your", "your": "my", "ur": "my", "yer": "my"}
 _AS_SAID_BACK |= dict.fromkeys(("that", "this", "some", "dem"), "the")
-_OF_NOBODY = frozenset("life lives eye eyes mind breath way time while word foot pleasure".split())
 _SHORTENED = re.compile(
     r"(?:i|you|he|she|it|we|they|that|there|who|what)['’]?(?:ll|d|ve|re|m|s)", re.IGNORECASE
 )
-_NAMED_ALONE = frozenset("alarm settle feeling joke boast".split())  # the rarest says nothing
-# of these only what is somebody's own is said back: "your stew tastes of boots" - "My stew?"
-_OWN_ALONE = frozenset({"insult", "praise"})
+_DATED = frozenset("plan promise request order".split())  # without a day nothing is said back
+_NAMED_ALONE = _DATED | frozenset({"settle", "feeling"})  # the rarest says nothing
 _NAME = re.compile(
     r"(?<![.!?] )(?<!^)\b(?:(?:Mr|Mrs|Miss|Old|Captain|Nurse|Doctor|Dr|Lady|Lord|Dame)\.? )?"
     r"[A-Z][a-z]+(?:['’-][A-Za-z]+)?(?: [A-Z][a-z]+)?\b"
@@ -139,31 +135,21 @@ def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
     things = _things(told, names)
     people = [each for each in _people(told, names) if each not in denied]
     counted = [each for each in sums if " " in each]  # "dryer two is on fire" is not about two
-    if _CORRECTED.search(told):
-        days = days[-1:]  # "saturday, no, sunday"
+    if meant := _CORRECTED.search(told):  # "saturday, no, sunday, fridays is all pies"
+        days = [*islice(days_in(told[meant.end() :]), 1)] or days[-1:]
     if kind == "settle":
         parts = (sums or things)[:1]
     elif kind == "debt":
         parts = [*(sums or things)[:1], *days[:1]]
-    elif kind == "correction" and (retyped := _RETYPED.match(told)):
-        return retyped[1]
     elif kind == "correction":
         parts = (days[-1:] or people or sums or things)[:1]
-    elif kind == "plan":
-        parts = (days or things or sums)[:1]
-    elif kind == "promise":
-        parts = [*days[:1], *(things or sums)[:1]]
-    elif kind in _OWN_ALONE:
-        return next((each for each in things if each.startswith("my ")), "")
-    elif kind == "alarm":  # what it begins with: "the barn burns", not "help, get to the door"
-        parts = [*_things(" ".join(told.split()[:ALARM]), names)][:1]
+    elif kind in ("plan", "promise"):
+        parts = days[:1]
+    elif kind in _DATED:
+        parts = [*(things or sums or people)[:1], *days[:1]] if days else []
     elif kind == "feeling":
         known = [each for each in [*things, *people] if not each.startswith(("a ", "an "))]
         parts = (known or counted)[:1]
-    elif kind in _NAMED_ALONE:
-        parts = (things or people)[:1]
-    elif kind in ("request", "order"):
-        parts = [*(things or sums or people)[:1], *days[:1]]
     else:
         parts = (things or people or counted)[:1]
     if not parts and kind not in _NAMED_ALONE:
@@ -233,7 +219,7 @@ def _noun(thing: str, names: Collection[str]) -> list[str]:
         words.pop()
     words = words[: next((n for n, word in enumerate(words) if n and _is_verb(word.lower())), None)]
     last = words[-1].lower() if words and not (len(words) == 1 and is_past(words[0])) else ""
-    return words if last and last not in _OF_NOBODY and zipf(last) < COMMON else []
+    return words if last and zipf(last) < COMMON else []
 
 
 def _is_verb(word: str) -> bool:

@@ -22,7 +22,7 @@ from ..english.questions import (
 from ..english.small_talk import small_talk_in
 from ..english.tokens import share_of_english
 from ..language import Intent
-from ..records import Reply, ReplyRequest
+from ..records import Reply, ReplyRequest, SpeechAct
 from ..text.names import forms, names
 from ..text.segmentation import words_of
 from .courtesies import greeted, greeting
@@ -38,6 +38,7 @@ from .reactions import (
     with_answer,
     with_rules,
 )
+from .reported_lines import QUOTATION
 from .sentence_answers import words_to_it
 from .situation_answers import (
     ANSWERS,
@@ -125,6 +126,8 @@ def _evidence(request: ReplyRequest) -> Iterator[str]:
 def _answer(request: ReplyRequest) -> Reply:
     if request.kind == "give":
         return thank_for_gift(request)
+    if request.kind == "pose":
+        return _to_pose(request)
     if request.question:
         request = replace(request, utterance=request.question)
     said = words_to_it(request)
@@ -178,6 +181,14 @@ def _answer(request: ReplyRequest) -> Reply:
     if done & (BEFORE_AN_ANSWER | ASKED) or (done and "question" not in done and "?" not in said):
         return greeted(react(said, request), said, request)
     return greeted(replace(_unknown(request), weighed=found.weighed), said, request)
+
+
+def _to_pose(request: ReplyRequest) -> Reply:
+    """Answer what is said in a pose (`turns to Mara and asks, "…"`), or what is done by it."""
+    if said := [each.group()[1:-1] for each in QUOTATION.finditer(request.utterance)]:
+        return _answer(replace(request, kind="say", utterance=" ".join(said), question=""))
+    done = request.utterance.removeprefix(request.speaker).strip()
+    return react(done, replace(request, acts=request.acts or (SpeechAct("move", done),)))
 
 
 def _of_the_sheet(request: ReplyRequest) -> Reply | None:

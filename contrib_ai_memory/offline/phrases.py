@@ -71,25 +71,21 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "As ever, {name}. How are you?",
     ),
     "heard": (
-        "I will remember that, {name}.",
+        "I see, {name}.",
+        "Is that so, {name}?",
         "I will keep that in mind, {name}.",
-        "I see. I will not forget it.",
+        "So that is how it is, {name}.",
     ),
     "taken up": (
-        "{topic}? I will remember that, {name}.",
-        "{topic}, you say, {name}.",
-        "{topic}? Good to know, {name}.",
-        "{topic}. I will keep it in mind.",
+        "{topic}, you say, {name}?",
+        "{topic}, is it, {name}?",
+        "{topic}? Well, well, {name}.",
+        "{topic}? I see, {name}.",
     ),
     "alarm": (
         "Quick, water and cloths, whatever is at hand! Hold on, {name}, I am coming!",
         "Hold on, {name}, I am coming! Run for water, somebody, and bring a blanket!",
         "Stand back, all of you! Cloths and water, quick! Show me where, {name}!",
-    ),
-    "alarm of": (
-        "{topic}! Quick, water and cloths, whatever is at hand! Hold on, {name}, I am coming!",
-        "{topic}? Hold on, {name}, I am coming! Run for water, somebody, and bring a blanket!",
-        "{topic}! Stand back, all of you! Cloths and water, quick! Show me where, {name}!",
     ),
     "settled": (
         "Then that is settled, {name}.",
@@ -121,31 +117,6 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "I have been called worse, {name}.",
         "Mind your tongue, {name}.",
         "Is that the best you can do, {name}?",
-    ),
-    "insulted by": (
-        "{topic}? I have been called worse, {name}.",
-        "{topic}, is it, {name}? You are no beauty yourself.",
-        "{topic}? I will pretend that I did not hear that, {name}.",
-    ),
-    "boasted": (
-        "Well done, {name}.",
-        "I should like to have seen that, {name}.",
-        "Bravo, {name}.",
-    ),
-    "boasted of": (
-        "{topic}? I should like to have seen that, {name}.",
-        "{topic}! Bravo, {name}.",
-        "{topic}? You never fail to amaze me, {name}.",
-    ),
-    "joked": (
-        "Ha! That is a good one, {name}.",
-        "Ha! You will be the death of me, {name}.",
-        "You and your jokes, {name}.",
-    ),
-    "joked of": (
-        "Ha! {topic}, of all things.",
-        "Ha! {topic}! You will be the death of me, {name}.",
-        "{topic}? You and your jokes, {name}.",
     ),
     "chatter": ("Mm.", "Well, well.", "Indeed.", "So it goes.", "Aye."),
     "apology": (
@@ -213,11 +184,6 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "Give me a moment, {name}. I cannot gather my thoughts.",
     ),
     "asked asleep": ('{name}, you asked me something while I slept: "{question}"',),
-    "unsaid": (
-        "I will not speak of it.",
-        "Nobody will hear of it from me, {name}.",
-        "Not a word, {name}.",
-    ),
     "confided": (
         "It stays with me, {name}.",
         "Nobody will hear it from me, {name}.",
@@ -267,8 +233,7 @@ KINDS = tuple(PHRASES)  # as settings name them
 # those that answer no question and bind to nothing: a small model may say other words
 SMALL_TALK = frozenset(
     "greeting,returning,greeted again,long absent,parting,parting at night,thanks,wellbeing,"
-    "chatter,no tale,apology,compliment,insulted,insulted by,boasted,boasted of,joked,joked of,"
-    "sorry,sorry for,glad,glad of".split(",")
+    "chatter,no tale,apology,compliment,insulted,sorry,sorry for,glad,glad of".split(",")
 )
 # said no more; settings may still name them
 _RETIRED: tuple[str, ...] = (
@@ -281,6 +246,7 @@ _RETIRED: tuple[str, ...] = (
     "no such thing",
 )
 _RETIRED += ("asks name", "asks what happened", "asks who")
+_RETIRED += ("joked", "joked of", "boasted", "boasted of", "insulted by", "alarm of", "unsaid")
 
 TONES: Mapping[str, Phrases] = {
     "plain": {},
@@ -322,7 +288,6 @@ TONES: Mapping[str, Phrases] = {
         "sorry": ("Hard luck, {name}.", "Bad business, that."),
         "sorry for": ("{topic}? Hard luck, {name}. Sit.",),
         "alarm": ("Out of the way! Water, cloths, and run!",),
-        "alarm of": ("{topic}! Out of the way! Water, cloths, and run!",),
         "asked for": ("Right.", "If I must, {name}."),
         "asked for a day": ("{topic}. Right, {name}.",),
         "promised": ("I will believe it when I see it, {name}.",),
@@ -330,11 +295,6 @@ TONES: Mapping[str, Phrases] = {
         "settled of": ("{topic}. About time, {name}.",),
         "owed": ("{topic}. I do not forget, {name}.",),
         "insulted": ("Say that again, {name}.", "There is the door, {name}."),
-        "insulted by": ("{topic}? There is the door, {name}.",),
-        "joked": ("Hm. Ha.", "Heard it."),
-        "joked of": ("{topic}. Ha.",),
-        "boasted": ("If you say so, {name}.",),
-        "boasted of": ("{topic}. If you say so.",),
         "planned": ("{topic}. Off you go, then.",),
         "gift of": ("{topic}. Hm. My thanks.",),
         "glad": ("Good for you.", "Well, that is something."),

@@ -10,12 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from itertools import chain
 
-from ..embedding import emotions
-from ..embedding.model import ModelAway
-from ..english.addressing import confides, hushes
-from ..english.commitments import errand, keeps, recipient, reminder
+from ..english.commitments import errand, recipient, reminder
 from ..english.due_dates import due
 from ..english.questions import asks, sentences_of
 from ..english.reported_speech import second_person
@@ -30,7 +26,7 @@ from .phrases import says
 
 # the most pressing first; each with its kinds of phrases, with a matter and without
 REACTIONS: dict[str, tuple[str, str]] = {
-    "alarm": ("alarm of", "alarm"),
+    "alarm": ("", "alarm"),
     "secret": ("", "confided"),
     "settle": ("settled of", "settled"),
     "debt": ("owed", "heard"),
@@ -40,13 +36,13 @@ REACTIONS: dict[str, tuple[str, str]] = {
     "order": ("asked for a day", "asked for"),
     "feeling": ("sorry for", "sorry"),
     "apology": ("", "apology"),
-    "insult": ("insulted by", "insulted"),
+    "insult": ("", "insulted"),
     "praise": ("", "compliment"),
     "plan": ("planned", "heard"),
     "thanks": ("", "thanks"),
     "preference": ("taken up", "heard"),
-    "boast": ("boasted of", "boasted"),
-    "joke": ("joked of", "joked"),
+    "boast": ("taken up", "heard"),
+    "joke": ("taken up", "heard"),
     "claim_self": ("taken up", "heard"),
     "claim_other": ("taken up", "heard"),
     "world": ("taken up", "heard"),
@@ -65,13 +61,9 @@ WEIGHTY = frozenset(REACTIONS) - frozenset("thanks greeting parting chatter asid
 LONGEST_GIFT = 6  # words
 ASKED = frozenset({"request", "order"})
 OF_A_MATTER = frozenset("settle debt correction promise request order plan".split())
-DATED = frozenset("debt promise request order".split())
-UNDATED = frozenset("plan claim_self claim_other world".split())  # their days are their own
-ENOUGH = 4  # words of an act in which its matter is looked for first
 SHORT = 12  # words of a line that has one matter
 LONGEST_GREETING = 4  # words of one in other words than the usual
-MERE_COURTESY = 6  # words: "im away home, sleep tight" is no order
-GLAD = frozenset(label for family in emotions.FAMILIES[:2] for label in family)
+MESSAGE = "message"  # the matter of what is to be told or remembered
 _TELLS = re.compile(
     r"\b(?:tell|warn|inform|let|say to|message (?:for|to)|pass (?:it|this|that|word|a word))\b",
     re.I,
@@ -142,8 +134,6 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
     ]
     known = {act.kind for act in acts}
     courtesy = courtesy_of(said)
-    if courtesy and len(said.split()) <= MERE_COURTESY and not asks(said):
-        return replace(request, acts=(SpeechAct(courtesy.name.lower(), said),))
     if known == {"greeting"} and not courtesy and len(said.split()) > LONGEST_GREETING:
         acts = [SpeechAct("claim_self", said)]
     if courtesy and courtesy.name.lower() not in known:
@@ -153,10 +143,8 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
         acts = _with_errand(acts, said, _wants_reminder)
     for sentence in sentences_of(said) if request.now else ():
         wants = not asks(sentence) or _POLITELY.match(sentence)
-        if wants and _is_kept(sentence):
-            acts = _with_errand(acts, sentence, _is_kept)
-    if confides(said) and "secret" not in known:
-        acts.append(SpeechAct("secret", said))
+        if wants and errand(sentence):
+            acts = _with_errand(acts, sentence, errand)
     return replace(request, acts=tuple(acts))
 
 
@@ -172,10 +160,6 @@ def _with_errand(
 def wants_errand(said: str) -> bool:
     """Whether words ask to be reminded, or to tell or give somebody something."""
     return errand(said) or _wants_reminder(said)
-
-
-def _is_kept(said: str) -> bool:
-    return errand(said) or keeps(said)
 
 
 def with_answer(answer: Reply, said: str, request: ReplyRequest) -> Reply:
@@ -198,7 +182,7 @@ def _is_errand_of(request: ReplyRequest) -> Callable[[SpeechAct], bool]:
         return act.kind in ASKED and (
             _wants_reminder(said)
             or bool(_TELLS.search(said) and _known(recipient(said), request))
-            or _is_kept(said)
+            or errand(said)
         )
 
     return is_errand
@@ -226,21 +210,25 @@ def _acts(said: str, request: ReplyRequest) -> tuple[SpeechAct, ...]:
         return request.acts
     others = tuple(act for act in request.acts if act.kind != "secret")
     others = others or (SpeechAct("claim_self", said),)
-    kept = request.confided or confides(said)  # as `handler.perceive` keeps it
-    return (*others, SpeechAct("secret", said)) if kept else others
+    return (*others, SpeechAct("secret", said)) if request.confided else others
 
 
 def _said_first(acts: Collection[SpeechAct], said: str, request: ReplyRequest) -> Reply:
     """React to the most pressing act, of what is owed, done or asked for to one with a matter."""
     order = [*REACTIONS, "question"]
-    pressing = sorted(acts, key=lambda act: order.index(act.kind))
+    pressing = sorted(acts, key=lambda act: (order.index(act.kind), -act.sure))
     made = [_reaction(act, said, request) for act in pressing]
+    asked = [act for act in pressing if act.kind in ASKED]
     for act, one in zip(pressing, made, strict=True):
-        without = REACTIONS.get(act.kind, ("", "heard"))[1]
-        says_nothing = without == "heard" or act.kind in OF_A_MATTER
-        if one.row != f"{act.kind}: {without}" or not says_nothing:
+        with_matter, without = REACTIONS.get(act.kind, ("", "heard"))
+        nothing = ["heard", *([without] if act.kind in OF_A_MATTER else [])]
+        if one.row in [f"{act.kind}: {each}" for each in nothing]:
+            continue
+        # what is surely asked for is not only repeated or greeted
+        repeats = with_matter == "taken up" and any(each.sure >= act.sure for each in asked)
+        if not (repeats or (asked and act.kind == "greeting")):
             return one
-    return made[0]
+    return made[pressing.index(asked[0])] if asked else made[0]
 
 
 def _reaction(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
@@ -256,27 +244,23 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
     called = _called(request)
     if act.kind == "parting":
         return _parting(said, request)
-    if act.kind == "secret" and hushes(said):
-        return says("unsaid", request)
+    if act.kind == "move" and request.kind == "pose":
+        return says("greeted again", request)
     if act.kind == "correction" and _ONLY_DENIES.search(said):
         return says("corrected", request)
     if act.kind == "settle" and not _PAYS_IT.search(act.text):
-        with_matter = "taken up"
+        with_matter, without = "", "heard"
     if act.kind in ASKED and (errand := _errand(act, said, request)):
         return errand
-    if act.kind == "feeling" and (_GLAD.search(said) or is_glad(said)):
+    if act.kind == "feeling" and _GLAD.search(said):
         with_matter, without = "glad of", "glad"
-    whole = said if act.kind == "correction" else _sentence_of(act.text, said)
-    enough = act.kind != "correction" and len(act.text.split()) >= ENOUGH
-    tries = [act.text, whole] if enough else [whole]
-    if act.kind == "feeling":  # what a sentence names beside it is seldom what is felt
+    tries = [_sentence_of(act.text, said)]
+    if act.kind == "correction":
+        tries = [act.text, said]
+    elif act.kind == "feeling":  # what a long line names beside it is seldom what is felt
         tries = [act.text, *([said] if len(said.split()) <= SHORT else [])]
     topics = (matter_of(each, act.kind, called) for each in tries) if with_matter else iter(())
     topic = next(filter(None, topics), "")
-    if act.kind in DATED and not any(days_in(topic)):
-        others = [each.text for each in request.acts if each.kind in UNDATED]
-        days = [day for day in days_in(said) if day not in set(chain(*map(days_in, others)))]
-        topic = ", ".join(filter(None, [topic, *days[-1:]]))
     return says(with_matter, request, topic=topic) if topic else says(without, request)
 
 
@@ -292,7 +276,7 @@ def _sentence_of(words: str, said: str) -> str:
 
 def _errand(act: SpeechAct, said: str, request: ReplyRequest) -> Reply | None:
     """Return what is said to a prohibition, a reminder or a message, None to any other request."""
-    words = said if len(said.split()) <= SHORT else _sentence_of(act.text, said)
+    words = _sentence_of(act.text, said)
     if _FORBIDS.search(words):
         return says("forbidden", request)
     if _REMIND.search(words):
@@ -300,7 +284,7 @@ def _errand(act: SpeechAct, said: str, request: ReplyRequest) -> Reply | None:
         day = rf"(?:\s*\b(?:on|by|at|this|next|come))?\s*{re.escape(named.said)}" if named else "$^"
         what = _NEXT.split(second_person(reminder(re.sub(day, "", words))))[0]
         what = what.strip(" ,.;?!").removeprefix("to ")
-        what = what or matter_of(words, act.kind, _called(request))
+        what = what or matter_of(words, MESSAGE, _called(request))
         days = [each for each in days_in(said) if each.lower() not in what.lower()]
         what = ", ".join(filter(None, [what, *days[:1]]))
         return says("reminds" if what else "asked for", request, topic=what)
@@ -309,7 +293,7 @@ def _errand(act: SpeechAct, said: str, request: ReplyRequest) -> Reply | None:
         return None
     as_said = re.search(rf"(?:\bthe )?{re.escape(whom)}", words, re.IGNORECASE)
     known = _known(whom, request) or (as_said[0] if as_said else whom)
-    told = matter_of(words, act.kind, {*_called(request), *names(whom)})
+    told = matter_of(words, MESSAGE, {*_called(request), *names(whom)})
     return says("passes on" if told else "passes on word", request, topic=told, whom=known)
 
 
@@ -318,14 +302,6 @@ def _known(whom: str, request: ReplyRequest) -> str:
     situation = request.situation
     known = (*(each.name for each in situation.people), *situation.known_names)
     return next((each for each in known if names(each) & names(whom)), "")
-
-
-def is_glad(said: str) -> bool:
-    """Whether a feeling is a good one (worker thread)."""
-    try:
-        return emotions.classify([said])[0][0] in GLAD
-    except ModelAway:
-        return False
 
 
 def _parting(said: str, request: ReplyRequest) -> Reply:
