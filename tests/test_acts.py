@@ -139,14 +139,15 @@ def test_a_request_is_not_answered_with_what_somebody_said():
         id="1", content="A leech fell in my boot.", record="entry", speaker="Alice", about="#7"
     )
     recalled = (Recalled(told, ScoreParts(1.0, 1.0), 9),)
-    asks = request(said, ("request", said), recalled=recalled)
+    asks = request(said, ("request", said), recalled=recalled, intent="SERVICE", surely_meant=True)
     assert "You told me" not in offline_reply.reply(asks).text
 
 
 def test_what_is_asked_beside_an_order_is_answered():
     line = "put 3 pence on my slate, and who are you?"
     done = [("debt", "put 3 pence on my slate"), ("question", "and who are you?")]
-    reply = offline_reply.reply(request(line, *done)).text
+    meant = {"intent": "NAME", "surely_meant": True}
+    reply = offline_reply.reply(request(line, *done, **meant)).text
     assert "Three pence" in reply and "Mara" in reply
 
 

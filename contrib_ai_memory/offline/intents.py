@@ -49,6 +49,9 @@ def understood(said: str, completed: str, names: Collection[str], heard: LineInT
     read = acts.read(heard)
     done = read.acts if read else ()
     intent, surely = intent_of(said, names)
+    asking = [act.text for act in done if act.kind == "question"]
+    if intent is None and len(asking) == 1:  # "put it on my slate, and who are you?"
+        intent, surely = intent_of(asking[0], names)
     if completed == said or (intent and intent not in OF_SOMEBODY):
         return Understood(said, intent, surely, done)
     return Understood(completed, *intent_of(completed, names), done)

@@ -139,8 +139,8 @@ def _answer(request: ReplyRequest) -> Reply:
     if intent and request.surely_meant:
         if intent in STOCK and (known := _of_the_sheet(request)):
             return greeted(known, said, request)
-        if answer := _as_meant(intent, said, request):
-            return greeted(answer, said, request)
+        if answer := _as_meant(intent, _as_asked(request).utterance, request):
+            return greeted(with_answer(answer, said, request), said, request)
     request = with_rules(said, request)
     done = {act.kind for act in request.acts}
     if is_errand(request):
@@ -173,8 +173,8 @@ def _answer(request: ReplyRequest) -> Reply:
         return greeted(react(said, request), said, request)
     if intent in STOCK and found.reply and found.own:
         return greeted(with_answer(found.reply, said, request), said, request)
-    if intent and (as_meant := _as_meant(intent, said, request)):
-        return greeted(as_meant, said, request)
+    if intent and (as_meant := _as_meant(intent, asked_for.utterance, request)):
+        return greeted(with_answer(as_meant, said, request), said, request)
     if found.reply:
         return greeted(with_answer(found.reply, said, request), said, request)
     # "help, what is that?" and "you look like a fencepost" are not answered "I know nothing"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
-from ..english.commitments import errand, recipient, reminder
+from ..english.commitments import errand, keeps, recipient, reminder
 from ..english.due_dates import due
 from ..english.questions import asks, sentences_of
 from ..english.reported_speech import second_person
@@ -143,8 +143,8 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
         acts = _with_errand(acts, said, _wants_reminder)
     for sentence in sentences_of(said) if request.now else ():
         wants = not asks(sentence) or _POLITELY.match(sentence)
-        if wants and errand(sentence):
-            acts = _with_errand(acts, sentence, errand)
+        if wants and _is_kept(sentence):
+            acts = _with_errand(acts, sentence, _is_kept)
     return replace(request, acts=tuple(acts))
 
 
@@ -160,6 +160,10 @@ def _with_errand(
 def wants_errand(said: str) -> bool:
     """Whether words ask to be reminded, or to tell or give somebody something."""
     return errand(said) or _wants_reminder(said)
+
+
+def _is_kept(said: str) -> bool:
+    return errand(said) or keeps(said)
 
 
 def with_answer(answer: Reply, said: str, request: ReplyRequest) -> Reply:
@@ -182,7 +186,7 @@ def _is_errand_of(request: ReplyRequest) -> Callable[[SpeechAct], bool]:
         return act.kind in ASKED and (
             _wants_reminder(said)
             or bool(_TELLS.search(said) and _known(recipient(said), request))
-            or errand(said)
+            or _is_kept(said)
         )
 
     return is_errand
