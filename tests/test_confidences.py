@@ -165,7 +165,7 @@ def test_a_request_to_forget_is_promised_and_told_to_nobody(mara, alice, bram, h
     alices = hears(alice)
     alice.execute_cmd("say forget what i said about the sheriff")
     offload.wait(mara.assistant.at_tick())
-    assert any("speak of it" in line or "from me" in line for line in alices)
+    assert any("stays with me" in line or "from me" in line for line in alices)
     asked = heard(mara)[-1]
     assert asked.private and asked.is_question
     if night:

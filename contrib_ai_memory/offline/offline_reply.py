@@ -63,7 +63,7 @@ LEAST_ASKED = 3  # words that ask by themselves
 AGENDA_AT_ONCE = 3  # items that are told before memory is asked
 STOCK = frozenset({Intent.SERVICE, Intent.TALE, Intent.SECRECY, Intent.WELLBEING, Intent.PLACE})
 MAY_ASK = frozenset("request order joke question insult".split())
-OF_WHOM = frozenset({Intent.LAST_SEEN, Intent.OPINION, Intent.WHISPERED, Intent.GIVEN})
+OF_WHOM = frozenset({Intent.LAST_SEEN, Intent.OPINION, Intent.WHISPERED})
 _WE = re.compile(r"\bwe\b", re.IGNORECASE)
 _WHERE = re.compile(r"\W*(?:and )?where(?:['’]?s| is)\b", re.IGNORECASE)
 _OF_WHAT = re.compile(
@@ -242,6 +242,10 @@ def _as_meant(intent: Intent, said: str, request: ReplyRequest) -> Reply | None:
     of_theirs = bool(others) and f"{whom}'s ".lower() in said.lower().replace("’", "'")
     if intent in OF_WHOM and (not whom or of_theirs):
         return None  # nobody, or "have you seen Bram's boat"
+    if intent is Intent.GIVEN and of_me:
+        return ANSWERS[intent](request, "")  # "what did i give you? bram says it was nothing"
+    if intent is Intent.GIVEN and not whom:
+        return None  # by somebody whom it does not know
     told = request.situation.lines_asked_for
     if intent in (Intent.TALK, Intent.NEWS) and not (told or request.surely_meant):
         return None

@@ -63,7 +63,7 @@ ASKED = frozenset({"request", "order"})
 OF_A_MATTER = frozenset("settle debt correction promise request order plan".split())
 SHORT = 12  # words of a line that has one matter
 LONGEST_GREETING = 4  # words of one in other words than the usual
-MESSAGE = "message"  # the matter of what is to be told or remembered
+MESSAGE = "message"  # the matter of what is to be told, remembered or kept
 _TELLS = re.compile(
     r"\b(?:tell|warn|inform|let|say to|message (?:for|to)|pass (?:it|this|that|word|a word))\b",
     re.I,
@@ -263,7 +263,8 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
         tries = [act.text, said]
     elif act.kind == "feeling":  # what a long line names beside it is seldom what is felt
         tries = [act.text, *([said] if len(said.split()) <= SHORT else [])]
-    topics = (matter_of(each, act.kind, called) for each in tries) if with_matter else iter(())
+    kinds = [act.kind, MESSAGE] if act.kind in ASKED and keeps(act.text) else [act.kind]
+    topics = (matter_of(each, kind, called) for kind in kinds for each in tries if with_matter)
     topic = next(filter(None, topics), "")
     return says(with_matter, request, topic=topic) if topic else says(without, request)
 

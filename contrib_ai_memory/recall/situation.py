@@ -15,7 +15,7 @@ from .. import language
 from ..ingest.corrected_lines import corrected_before
 from ..ingest.index import to_memory
 from ..language import Intent, PresenceQuestion, Wants
-from ..local_time import day_of, local
+from ..local_time import date_of, day_of, local
 from ..records import TALK_KINDS, Coming, Entry, KnownPerson, MemoryRecord, Situation, Visit
 from ..store.npc_memory import Memory
 from ..store.profiles import ProfileAttribute
@@ -227,7 +227,9 @@ def news(memory: Memory, entry: Entry) -> tuple[MemoryRecord, ...]:
 
 def _gifts(memory: Memory, entry: Entry) -> tuple[MemoryRecord, ...]:
     """Return the last gifts of whom a question asks for: the speaker, or somebody else."""
-    givers = memory.people.mentioned(entry.content) or (entry.source_entity,)
+    of_oneself = language.get().query(entry.content, date_of(entry.timestamp)).of_oneself
+    named = () if of_oneself else memory.people.mentioned(entry.content)
+    givers = named or (entry.source_entity,)
     given = [
         each
         for each in _lately(memory)
