@@ -33,7 +33,8 @@ NONE = "NONE"  # the class of what wants nothing of this
 LONGEST_LINE = 16  # words; whoever says more has more to say than this
 LIKELY = 0.5  # probability from which a question has an intent, and a courtesy is one
 SURE = 0.7  # from which a line has one that does not ask
-SURELY = 0.8  # from which it can hardly mean anything else
+SURELY = 0.9  # from which it can hardly mean anything else
+SURELY_OF_SOMEBODY = 0.8  # the same, where it names somebody too
 OF_THE_NPC = (Intent.NAME, Intent.ROLE, Intent.SERVICE, Intent.TIME, Intent.WELLBEING)
 _OF_ME = re.compile(r"\bmy\b|\b(?:do|did|am|was|have|had) i\b", re.IGNORECASE)  # of the speaker
 OF_SOMEBODY = (Intent.LAST_SEEN, Intent.OPINION, Intent.ABOUT, Intent.WHISPERED)
@@ -51,7 +52,7 @@ def understood(said: str, completed: str, names: Collection[str], heard: LineInT
     intent, surely = intent_of(said, names)
     asking = [act.text for act in done if act.kind == "question"]
     if intent is None and len(asking) == 1:  # "put it on my slate, and who are you?"
-        intent, surely = intent_of(asking[0], names)
+        intent, surely = intent_of(asking[0], names)[0], False
     if completed == said or (intent and intent not in OF_SOMEBODY):
         return Understood(said, intent, surely, done)
     return Understood(completed, *intent_of(completed, names), done)
@@ -73,7 +74,8 @@ def intent_of(said: str, names: Collection[str]) -> tuple[Intent | None, bool]:
     for each in dict.fromkeys([said, *(asking if len(asking) == 1 else ())]):
         intent, probability = _judged(each, names)
         if intent is not None:
-            return intent, probability >= SURELY
+            of_somebody = intent in (*OF_SOMEBODY, Intent.GIVEN, Intent.MESSAGES)
+            return intent, probability >= (SURELY_OF_SOMEBODY if of_somebody else SURELY)
     return None, False
 
 

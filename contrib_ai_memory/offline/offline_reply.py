@@ -64,7 +64,7 @@ AGENDA_AT_ONCE = 3  # items that are told before memory is asked
 STOCK = frozenset({Intent.SERVICE, Intent.TALE, Intent.SECRECY, Intent.WELLBEING, Intent.PLACE})
 MAY_ASK = frozenset("request order joke question insult".split())
 OF_WHOM = frozenset({Intent.LAST_SEEN, Intent.OPINION, Intent.WHISPERED})
-_WE = re.compile(r"\bwe\b", re.IGNORECASE)
+_US = re.compile(r"\b(?:we|us|me)\b", re.IGNORECASE)
 _WHERE = re.compile(r"\W*(?:and )?where(?:['’]?s| is)\b", re.IGNORECASE)
 _OF_WHAT = re.compile(
     r"\W*(?:and |so )?(?:wh|wo?t\b|how|hw\b|remind|(?:do|can|you|u) (?:still |you |u )?)",
@@ -234,7 +234,7 @@ def _as_meant(intent: Intent, said: str, request: ReplyRequest) -> Reply | None:
     if intent in (Intent.PARTING, Intent.THANKS):
         return says(intent.name.lower(), request)
     others = [p for p in request.situation.people if p.identity != request.speaker_id]
-    of_me = asks_of_oneself(said) or bool(_WE.search(said))
+    of_me = asks_of_oneself(said) or bool(_US.search(said))
     whom = others[0].name if others else "me" if of_me else ""
     if intent is Intent.ABOUT:
         asked_for = f"what do you know about {whom}?"
