@@ -273,7 +273,8 @@ def _edited(npc: Any, memory: MemoryRecord) -> str:
 
 
 def _written(npc: Any, field: persona.SheetField) -> str:
-    how = f"is now: {field.text}" if field.text else "is removed."
+    now = "are" if field.field.endswith("s") else "is"
+    how = f"{now} now: {field.text}" if field.text else f"{now} removed."
     return f"The {field.field} of {npc.key} {how}"
 
 
