@@ -368,3 +368,9 @@ def test_a_talk_that_is_none_is_refused_by_name(tmp_path):
     file.write_text("TALK z-1 | Mara | a keeper | Nell\nNell> hi || + || howl: hi\n")
     with pytest.raises(ValueError, match="howl"):
         list(talks.read(file))
+
+
+def test_a_wave_good_bye_is_answered_with_one():
+    done = "Alice waves goodbye to Mara and yawns."
+    reply = offline_reply.reply(request(done, ("move", done), kind="pose"))
+    assert reply.row.endswith("parting")

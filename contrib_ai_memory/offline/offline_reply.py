@@ -188,7 +188,8 @@ def _to_pose(request: ReplyRequest) -> Reply:
     if said := [each.group()[1:-1] for each in QUOTATION.finditer(request.utterance)]:
         return _answer(replace(request, kind="say", utterance=" ".join(said), question=""))
     done = request.utterance.removeprefix(request.speaker).strip()
-    return react(done, replace(request, acts=request.acts or (SpeechAct("move", done),)))
+    acts = request.acts or (SpeechAct("move", done),)
+    return react(done, with_rules(done, replace(request, acts=acts)))
 
 
 def _of_the_sheet(request: ReplyRequest) -> Reply | None:
