@@ -241,6 +241,12 @@ class MemoryMixin(_Base):
             text = f"{name} gives {self.key} {sanitise(thing)}."
             self._hear_talk(source_location, text, "give", name)
 
+    def at_object_creation(self) -> None:
+        """Be seen as a character where it was none before (`@typeclass`)."""
+        super().at_object_creation()
+        if self.location:  # Evennia sorts its contents by class as they come in
+            self.location.contents_cache.init()
+
     def at_object_post_creation(self) -> None:
         """Remove the memory of the NPC that a prototype was made from."""
         super().at_object_post_creation()

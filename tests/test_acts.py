@@ -139,16 +139,22 @@ def test_a_request_is_not_answered_with_what_somebody_said():
         id="1", content="A leech fell in my boot.", record="entry", speaker="Alice", about="#7"
     )
     recalled = (Recalled(told, ScoreParts(1.0, 1.0), 9),)
-    asks = request(said, ("request", said), recalled=recalled, intent="SERVICE", surely_meant=True)
+    asks = request(said, ("request", said), recalled=recalled)
     assert "You told me" not in offline_reply.reply(asks).text
 
 
 def test_what_is_asked_beside_an_order_is_answered():
     line = "put 3 pence on my slate, and who are you?"
     done = [("debt", "put 3 pence on my slate"), ("question", "and who are you?")]
-    meant = {"intent": "NAME", "surely_meant": True}
-    reply = offline_reply.reply(request(line, *done, **meant)).text
+    reply = offline_reply.reply(request(line, *done, intent="NAME")).text
     assert "Three pence" in reply and "Mara" in reply
+
+
+@needs_model
+def test_what_a_line_wants_beside_an_order_is_read(mara, alice):
+    alice.execute_cmd("say Mara, put 3 pence on my slate, and who are you?")
+    [reply] = own_words(mara)
+    assert "Mara" in reply
 
 
 @pytest.mark.parametrize(
@@ -280,6 +286,7 @@ def test_the_matter_of_what_is_said(kind, said, matter):
             "Good night, and sleep well, Alice",
         ),
         ("help, hes bleeding", [("alarm", "help, hes bleeding")], "water and cloths"),
+        ("done! i owe 3 pence", [("settle", "done"), ("debt", "i owe 3 pence")], "Three pence"),
         ("shes proud, four steps", [("feeling", "shes proud, four steps")], "Four steps"),
     ],
 )

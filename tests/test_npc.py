@@ -234,3 +234,13 @@ def test_a_player_who_is_called_you_is_not_named_by_the_word(mara, alice, bram):
     assert heard.seen_as == '"You"'
     assert mara.memory.people.mentioned("Mara, do you like eels?") == ()
     assert mara.memory.people.mentioned('Mara, where is "You"?') == (heard.source_entity,)
+
+
+def test_an_object_that_a_builder_gives_a_memory_is_a_character_to_others(mara, alice, bram):
+    alice.permissions.add("Builder")
+    alice.execute_cmd("@create/drop Orla")
+    alice.execute_cmd("@typeclass Orla = typeclasses.npcs.AssistantNPC")
+    [orla] = [each for each in alice.location.contents if each.key == "Orla"]
+    bram.execute_cmd("say Orla, I keep the ferry at Millbrook.")
+    spoke = [any(e.origin == "self" for e in npc.memory.journal.read()) for npc in (orla, mara)]
+    assert spoke == [True, False]
