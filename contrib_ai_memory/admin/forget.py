@@ -85,9 +85,9 @@ class Forgotten:
 
 
 def forget(npc: Any, who: Any, memory_id: Id, cascade: bool = False) -> defer.Deferred[Forgotten]:
-    """Forget one memory. It and its links are deleted. What was derived from it (experiences, facts,
-    summaries, insights and profile details, and what the NPC said because of it) is deleted only
-    where that is asked for, too. This can be undone."""
+    """Forget one memory. It and its links are deleted. What was derived from it is deleted too only
+    where that is asked for: experiences, facts, summaries, insights and profile details, and what
+    the NPC said because of it. This can be undone."""
     return forget_several(npc, who, [memory_id], cascade)
 
 
