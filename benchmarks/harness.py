@@ -52,6 +52,19 @@ def game(settings: dict[str, Any] | None = None) -> Iterator[Path]:
         yield place
 
 
+def configure_alone() -> None:
+    """Configure Django by Evennia's own settings, where it is not, for what needs no game."""
+    import django
+    from django.conf import settings
+    from evennia import settings_default
+
+    own = {
+        name: getattr(settings_default, name) for name in dir(settings_default) if name.isupper()
+    }
+    settings.configure(**own | {"TIME_ZONE": "UTC"})
+    django.setup()
+
+
 @contextmanager
 def folder() -> Iterator[Path]:
     """A temporary folder, gone afterwards."""

@@ -19,14 +19,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from django.conf import settings
 from scipy.stats import rankdata
 
 from contrib_ai_memory.english.salience import LEAST, MOST, signals_of
 from contrib_ai_memory.ingest.importance import BASE, clamp, heuristic_importance
 from contrib_ai_memory.records import Percept
 
-from .harness import Bar, Report, arguments
+from .harness import Bar, Report, arguments, configure_alone
 
 BAR = 0.68  # DESIGN §9
 RESAMPLES = 10_000
@@ -194,8 +193,7 @@ def main() -> int:
     parser = arguments("The heuristic importance beside ratings that a language model gave.")
     parser.add_argument("file", type=Path, help="observations with their recorded ratings")
     options = parser.parse_args()
-    if not settings.configured:
-        settings.configure(TIME_ZONE="UTC")
+    configure_alone()
     observations = read(options.file)
     report = Report("importance", f"{len(observations)} observations of {options.file.name}")
     measure(report, observations)

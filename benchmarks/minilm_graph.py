@@ -274,6 +274,17 @@ def write(
     file.write_bytes(made)
 
 
+def tensors(file: Path) -> dict[str, np.ndarray]:
+    """Return the tensors that a graph has of its own, float32, by name."""
+    graph = onnx.load(str(file), load_external_data=False).graph
+    kept = [each for each in graph.initializer if each.data_location != TensorProto.EXTERNAL]
+    stored = {each.name: numpy_helper.to_array(each) for each in kept}
+    found = {k: v.copy() for k, v in stored.items() if k.endswith((".bias", "LayerNorm.weight"))}
+    for name in (each.removesuffix(".bytes") for each in stored if each.endswith(".bytes")):
+        found[name] = stored[f"{name}.bytes"].astype(np.float32) * stored[f"{name}.scale"]
+    return found
+
+
 def main() -> int:
     made = minilm(bundled_path())
     onnx.load_model_from_string(made)  # it can be read again

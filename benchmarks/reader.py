@@ -33,12 +33,11 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from django.conf import settings
 
 from . import scenes
 from .evenings import played_all
 from .evenings_data import NOT_ANSWERABLE, Question, files, learned_files, load, stay_files
-from .harness import Bar, Report, arguments, progress
+from .harness import Bar, Report, arguments, configure_alone, progress
 from .reader_halves import LEARNED, graph_of, half_of
 from .served import judge
 
@@ -466,7 +465,7 @@ def main() -> int:
     if options.train and not options.halves:
         parser.error("--train: name the folder for the two readers of a half each with --halves")
     begin = time.perf_counter()
-    settings.configure(TIME_ZONE="UTC")  # of the days between a line and its question
+    configure_alone()  # of the days between a line and its question
     plays = played([*stay_files(), *files()], options.plays, options.jobs)
     if options.train:
         always = played(learned_files(), options.learned, options.jobs)

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from django.conf import settings
 
 from contrib_ai_memory.embedding.model import EmbeddingModel, open_model
 from contrib_ai_memory.english import claims, questions
@@ -53,7 +52,7 @@ from contrib_ai_memory.records import OF_NPC, Entry, Percept
 from contrib_ai_memory.text.names import forms
 
 from . import importance
-from .harness import Bar, Report, arguments, progress
+from .harness import Bar, Report, arguments, configure_alone, progress
 
 HERE = Path(__file__).resolve().parent / "data" / "evenings"
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data" / "evenings"
@@ -593,7 +592,7 @@ def main() -> int:
     parser.add_argument("--ratings", type=Path, help="observations as benchmarks.importance reads")
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print N sentences judged")
     options = parser.parse_args()
-    settings.configure(TIME_ZONE="UTC")
+    configure_alone()
     files = options.files or sorted((HERE if HERE.is_dir() else BESIDE).glob("*-*.json"))
     if len(files) < 2:
         raise SystemExit("At least two evenings are needed: one is left out of the fit.")

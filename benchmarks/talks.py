@@ -6,14 +6,14 @@ benchmarks/data/talks/README.md defines the form of the files.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from contrib_ai_memory.offline.acts import ACTS
 from contrib_ai_memory.records import LineInTalk, TalkLine
 
-from .evenings_data import load, stay_files
+from .evenings_data import learned_files, load, stay_files
 
 FOLDER = Path(__file__).parent / "data" / "talks"
 
@@ -123,7 +123,16 @@ def as_said(speaker: str, text: str, kind: str) -> TalkLine:
 
 def of_stays() -> Iterator[Labelled]:
     """Yield the lines of others of the stays, of which nothing is learned."""
-    for file in stay_files():
+    yield from _of(stay_files())
+
+
+def of_plays() -> Iterator[Labelled]:
+    """Yield the lines of others of the plays, whose acts are not labelled."""
+    yield from _of(learned_files())
+
+
+def _of(files: Sequence[Path]) -> Iterator[Labelled]:
+    for file in files:
         stay = load(file)
         session, here, said = "", [], []
         for line in stay.lines:
