@@ -303,6 +303,18 @@ def test_a_stock_phrase_is_not_said_twice_within_ten_turns():
     assert len(set(said)) == 3
 
 
+@pytest.mark.parametrize(
+    ("said", "done", "reply"),
+    [
+        ("carry this *nods*", ("request", "move"), "I will see to it, Alice."),
+        ("might i have the skull", ("question",), "I will see what can be done, Alice."),
+    ],
+)
+def test_what_is_asked_for_is_neither_passed_over_nor_repeated(said, done, reply):
+    made = reactions.react(said, request(said, *((each, said) for each in done)))
+    assert made.text == reply
+
+
 def test_a_debt_beside_a_question_is_said_back_before_the_answer():
     line = "put 3 pence on my slate, and who are you?"
     done = [("debt", "put 3 pence on my slate"), ("question", "who are you")]

@@ -1,6 +1,5 @@
 """Lines as players type them, in the order of an evening, and what they hear without a model."""
 
-import re
 
 import pytest
 from evennia.utils.create import create_object
@@ -340,24 +339,6 @@ def test_what_it_thinks_of_the_speaker_quotes_nobody(says, alice):
 def test_a_correction_is_acknowledged(says, alice, first, then, right):
     says(alice, first)
     assert says(alice, then).startswith(right)
-
-
-@pytest.mark.parametrize(
-    ("line", "topic"),
-    [
-        ("im a cooper by trade", "cooper"),
-        ("i left my sack behind your cauldron", "your sack|my cauldron"),
-    ],
-)
-def test_a_thing_is_taken_up_as_whose_it_is(says, alice, line, topic):
-    assert re.search(topic, says(alice, line).lower())
-
-
-@pytest.mark.parametrize("line", ["my goose swears like a sailor", "the barge wont float again"])
-def test_what_is_no_thing_is_not_taken_up(says, alice, line):
-    answer = says(alice, line)
-    assert "ailor" not in answer
-    assert "wont" not in answer
 
 
 def test_a_favour_asked_politely_at_the_end_is_promised(says, alice):

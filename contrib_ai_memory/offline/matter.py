@@ -127,7 +127,7 @@ def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
     >>> matter_of("It is Hadlow, not Hadley", "correction"), matter_of("7 marks innit", "debt")
     ('Hadlow', 'seven marks')
     """
-    told = _DENIED.sub("", said) if kind in ("correction", "preference") else said
+    told = _DENIED.sub("", said) if kind == "correction" else said
     if not (_WORD.search(told) or _SUM.search(told)):
         return ""  # it only denies
     days, sums = list(dict.fromkeys(days_in(told))), sums_in(told)

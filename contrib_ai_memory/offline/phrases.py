@@ -76,12 +76,6 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "I will keep that in mind, {name}.",
         "So that is how it is, {name}.",
     ),
-    "taken up": (
-        "{topic}, you say, {name}?",
-        "{topic}, is it, {name}?",
-        "{topic}? Well, well, {name}.",
-        "{topic}? I see, {name}.",
-    ),
     "alarm": (
         "Quick, water and cloths, whatever is at hand! Hold on, {name}, I am coming!",
         "Hold on, {name}, I am coming! Run for water, somebody, and bring a blanket!",
@@ -245,7 +239,7 @@ _RETIRED: tuple[str, ...] = (
     "riddle",
     "no such thing",
 )
-_RETIRED += ("asks name", "asks what happened", "asks who")
+_RETIRED += ("asks name", "asks what happened", "asks who", "taken up")
 _RETIRED += ("joked", "joked of", "boasted", "boasted of", "insulted by", "alarm of", "unsaid")
 
 TONES: Mapping[str, Phrases] = {
@@ -262,10 +256,6 @@ TONES: Mapping[str, Phrases] = {
             "I am glad that you told me, {name}.",
             "Thank you for telling me. I will keep it in mind.",
             "I will not forget that, {name}.",
-        ),
-        "taken up": (
-            "{topic}! I will remember that, {name}.",
-            "{topic}, is it? I am glad that you told me.",
         ),
         "sorry": ("Oh, {name}, I am so sorry.", "My poor {name}."),
         "glad": ("How lovely, {name}!", "That warms my heart, {name}."),
@@ -284,7 +274,6 @@ TONES: Mapping[str, Phrases] = {
         "gift": ("Hm. My thanks.",),
         "wellbeing": ("Still standing.", "Busy."),
         "heard": ("Noted.", "Hm. Right.", "If you say so, {name}."),
-        "taken up": ("{topic}. Hm.", "{topic}, is it. Noted."),
         "sorry": ("Hard luck, {name}.", "Bad business, that."),
         "sorry for": ("{topic}? Hard luck, {name}. Sit.",),
         "alarm": ("Out of the way! Water, cloths, and run!",),
@@ -322,7 +311,6 @@ TONES: Mapping[str, Phrases] = {
             "I have taken note of it.",
             "Very well, {name}. I shall remember it.",
         ),
-        "taken up": ("{topic}. I have taken note of it.", "{topic}, you say. I shall remember."),
         "sorry": ("You have my sympathy, {name}.", "I am grieved to hear it."),
         "glad": ("I am delighted to hear it, {name}.", "My congratulations, {name}."),
         "apology": ("Pray do not mention it, {name}.",),

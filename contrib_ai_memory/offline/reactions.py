@@ -40,26 +40,30 @@ REACTIONS: dict[str, tuple[str, str]] = {
     "praise": ("", "compliment"),
     "plan": ("planned", "heard"),
     "thanks": ("", "thanks"),
-    "preference": ("taken up", "heard"),
-    "boast": ("taken up", "heard"),
-    "joke": ("taken up", "heard"),
-    "claim_self": ("taken up", "heard"),
-    "claim_other": ("taken up", "heard"),
-    "world": ("taken up", "heard"),
+    "preference": ("", "heard"),
+    "boast": ("", "heard"),
+    "joke": ("", "heard"),
+    "claim_self": ("", "heard"),
+    "claim_other": ("", "heard"),
+    "world": ("", "heard"),
     "parting": ("", "parting"),
     "greeting": ("", "greeted again"),
     "chatter": ("", "chatter"),
     "aside": ("", "chatter"),
     "move": ("", "chatter"),
+    "question": ("", "service"),
 }
 # said before an answer too: who cries out or pays is not only told what a bunk costs
 # no correction: what asks is often taken for one
 BEFORE_AN_ANSWER = frozenset("alarm settle debt promise feeling plan".split())
 BEFORE_AN_ERRAND = frozenset("alarm secret".split())
 # acts beside which a question is cut out of its line
-WEIGHTY = frozenset(REACTIONS) - frozenset("thanks greeting parting chatter aside move".split())
+NO_ERRAND = frozenset("greeting chatter aside move question".split())
+WEIGHTY = frozenset(REACTIONS) - NO_ERRAND - {"thanks", "parting"}
 LONGEST_GIFT = 6  # words
 ASKED = frozenset({"request", "order"})
+# acts that are reacted to though a line only does them rather than anything else
+MAYBE = frozenset("alarm request order question greeting parting thanks".split())
 OF_A_MATTER = frozenset("settle debt correction promise request order plan".split())
 SHORT = 12  # words of a line that has one matter
 LONGEST_GREETING = 4  # words of one in other words than the usual
@@ -210,27 +214,24 @@ def thank_for_gift(request: ReplyRequest) -> Reply:
 
 def _acts(said: str, request: ReplyRequest) -> tuple[SpeechAct, ...]:
     """Return the acts of a line; a confidence is one if the line is kept as such."""
+    acts = tuple(act for act in request.acts if act.sure >= 0 or act.kind in MAYBE)
     if request.kind == "whisper":
-        return request.acts
-    others = tuple(act for act in request.acts if act.kind != "secret")
-    others = others or (SpeechAct("claim_self", said),)
+        return acts or (SpeechAct("claim_self", said),)
+    others = tuple(act for act in acts if act.kind != "secret") or (SpeechAct("claim_self", said),)
     return (*others, SpeechAct("secret", said)) if request.confided else others
 
 
 def _said_first(acts: Collection[SpeechAct], said: str, request: ReplyRequest) -> Reply:
     """React to the most pressing act, of what is owed, done or asked for to one with a matter."""
-    order = [*REACTIONS, "question"]
+    order = [*REACTIONS]
     pressing = sorted(acts, key=lambda act: (order.index(act.kind), -act.sure))
     made = [_reaction(act, said, request) for act in pressing]
     asked = [act for act in pressing if act.kind in ASKED]
     for act, one in zip(pressing, made, strict=True):
-        with_matter, without = REACTIONS.get(act.kind, ("", "heard"))
-        nothing = ["heard", *([without] if act.kind in OF_A_MATTER else [])]
+        nothing = ["heard", *([REACTIONS[act.kind][1]] if act.kind in OF_A_MATTER else [])]
         if one.row in [f"{act.kind}: {each}" for each in nothing]:
             continue
-        # what is surely asked for is not only repeated or greeted
-        repeats = with_matter == "taken up" and any(each.sure >= act.sure for each in asked)
-        if not (repeats or (asked and act.kind == "greeting")):
+        if not (asked and act.kind in NO_ERRAND):
             return one
     return made[pressing.index(asked[0])] if asked else made[0]
 
@@ -244,7 +245,7 @@ def _reaction(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
 
 
 def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
-    with_matter, without = REACTIONS.get(act.kind, ("taken up", "heard"))
+    with_matter, without = REACTIONS[act.kind]
     called = _called(request)
     if act.kind == "parting":
         return _parting(said, request)
