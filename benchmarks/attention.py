@@ -180,7 +180,7 @@ def _perceived(evening: dict[str, Any]) -> Iterable[Labelled | Spoken]:
     own_names = forms([npc, *evening["npc"]["aliases"]])
     known = tuple(_known(evening))
     npcs = {person["name"] for person in evening["people"] if person.get("npc")}
-    session, last, here = None, None, []
+    session, here = None, []
     talk: list[TalkLine] = []
     for each in evening["lines"]:
         speaker, kind = each["speaker"], each["kind"]
@@ -194,10 +194,7 @@ def _perceived(evening: dict[str, Any]) -> Iterable[Labelled | Spoken]:
         elif speaker not in (npc, *here):
             here.append(speaker)
         if speaker == npc and kind == "say":
-            to = each.get("addressee", last)  # plays do not say whom it answers
-            yield Spoken(to if to in here else None, at, session)
-        elif kind in ("say", "give"):
-            last = speaker
+            yield Spoken(each["addressee"] if each["addressee"] in here else None, at, session)
         if each["npc_answers"] is None:
             continue
         told = kind not in DIRECT or each["to"] == npc
