@@ -58,6 +58,8 @@ def configure_alone() -> None:
     from django.conf import settings
     from evennia import settings_default
 
+    if settings.configured:
+        return
     own = {
         name: getattr(settings_default, name) for name in dir(settings_default) if name.isupper()
     }

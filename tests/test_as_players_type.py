@@ -1,6 +1,5 @@
 """Lines as players type them, in the order of an evening, and what they hear without a model."""
 
-
 import pytest
 from evennia.utils.create import create_object
 from talk_scene import turn
