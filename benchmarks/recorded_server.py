@@ -98,7 +98,6 @@ class Recorded:
             "DigestAnswer": self.digest,
             "SummaryAnswer": self.summary,
             "ComparisonAnswer": lambda _lines: {"relations": []},
-            "OutdatedAnswer": lambda _lines: {"outdated": []},
         }
         answer = None
         if asked in known:

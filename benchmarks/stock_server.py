@@ -154,7 +154,6 @@ STOCK: dict[str, Callable[[Lines], Any]] = {
     "QuestionsAnswer": lambda _lines: {"questions": ["Who owes what?", "Who is sick?", "Why?"]},
     "InsightsAnswer": _insights,
     "ComparisonAnswer": lambda _lines: {"relations": []},
-    "OutdatedAnswer": lambda _lines: {"outdated": []},
 }
 
 

@@ -526,4 +526,4 @@ def shed_copied(npc: Any) -> bool:
 def forget_memories(agent_id: str) -> defer.Deferred:
     """Remove all memories of an NPC from the store. Fires with their number."""
     evidence.withdraw_all_of(agent_id)
-    return offload.run(offload.MEMORY, pipeline.forget_all, agent_id)
+    return offload.run(offload.MEMORY, memory_store.delete_all, agent_id)

@@ -415,5 +415,4 @@ WELL_FORMED: dict[str, Callable[[Request], dict[str, Any]]] = {
     "QuestionsAnswer": lambda request: {"questions": ["What is going on?"]},
     "InsightsAnswer": lambda request: {"insights": []},
     "ComparisonAnswer": lambda request: {"relations": []},
-    "OutdatedAnswer": lambda request: {"outdated": []},
 }

@@ -29,7 +29,6 @@ ANSWERS = [
     schemas.QuestionsAnswer,
     schemas.InsightsAnswer,
     schemas.ComparisonAnswer,
-    schemas.OutdatedAnswer,
 ]
 
 TAKEN = set("type properties required additionalProperties items enum title description".split())

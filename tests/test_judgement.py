@@ -7,7 +7,7 @@ from model_server import WELL_FORMED, digest, numbered_in
 
 from contrib_ai_memory import conf, offload
 from contrib_ai_memory.llm import openai_compatible
-from contrib_ai_memory.llm.provider import Ending, Pair, ProviderError, Relation, Statement
+from contrib_ai_memory.llm.provider import Pair, ProviderError, Relation, Statement
 from contrib_ai_memory.records import Percept
 from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.payload import entry_memory_id
@@ -141,7 +141,7 @@ def test_what_no_rule_knows_ends_in_any_language_where_the_model_ends_it(mara, h
         "Mein Bruder ist fort, die Fähre hütet jetzt Bram.": False,
     }
     assert is_retired(mara, before)
-    assert not model.of("OutdatedAnswer") + model.of("ComparisonAnswer")
+    assert not model.of("ComparisonAnswer")
 
 
 def test_a_line_that_told_another_fact_is_not_retired(mara, hear, model, server):
@@ -277,9 +277,3 @@ def test_relations_of_invented_pairs_alone_are_an_error(server, provider):
     server.behave(structured='{"relations": [{"pair": 3, "relation": "same"}]}')
     with pytest.raises(ProviderError, match="cite nothing that was given"):
         provider.compare(PAIRS)
-
-
-def test_texts_are_numbered_through_all_endings(server, provider):
-    endings = [Ending(TEXTS[1], TEXTS[0], (TEXTS[1],)), Ending(TEXTS[1], TEXTS[0], tuple(TEXTS))]
-    server.behave(structured='{"outdated": [1, 3, 9]}')
-    assert provider.outdated(endings) == [(True,), (False, True, False)]

@@ -254,9 +254,6 @@ class Parrot:
         changed = self.dice(request) % 2
         return {"relations": [{"pair": 1, "relation": "changes"}] if changed else []}
 
-    def OutdatedAnswer(self, request, words):
-        return {"outdated": []}
-
 
 # --- a play ---------------------------------------------------------------------------------------
 

@@ -15,7 +15,6 @@ it was exported from, a memory gets a new id, and every id in it is mapped to th
 
 from __future__ import annotations
 
-import base64
 import re
 import uuid
 from collections.abc import Callable, Generator, Iterable
@@ -26,9 +25,7 @@ from typing import Any
 from twisted.internet import defer
 
 from .. import conf, offload
-from ..embedding import embedder
 from ..errors import InputError
-from ..ingest import novelty
 from ..records import Entry
 from ..store import attributes, game_database, memory_store, owner, pause
 from ..store.conversations import ATTRIBUTE as CONVERSATIONS
@@ -147,8 +144,7 @@ def _write(npc: Any, writer: Writer, progress: Progress) -> Generator[Any, Any, 
         progress("memories", memories, total)
 
     yield store_pages(_memory_lines, memory.id, on_page=add)
-    lines = yield local_job(writer.add, (yield batch_job(_centroid_lines, memory.id)))
-    return Exported(writer.path, entries, memories, lines)
+    return Exported(writer.path, entries, memories, writer.lines)
 
 
 def _single_lines(npc: Any) -> Iterable[Line]:
@@ -218,20 +214,6 @@ def _memory_lines(agent_id: str, offset: Any) -> tuple[list[Line], Any]:
         for each, payload in rows
     ]
     return lines, offset
-
-
-def _centroid_lines(agent_id: str) -> list[Line]:
-    return [
-        {
-            "kind": "centroid",
-            "person": person,
-            "model": model,
-            "count": count,
-            "total": base64.b64encode(total).decode(),
-            "memories": memories,
-        }
-        for person, model, count, total, memories in novelty.rows(agent_id)
-    ]
 
 
 # --- importing ------------------------------------------------------------------------------------
@@ -334,7 +316,7 @@ def _import(
 @defer.inlineCallbacks
 def check_file(path: Path, progress: Progress) -> Generator[Any, Any, Checker]:
     """Check a whole file, as a Deferred `Checker` that has read all of it."""
-    checker = yield local_job(Checker, path, *(yield batch_job(_embedding)))
+    checker = yield local_job(Checker, path)
     try:
         while (found := (yield local_job(checker.check_some))) is not None:
             if found:
@@ -345,12 +327,6 @@ def check_file(path: Path, progress: Progress) -> Generator[Any, Any, Checker]:
         checker.seen.close()
         raise
     return checker
-
-
-def _embedding() -> tuple[str, int]:
-    """Return the name of the embedding model, and how many numbers its vectors have."""
-    own = embedder.shared()
-    return own.name, own.dimensions
 
 
 def reopen(path: Path, checked: Checker) -> Reader:
@@ -402,7 +378,6 @@ def _read_lines(
         progress("lines", reader.lines, checked.reader.lines)
     memory.read_anew()
     memory.journal.flush()
-    yield batch_job(novelty.carry_over, memory.id)
     yield reindex.rekey(npc, progress=progress)
     return Imported(reader.path, counts["entry"], counts["memory"], reader.lines, copied)
 
@@ -424,7 +399,7 @@ def _write_lines(npc: Any, lines: list[Line]) -> Generator[Any, Any, None]:
             entries.append(Entry.from_dict(value))
         elif kind == "link":
             links.append(Link(line["a"], line["b"], line["score"], line["linked"], line["created"]))
-        elif kind in ("memory", "centroid"):
+        elif kind == "memory":
             memories.append(line)
         elif kind == "journal":
             state = line["last_id"], line["last_reflection"], line["cursors"]
@@ -446,25 +421,18 @@ def _write_lines(npc: Any, lines: list[Line]) -> Generator[Any, Any, None]:
         yield offload.breathe()
     yield memory.links.add_gently(links)
     if memories:
-        yield batch_job(write_stored, memory.id, memories)
+        yield batch_job(write_stored, memories)
 
 
-def write_stored(agent_id: str, lines: list[Line]) -> None:
-    """Write memories and centroids (worker thread)."""
+def write_stored(memories: list[Line]) -> None:
+    """Write memories with their history (worker thread)."""
     store = memory_store.shared()
-    memories = [each for each in lines if each["kind"] == "memory"]
     rows = [(each["id"], each["payload"]) for each in memories]
-    if rows:
-        store.upsert_rows(rows, reindex.keys_of(rows))
-        said = {each["id"]: each["history"] for each in memories}
-        store.history.replace(
-            {each: [(*row[:3], row[4] or row[3]) for row in said[each]] for each in said}
-        )
-    for each in lines:
-        if each["kind"] == "centroid":
-            total = base64.b64decode(each["total"])
-            row = each["person"], each["model"], each["count"], total, each["memories"]
-            novelty.put_back(agent_id, row)
+    store.upsert_rows(rows, reindex.keys_of(rows))
+    said = {each["id"]: each["history"] for each in memories}
+    store.history.replace(
+        {each: [(*row[:3], row[4] or row[3]) for row in said[each]] for each in said}
+    )
 
 
 # --- ids ------------------------------------------------------------------------------------------

@@ -17,13 +17,10 @@ that a long archive takes no more memory than a short one. Worker threads only.
 
 from __future__ import annotations
 
-import base64
 import json
-import math
 import os
 import re
 import sqlite3
-import struct
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -201,6 +198,8 @@ class Reader:
                     elif set(line) == {"end"}:
                         self._check_end(line["end"], file.read(1))
                         return
+                    elif line.get("kind") == FORMER:
+                        self.lines += 1
                     elif str(line.get("kind")) not in KINDS:
                         raise BadArchive(
                             f"{self.path}, line {number}: kind: {_shown(line.get('kind'))} is not "
@@ -283,17 +282,6 @@ def _link_end(value: str) -> str:
     return value if _ENTRY_ID.fullmatch(value) else _memory_id(value)
 
 
-def _vector(value: str) -> str:
-    try:
-        raw = base64.b64decode(value, validate=True)
-    except ValueError:
-        raise ValueError("should be base64") from None
-    count, rest = divmod(len(raw), 8)
-    if not raw or rest or not all(map(math.isfinite, struct.unpack(f"<{count}d", raw))):
-        raise ValueError("should be finite numbers of 8 bytes each")
-    return value
-
-
 Value = TypeVar("Value")
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _ENTRY_ID = re.compile(r"[1-9][0-9]{0,8}")
@@ -310,7 +298,6 @@ DateOrEmpty = Annotated[str, AfterValidator(lambda value: value and _date(value)
 MemoryId = Annotated[str, AfterValidator(_memory_id)]
 MemoryIdOrEmpty = Annotated[str, AfterValidator(lambda value: value and _memory_id(value))]
 LinkEnd = Annotated[str, AfterValidator(_link_end)]
-Vector = Annotated[str, AfterValidator(_vector)]
 
 
 class _Line(BaseModel):
@@ -536,14 +523,6 @@ class _MemoryLine(_Line):
     history: list[tuple[Text, Text, str, Text, Text, Flag | None]]
 
 
-class _CentroidLine(_Line):
-    person: NameOrEmpty
-    model: Name
-    count: Count
-    total: Vector
-    memories: list[MemoryId]
-
-
 People = Annotated[dict[Name, _Acquaintance], Field(max_length=PEOPLE_KEPT)]
 Talk = Annotated[list[tuple[Name, _Conversation]], Field(max_length=CONVERSATIONS_KEPT)]
 Nights = Annotated[list[_Night], Field(max_length=366)]
@@ -560,9 +539,9 @@ LINES: dict[str, type[_Line]] = {  # by kind, and by category or key where a kin
     "entry": _Valued[_Entry],
     "link": _LinkLine,
     "memory": _MemoryLine,
-    "centroid": _CentroidLine,
 }
 KINDS = {name.split()[0] for name in LINES}
+FORMER = "centroid"  # lines of earlier exports that are left out
 
 
 # --- checks ---------------------------------------------------------------------------------------
@@ -600,7 +579,6 @@ class Checker:
 
     Args:
         path: The file.
-        model, dimensions: Name of the embedding model, and the length of its vectors.
 
     Attributes:
         reader: The file; at the end its `lines` and `state` are those of the whole file.
@@ -610,9 +588,8 @@ class Checker:
         BadArchive: From each public method, with the number of the line.
     """
 
-    def __init__(self, path: Path, model: str, dimensions: int):
+    def __init__(self, path: Path):
         self.reader = Reader(path)
-        self._model, self._dimensions = model, dimensions
         self.seen = SeenIds()
         self._agent_id = self.reader.header.agent_id
         self._last_id = self._newest = 0  # of the journal; of the entries so far
@@ -624,7 +601,6 @@ class Checker:
             "row": self._row,
             "link": self._link,
             "memory": self._memory,
-            "centroid": self._centroid,
         }
 
     def check_some(self) -> dict[str, int] | None:
@@ -728,12 +704,6 @@ class Checker:
                 raise _Invalid(f"id: it is not that of entry {number} of this memory")
         if not self.seen.add(memory_id, number):
             raise _Invalid("it is there twice")
-
-    def _centroid(self, line: Line) -> None:
-        length = len(base64.b64decode(line["total"])) // 8
-        if line["model"] == self._model and length != self._dimensions:
-            raise _Invalid(f"total: {length} numbers, and {self._model} has {self._dimensions}")
-        self._once("centroid", line["person"], line["model"])
 
     def _check_entry_id(self, name: str, number: int) -> None:
         if number > self._last_id:

@@ -16,7 +16,7 @@ from twisted.internet import defer
 from .. import conf, offload
 from ..conf import PAGE_SIZE
 from ..handler import shed_copied
-from ..ingest import index, pipeline
+from ..ingest import index
 from ..records import INSIGHT, Entry
 from ..store import attributes, condition, generations, links, memory_store, metadata, owner
 from ..store.condition import StoreDamaged, StoreError
@@ -207,7 +207,7 @@ def _check_store(mend: bool, whole: bool) -> Generator[Any, Any, list[Finding]]:
     for agent_id, count in sorted(counts.items()) if whole else ():
         if agent_id not in known:
             if mend:
-                yield batch_job(pipeline.forget_all, agent_id)
+                yield batch_job(memory_store.delete_all, agent_id)
             what = f"memories with the id {agent_id[:8]}, whose NPC was deleted"
             found.append(Finding("the store", what, count, mend))
     if found and mend:

@@ -33,7 +33,7 @@ from twisted.internet import defer
 from .. import hearing_queue, offload
 from ..embedding import embedder
 from ..errors import InputError
-from ..ingest import endings, novelty
+from ..ingest import endings
 from ..privacy import unmasked
 from ..records import Entry, MemoryRecord
 from ..store import attributes, game_database, memory_store, pause
@@ -442,7 +442,6 @@ def _erase_planned(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, Erased]:
         yield reindex.rekey(npc, near=removal.entries)
         met = had_profile = False
         if subject.identity:
-            yield batch_job(novelty.forget, memory.id, subject.identity)
             met = memory.people.forget(subject.identity)
             had_profile = memory.profiles.forget(subject.identity)
         requests.drop_granted()
@@ -600,7 +599,6 @@ def wipe_held(npc: Any, until: int | None = None) -> Generator[Any, Any, Erased]
     until = _begin_wipe(npc) if until is None else until
     with memory.evidence.withdraw():  # what is left meanwhile is neither learned nor indexed anew
         kinds, vectors = yield _wipe_store(memory.id)
-        yield batch_job(novelty.forget, memory.id)
         entries = yield _wipe_texts(memory, until)
         for part in memory.rows:
             yield _wipe_rows(npc, part.category)

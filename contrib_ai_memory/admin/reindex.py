@@ -13,7 +13,7 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..embedding import embedder
-from ..ingest import index, novelty
+from ..ingest import index
 from ..records import Entry
 from ..store import memory_store, metadata
 from ..store.condition import StoreMismatch
@@ -61,7 +61,6 @@ def reindex_all(progress: Progress = silent) -> Generator[Any, Any, int]:
     metadata.note(conf.directory(), embedding_model=model.name, dimensions=model.dimensions)
     for npc in game_npcs.npcs():
         yield _recount(npc.memory.id)
-        yield batch_job(novelty.carry_over, npc.memory.id)
         yield rekey(npc, progress=progress)
     yield batch_job(_optimize)
     return total

@@ -105,7 +105,7 @@ def _restore_from(
             elif line["kind"] == "memory" and line["id"] in wanted:
                 found += [line] if same.issuperset(line["payload"].get("journal_ids", ())) else []
         if found:
-            yield batch_job(archive.write_stored, npc.memory.id, found)
+            yield batch_job(archive.write_stored, found)
             restored.update(line["id"] for line in found)
     return restored
 

@@ -30,7 +30,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from twisted.internet import defer
@@ -151,7 +150,7 @@ def apply(
     names = (memory.name, *memory.people.names())
     ended = yield work.run(end_in_store, memory.id, lines, names, tuple(records))
     for each in ended:
-        remove_attributes(memory, attributes_on(memory, each.past, partial(_tells, each.past)))
+        remove_attributes(memory, each.past)
         if each.sure:
             _end_in_agenda(memory, each)
             _end_in_preferences(memory, each)
@@ -301,36 +300,23 @@ def _may_be_ended(memory: MemoryRecord, entry: Entry, by: str) -> bool:
 # --- profiles, agenda, preferences (reactor thread) -----------------------------------------------
 
 
-def attributes_on(
-    memory: Memory, past: MemoryRecord, rests: Callable[[ProfileAttribute], bool]
-) -> list[tuple[str, ProfileAttribute]]:
-    """Return the attributes that rest on what ended, each with the identity of its person.
+def remove_attributes(memory: Memory, past: MemoryRecord) -> None:
+    """Remove the attributes of profiles that tell what ended.
 
     None of another audience, and none that rests on a locked line.
     """
-    found = []
     for identity in sorted({*filter(None, [past.about]), *past.entities}):
-        profile = memory.profiles.get(identity)
-        for known in profile.attributes if profile else ():
-            if audience_of(known) == past.audience and rests(known):
-                lines = filter(None, map(memory.journal.get, known.evidence))
-                if not any(LOCKED in line.tags for line in lines):
-                    found.append((identity, known))
-    return found
+        if profile := memory.profiles.get(identity):
+            held = tuple(e for e in profile.attributes if not _tells(memory, past, e))
+            if len(held) < len(profile.attributes):
+                memory.profiles.put(replace(profile, attributes=held))
 
 
-def remove_attributes(memory: Memory, gone: Iterable[tuple[str, ProfileAttribute]]) -> None:
-    """Remove attributes from the profiles of these people."""
-    for identity, known in gone:
-        profile = memory.profiles.get(identity)
-        if profile and known in profile.attributes:
-            held = tuple(each for each in profile.attributes if each != known)
-            memory.profiles.put(replace(profile, attributes=held))
-
-
-def _tells(past: MemoryRecord, known: ProfileAttribute) -> bool:
+def _tells(memory: Memory, past: MemoryRecord, known: ProfileAttribute) -> bool:
     """Whether an attribute rests on the lines of a memory alone, and has most of its words."""
-    if not set(known.evidence) <= set(past.journal_ids):
+    if audience_of(known) != past.audience or not set(known.evidence) <= set(past.journal_ids):
+        return False
+    if any(LOCKED in line.tags for line in filter(None, map(memory.journal.get, known.evidence))):
         return False
     content_words = language.get().content_words
     words = content_words(past.said)

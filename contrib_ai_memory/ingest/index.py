@@ -22,7 +22,7 @@ from ..store.lanes import REACH, SPAN, Keys, keys_of_talk
 from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id, to_payload
 from ..store.protocol import READY
-from . import agenda_items, components, endings, novelty, preference_slots
+from . import agenda_items, components, endings, preference_slots
 
 LOOK_BACK = 2 * REACH  # entries: those whose keys change, and the neighbours of these
 BATCH = 64  # entries indexed at once
@@ -84,7 +84,6 @@ def _index(
 def index_entries(agent_id: str, entries: Sequence[Entry], before: Sequence[Entry] = ()) -> int:
     """Embed entries and write them as memories; idempotent.
 
-    They count in the centroid of their speaker, so that the same text taught later is not novel.
     Entries stored before them get new keys.
 
     Args:
@@ -110,10 +109,6 @@ def index_entries(agent_id: str, entries: Sequence[Entry], before: Sequence[Entr
     store.upsert(agent_id, heard, vectors[lines], [keys[each] for each in lines])
     store.insert_new(agent_id, [memories[each] for each in drawn], vectors[drawn])
     store.rekey({entry_memory_id(agent_id, entry_id): keys for entry_id, keys in found_by.items()})
-    counted = [place for place, memory in enumerate(memories) if not memory.only_recalled]
-    for person in {memories[place].about for place in counted}:
-        said = [place for place in counted if memories[place].about == person]
-        novelty.count(agent_id, person, [memories[place].id for place in said], vectors[said])
     return len(memories)
 
 

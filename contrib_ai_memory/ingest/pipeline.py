@@ -64,12 +64,12 @@ class Chunk:
     known: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """The chunks of a text, and the centroid of the person's other memories."""
+    """The chunks of a text, and what else is known through the person (`novelty`)."""
 
     chunks: tuple[Chunk, ...]
-    others: novelty.Centroid
+    others: np.ndarray
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,15 +200,12 @@ def plan_of(lesson: Lesson) -> Plan:
         for number, text in enumerate(texts)
     ]
     ids = list(dict.fromkeys(draft.memory.id for group in drafts for draft in group))
-    store = memory_store.shared()
-    known = {memory.id: memory for memory in store.get(ids)}
+    known = memory_store.shared().existing(ids)
     chunks = tuple(
         Chunk(text, tuple(group), known=all(draft.memory.id in known for draft in group))
         for text, group in zip(texts, drafts, strict=True)
     )
-    own = [known[each] for each in novelty.counted(lesson.agent_id, lesson.user, list(known))]
-    others = novelty.centroid(lesson.agent_id, lesson.user)
-    return Plan(chunks, others.without(store.vectors_of(own)) if own else others)
+    return Plan(chunks, novelty.known_through(lesson.agent_id, lesson.user, but=known))
 
 
 def _draft(lesson: Lesson, place: tuple[int, int], part: Part) -> Draft:
@@ -243,9 +240,7 @@ def _draft(lesson: Lesson, place: tuple[int, int], part: Part) -> Draft:
     return Draft(memory, place, part.preference)
 
 
-def learn(
-    lesson: Lesson, chunks: list[Chunk], others: novelty.Centroid
-) -> tuple[list[Draft], list[str]]:
+def learn(lesson: Lesson, chunks: list[Chunk], others: np.ndarray) -> tuple[list[Draft], list[str]]:
     """Embed and weigh some chunks, and store those of their memories that are no preference.
 
     Returns:
@@ -272,7 +267,7 @@ def learn(
 def weigh(
     texts: list[str],
     vectors: np.ndarray,
-    others: novelty.Centroid,
+    others: np.ndarray,
     known_names: tuple[str, ...] = (),
 ) -> list[float]:
     """Importance 0-1 of each text: 0.6 novelty + 0.4 salience [C §1.5].
@@ -280,18 +275,18 @@ def weigh(
     Args:
         texts: The texts of chunks.
         vectors: Their embeddings, of unit length.
-        others: Centroid of what is known already.
+        others: What is known already, as `novelty.known_through` returns it.
         known_names: Names of people of the game, which count as named entities in any case.
     """
     found = [language.get().salience(text, known_names, taught=True) for text in texts]
     return [
         round(float(conf.NOVELTY_SHARE * new + conf.SALIENCE_SHARE * salient), 4)
-        for salient, new in zip(found, others.novelty(vectors), strict=True)
+        for salient, new in zip(found, novelty.novelty(vectors, others), strict=True)
     ]
 
 
 def write(lesson: Lesson, drafts: Sequence[Draft]) -> list[str]:
-    """Store memories in one batch and count them in the centroid; known ones stay unchanged.
+    """Store memories in one batch; known ones stay unchanged.
 
     Returns:
         The ids of new memories.
@@ -301,9 +296,7 @@ def write(lesson: Lesson, drafts: Sequence[Draft]) -> list[str]:
         return []
     memories = components.completed([draft.memory for draft in unique])
     vectors = np.stack([draft.vector for draft in unique if draft.vector is not None])
-    new = list(memory_store.shared().insert_new(lesson.agent_id, memories, vectors))
-    novelty.count(lesson.agent_id, lesson.user, [memory.id for memory in memories], vectors)
-    return new
+    return list(memory_store.shared().insert_new(lesson.agent_id, memories, vectors))
 
 
 def finish(
@@ -319,12 +312,6 @@ def finish(
     if unkept:
         embedder.shared().forget(unkept)
     return new
-
-
-def forget_all(agent_id: str) -> int:
-    """Delete all memories and centroids of an NPC. Returns how many memories there were."""
-    novelty.forget(agent_id)
-    return memory_store.shared().delete_all(agent_id)
 
 
 # --- cleaning -------------------------------------------------------------------------------------

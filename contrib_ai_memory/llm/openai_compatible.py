@@ -34,7 +34,6 @@ from .prompts import Messages
 from .provider import (
     AttributeDraft,
     Digest,
-    Ending,
     InsightDraft,
     Observation,
     Pair,
@@ -227,14 +226,6 @@ class OpenAIProvider:
             prompts.comparison(pairs),
             schemas.ComparisonAnswer,
             lambda answer: answer.of(len(pairs)),
-        )
-
-    def outdated(self, endings: Sequence[Ending]) -> list[tuple[bool, ...]]:
-        return self._structured(
-            "outdated",
-            prompts.outdated(endings),
-            schemas.OutdatedAnswer,
-            lambda answer: answer.of([len(ending.texts) for ending in endings]),
         )
 
     # --- tools --------------------------------------------------------------------------------

@@ -109,10 +109,6 @@ class Provider(Protocol):
         """Relate each new statement to a known one of the same source, one relation a pair."""
         ...
 
-    def outdated(self, endings: Sequence[Ending]) -> list[tuple[bool, ...]]:
-        """Judge for each ending which of its texts say nothing but what has ended."""
-        ...
-
 
 # --- one look at lines of talk --------------------------------------------------------------------
 
@@ -260,12 +256,3 @@ class Pair:
     new: Statement
     known: Statement
     similarity: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """A statement that no longer holds, the one that replaces it, and texts that may tell it."""
-
-    past: Statement
-    by: Statement
-    texts: tuple[Statement, ...]

@@ -355,20 +355,6 @@ class ComparisonAnswer(Mended):
         return [relation_of.get(number, Relation.UNRELATED) for number in known]
 
 
-class OutdatedAnswer(Mended):
-    """The numbers of the texts that say nothing but what has ended."""
-
-    outdated: Ids
-
-    def of(self, sizes: Sequence[int]) -> list[tuple[bool, ...]]:
-        """The judgements on groups of so many texts, which were numbered in one row."""
-        first, judged = 1, []
-        for size in sizes:
-            judged.append(tuple(number in self.outdated for number in range(first, first + size)))
-            first += size
-        return judged
-
-
 # --- the schema of a request ----------------------------------------------------------------------
 
 _DROPPED = frozenset(

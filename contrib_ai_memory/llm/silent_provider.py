@@ -14,7 +14,6 @@ from ..records import Entry, ExperienceDraft, FactDraft, MemoryRecord, Reply, Re
 from .provider import (
     AttributeDraft,
     Digest,
-    Ending,
     InsightDraft,
     Observation,
     Pair,
@@ -85,9 +84,6 @@ class SilentProvider:
 
     def compare(self, pairs: Sequence[Pair]) -> list[Relation]:
         return [Relation.UNRELATED for _ in pairs]
-
-    def outdated(self, endings: Sequence[Ending]) -> list[tuple[bool, ...]]:
-        return [tuple(False for _ in ending.texts) for ending in endings]
 
 
 SILENT = SilentProvider()

@@ -36,7 +36,6 @@ from ..ingest.corrected_lines import corrected
 from ..llm.provider import (
     AttributeDraft,
     Digest,
-    Ending,
     InsightDraft,
     Observation,
     Pair,
@@ -67,7 +66,6 @@ ATTRIBUTES_AT_MOST = 20
 QUESTIONS = 3
 
 NEARLY_EQUAL = 0.8  # of the words of two attributes, in their order
-SAME_CONTENT = 0.8  # share of a fact's words in a text that tells it
 
 WELL_SAID = 3  # mentions that make "often"
 SPEAKERS = 4  # named by an insight
@@ -307,9 +305,6 @@ class OfflineProvider:
     def compare(self, pairs: Sequence[Pair]) -> list[Relation]:
         """Relate by rules; what a newer line ends was settled before (`ingest.endings`)."""
         return [_RELATIONS.get(pair.new.record, _of_facts)(pair) for pair in pairs]
-
-    def outdated(self, endings: Sequence[Ending]) -> list[tuple[bool, ...]]:
-        return [tuple(_is_outdated(text, ending) for text in ending.texts) for ending in endings]
 
 
 # --- sentences ------------------------------------------------------------------------------------
@@ -633,21 +628,3 @@ def _content_stems(text: str) -> list[str]:
     """The stems of the content words, in their order."""
     content = content_words(text)
     return [root for root in map(stem, words_of(text)) if root in content]
-
-
-def _is_outdated(text: Statement, ending: Ending) -> bool:
-    if text.record == "entry":
-        return not _says_more(text.text, ending.past)
-    if text.record == "attribute" and contradicts(ending.by.text, text.text):
-        return True
-    words = content_words(ending.past.text)
-    return len(words & content_words(text.text)) >= SAME_CONTENT * len(words)
-
-
-def _says_more(line: str, past: Statement) -> bool:
-    """Whether a line tells anything besides one statement; greetings do not count."""
-    told = [sentence for sentence in sentences_of(line) if tells(sentence)]
-    if not past.quote:
-        return len(told) > 1
-    own = content_words(past.quote)
-    return any(len(content_words(sentence) - own) > 1 for sentence in told)

@@ -5,9 +5,9 @@ was said aloud, and two people's statements are two claims. The nearest by meani
 candidates; the provider decides between them (`Provider.compare`). Where a language model is chosen
 and gives no answer, nothing is joined or ended (docs/adr/023).
 
-When a fact ends, the lines that told it are retired, with the experiences drawn from them, and the
-attributes of people that rest on it are removed, where the provider finds that they say nothing
-else (`Provider.outdated`). Nothing is lost: a retired line stays in the journal and in the store,
+When a fact ends, the lines that told it are retired, with the experiences drawn from them, where
+every fact of theirs has ended, and the attributes of people that tell it are removed. Nothing is
+lost: a retired line stays in the journal and in the store,
 with the time since when it no longer holds and the fact that replaced it, which recall returns
 instead, and beside it where the past is asked for. A line that tells what was done or has happened
 is retired only if that is denied.
@@ -24,15 +24,14 @@ from twisted.internet import defer
 
 from .. import language
 from ..embedding import embedder
-from ..ingest.endings import KEPT_TAGS, End, attributes_on, end, remove_attributes, take_back
-from ..llm.provider import Ending, Pair, Relation, Statement
+from ..ingest.endings import KEPT_TAGS, End, end, remove_attributes, take_back
+from ..llm.provider import Pair, Relation, Statement
 from ..records import LOCKED, MemoryRecord
 from ..store import memory_store
 from ..store.evidence import Work
 from ..store.journal import join_ranges
 from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id
-from ..store.profiles import ProfileAttribute
 from ..store.protocol import MemoryStore
 
 LOOKED_AT = 8  # known facts nearest to a new one
@@ -86,10 +85,6 @@ class Ended:
     by: MemoryRecord
     sources: tuple[Source, ...]
 
-    @property
-    def memories(self) -> list[MemoryRecord]:
-        return [each for source in self.sources for each in (source.line, *source.experiences)]
-
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -132,25 +127,13 @@ def reconcile(
         found = yield compared(list(pairs.values()), work)
         relations = dict(zip(pairs, found, strict=True))
     ended: list[Ended] = []
-    attributes: list[dict[str, tuple[str, ProfileAttribute]]] = []
     outdated: set[tuple[str, str]] = set()
     if any(relation.supersedes for relation in relations.values()) or any(e.ended for e in new):
         ended = yield work.run(endings, memory.id, new, relations)
-        attributes = [_attributes_on(memory, each) for each in ended]
-        if judged:
-            outdated = yield work.run(resting_on_ended, memory.id, ended)
-            outdated |= {
-                (each.past.id, key)
-                for each, held in zip(ended, attributes, strict=True)
-                for key, (_identity, known) in held.items()
-                if set(known.evidence) <= set(each.past.journal_ids)
-            }
-        else:
-            outdated = yield _outdated(ended, attributes, work)
+        outdated = yield work.run(resting_on_ended, memory.id, ended)
     ids = yield work.run(store_facts, memory.id, new, relations, ended, outdated)
-    for each, held in zip(ended, attributes, strict=True):
-        over = [known for key, known in held.items() if (each.past.id, key) in outdated]
-        remove_attributes(memory, over)
+    for each in ended:
+        remove_attributes(memory, each.past)
     return ids
 
 
@@ -163,23 +146,6 @@ def compared(pairs: Sequence[Pair], work: Work) -> Generator[Any, Any, list[Rela
         found = yield work.judge("compare", some)
         relations += found or [Relation.UNRELATED] * len(some)
     return relations
-
-
-@defer.inlineCallbacks
-def _outdated(
-    ended: Sequence[Ended],
-    attributes: Sequence[Mapping[str, tuple[str, ProfileAttribute]]],
-    work: Work,
-) -> Generator[Any, Any, set[tuple[str, str]]]:
-    """Ask which texts say nothing but what has ended."""
-    past = [_ending(each, held) for each, held in zip(ended, attributes, strict=True)]
-    verdicts = (yield work.judge("outdated", past)) or [() for _ in past]
-    return {
-        (each.past.id, told)
-        for each, held, of_it in zip(ended, attributes, verdicts, strict=True)
-        for told, is_so in zip([*(m.id for m in each.memories), *held], of_it, strict=False)
-        if is_so
-    }
 
 
 # --- what is compared -----------------------------------------------------------------------------
@@ -223,7 +189,7 @@ def named_candidates(
 def resting_on_ended(agent_id: str, ended: Sequence[Ended]) -> set[tuple[str, str]]:
     """Pairs of a fact that ends and a line or experience of which every fact has ended.
 
-    (Worker thread.) What a language model drew from a line is all that the line tells.
+    (Worker thread.) What was drawn from a line is all that the line tells.
     """
     store = memory_store.shared()
     over = {each.past.id for each in ended}
@@ -331,12 +297,6 @@ def _experiences(store: MemoryStore, agent_id: str, line: MemoryRecord) -> list[
     ]
 
 
-def _ending(ended: Ended, attributes: Mapping[str, tuple[str, ProfileAttribute]]) -> Ending:
-    texts = [Statement.of(each) for each in ended.memories]
-    texts += [Statement(held.value, "attribute", type=held.type) for _, held in attributes.values()]
-    return Ending(Statement.of(ended.past), Statement.of(ended.by), tuple(texts))
-
-
 # --- writing --------------------------------------------------------------------------------------
 
 
@@ -431,18 +391,3 @@ def _revive(store: MemoryStore, own: MemoryRecord, again: MemoryRecord) -> None:
         end(store, [End.of(again)], spared=(), anew=True, **more)
     else:
         take_back(store, [own.id], **more)
-
-
-# --- attributes (reactor thread) ------------------------------------------------------------------
-
-
-def _attributes_on(memory: Memory, ended: Ended) -> dict[str, tuple[str, ProfileAttribute]]:
-    """The attributes that may rest on a fact that ends, each with its person, by a key."""
-    since = max(ended.by.journal_ids, default=0)
-
-    def rests(known: ProfileAttribute) -> bool:
-        of_it = set(known.evidence) <= set(ended.past.journal_ids)
-        return of_it or max(known.evidence, default=0) < since
-
-    found = attributes_on(memory, ended.past, rests)
-    return {f"{who}: {known.type}: {known.value}": (who, known) for who, known in found}

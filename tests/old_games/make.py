@@ -45,7 +45,7 @@ mara.memory.flush()
 mara.assistant.at_server_shutdown()
 """
 KEPT = ("evennia.db3", "ai_memory")
-RECOMPUTED = ("embeddings.sqlite3", "novelty.sqlite3")
+RECOMPUTED = ("embeddings.sqlite3",)
 
 
 def main(commit: str, file: str) -> None:
