@@ -122,10 +122,15 @@ def _digest(asked: str) -> dict[str, Any]:
     return {
         "importance": [{"line": number, "importance": 5} for number in lines],
         "facts": [{"text": each["text"][:300], "lines": [each["id"]], **blank} for each in worth],
-        "experience": " ".join(each["text"] for each in worth)[:300],
-        "emotions": ["trust", "interest", "serenity"],
-        "weight": 0.5,
-        "lesson": LESSON,
+        "experiences": [
+            {
+                "text": " ".join(each["text"] for each in worth)[:300],
+                "lines": [each["id"] for each in worth],
+                "emotions": ["trust", "interest", "serenity"],
+                "weight": 0.5,
+                "lesson": LESSON,
+            }
+        ],
     }
 
 

@@ -80,12 +80,14 @@ def test_one_look_at_lines_gives_importance_facts_and_an_experience(server, llm)
             ends=("a-long-id",),
         ),
     )
-    assert given.experience == ExperienceDraft(
-        "Alice has taken over the ferry.",
-        0.7,
-        "Ask Alice about the river.",
-        ("joy", "trust", "serenity"),
-        (4,),
+    assert given.experiences == (
+        ExperienceDraft(
+            "Alice has taken over the ferry.",
+            0.7,
+            "Ask Alice about the river.",
+            ("joy", "trust", "serenity"),
+            (4,),
+        ),
     )
     assert server.requests[-1].schema == "DigestAnswer"
     assert server.requests[-1].last.splitlines() == [
@@ -103,15 +105,17 @@ def test_what_a_small_model_gets_slightly_wrong_is_put_right(server, llm):
     fact = {"text": "Alice keeps the ferry.", "lines": 1, "kind": "job", "about": None}
     fact |= {"to": None, "date": "tomorrow", "same_as": "101", "ends": None}
     odd = {"importance": [{"line": "1", "importance": 77}], "facts": [fact, {"text": ""}]}
-    odd |= {"experience": "Alice spoke.", "emotions": "joy, trust, fear", "weight": 7}
+    felt = {"text": "Alice spoke.", "lines": "1", "emotions": "joy, trust, fear", "weight": 7}
+    odd["experiences"] = felt
     server.behave(structured=json.dumps(odd))
     given = llm().digest(PASSAGE)
     assert given.importance == {4: 10}
     [draft] = given.facts
     assert (draft.kind, draft.subject, draft.date) == ("other", "", "")
     assert (draft.same_as, draft.ends) == ("a-long-id", ())
-    assert given.experience.dominant_emotions == ("joy", "trust", "fear")
-    assert given.experience.memory_weight == 0.7
+    [experience] = given.experiences
+    assert experience.dominant_emotions == ("joy", "trust", "fear")
+    assert experience.memory_weight == 0.7
     assert len(server.requests) == 1
 
 
@@ -121,7 +125,7 @@ def test_what_a_small_model_gets_slightly_wrong_is_put_right(server, llm):
         ("I cannot do that.", "not JSON"),
         ('{"facts": []', "not JSON"),
         ('{"facts": []}', "importance"),
-        (json.dumps(digest({1: 5}, weight="heavy")), "weight"),
+        (json.dumps(digest({1: 5}, experience="So.", weight="heavy")), "weight"),
         ("[1, 2]", "not JSON"),
         (json.dumps(digest({})), "0 of 1 lines"),
     ],
@@ -306,7 +310,8 @@ def test_a_schema_holds_the_model_to_the_lines_of_the_passage_where_the_server_t
     lines = schema["properties"]["importance"]
     assert (lines["minItems"], lines["maxItems"]) == (1, 1)
     assert lines["items"]["properties"]["line"] == {"type": "integer", "minimum": 1, "maximum": 1}
-    assert len(schema["properties"]["emotions"]["items"]["enum"]) == 24
+    experience = schema["properties"]["experiences"]["items"]["properties"]
+    assert len(experience["emotions"]["items"]["enum"]) == 24
     server.behave(refuses=("bounds",))
     other = llm()
     assert other.digest(PASSAGE).importance == {4: 5}
