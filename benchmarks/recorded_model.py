@@ -2,8 +2,9 @@
 
 The requests of the nights and the questions were answered by hand, from nothing but the request, as
 a model of middling size would (benchmarks/data/recorded/README.md). A look at lines is answered as
-its lines were, each in a look of its own then, with other numbers; a question as it was when it was
-asked. What was never asked is refused, and counted.
+its lines were, each audience in a look of its own then, with other numbers; a question as it was
+when it was asked; nobody is described and nothing understood. What was never asked is refused, and
+counted.
 """
 
 from __future__ import annotations
@@ -51,14 +52,10 @@ class RecordedModel:
         self._facts: list[dict[str, Any]] = []
         self._experiences: list[dict[str, Any]] = []
         self._replies = json.loads((RECORDED / f"{name}.replies.json").read_text("utf-8"))
-        self._others: dict[str, str] = {}
         for line in (RECORDED / f"{name}.jsonl").read_text("utf-8").splitlines():
             plain = json.loads(line)
-            request, content = plain["request"], plain["answer"]["content"]
-            if _form_of(request) == "DigestAnswer":
-                self._note_look(*_numbered(request), json.loads(content))
-            else:
-                self._others[_last(request)] = content
+            told = json.loads(plain["answer"]["content"])
+            self._note_look(*_numbered(plain["request"]), told)
 
     def answer(self, body: dict[str, Any]) -> Message | None:
         """Answer a request as `ChatServer` does."""
@@ -67,7 +64,7 @@ class RecordedModel:
         if form == "DigestAnswer":
             told = self._look(body)
         elif form:
-            told = self._others.get(_last(body)) or _NOTHING.get(form)
+            told = _NOTHING.get(form)
         else:
             told = self._replies.get(_last(body).rpartition("\n")[2])
         if told is None:

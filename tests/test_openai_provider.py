@@ -159,7 +159,7 @@ def test_an_attribute_keeps_the_evidence_that_was_given_and_a_confidence_of_at_m
     answer = [
         {"type": "occupation", "value": "keeps the ferry", "evidence": [1, 99], "confidence": 700},
         {"type": "preference", "value": "hates the cold", "evidence": [2, 2], "confidence": -1}
-        | {"replaces": [1, 5]},
+        | {"replaces": [101, 5]},
         {"type": "trait", "value": "is a thief", "evidence": [99], "confidence": 1},
     ]
     server.behave(structured=json.dumps({"attributes": answer}))
@@ -167,9 +167,7 @@ def test_an_attribute_keeps_the_evidence_that_was_given_and_a_confidence_of_at_m
         AttributeDraft("occupation", "keeps the ferry", (4,), 1.0, ()),
         AttributeDraft("preference", "hates the cold", (7,), 0.0, ("loves the cold",)),
     ]
-    person, known, *_seen = map(json.loads, server.requests[-1].last.splitlines())
-    assert person == {"person": "Alice"}
-    assert known == {"known": 1, "text": "loves the cold"}
+    assert server.requests[-1].last.splitlines()[:2] == ["Alice", "101 loves the cold"]
 
 
 def test_an_attribute_of_an_unknown_type_is_refused(server, llm):
@@ -194,12 +192,9 @@ def test_an_insight_cites_by_number_and_comes_back_with_ids(server, llm):
     assert llm().reflect(asked, "Mara", ["Ferries sink."]) == [
         InsightDraft("The ferry will not sail.", ("another-id", "a-long-id"))
     ]
-    lines = [json.loads(line) for line in server.requests[-1].last.splitlines()]
-    assert lines[0] == {"question": "Will it sail?"}
-    assert lines[2] == {"understood": "Ferries sink."}
-    first, second = lines[3:]
-    assert (first["number"], first["text"]) == (1, "Alice keeps the ferry.")
-    assert (second["number"], second["text"]) == (2, "Bram: The river is high.")
+    lines = server.requests[-1].last.splitlines()
+    assert (lines[0], lines[2]) == ("? Will it sail?", "- Ferries sink.")
+    assert lines[-2:] == ["1 Alice keeps the ferry.", "2 Bram: The river is high."]
     assert "a-long-id" not in server.requests[-1].text
 
 

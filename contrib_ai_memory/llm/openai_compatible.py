@@ -163,7 +163,7 @@ class OpenAIProvider:
             self._begins_in_thought = self._begins_in_thought or closes_unopened(answer.text)
         told = messages[-1]["role"] == "tool"
         turn = turn_in(answer, tools, voice, after=told)
-        if not turn.text and not turn.calls and not told:
+        if not (turn.text or turn.calls or turn.seen or told):
             written = "nothing that can be spoken" if answer.text.strip() else "an empty answer"
             raise ProviderError(f"{self._settings.base_url}: the model gave {written}")
         return turn
@@ -189,7 +189,7 @@ class OpenAIProvider:
         self, name: str, observations: Sequence[Observation], known: Sequence[str] = ()
     ) -> list[AttributeDraft]:
         observed = dict(enumerate((seen.journal_id for seen in observations), start=1))
-        values = dict(enumerate(known, start=1))
+        values = dict(enumerate(known, start=schemas.FIRST_KNOWN))
         return self._structured(
             "describe",
             prompts.profile(name, observations, known),
