@@ -47,7 +47,7 @@ from .provider import (
 from .schemas import Unfit
 from .spoken import NO_VOICE, Voice, closes_unopened, utterance, voice_of
 from .streaming import LONGEST, Stream
-from .tools import Tool, Turn, names_of, turn_in, without_tools
+from .tools import Tool, Turn, callable_in, turn_in, without_tools
 from .usage import estimated
 
 Answer = TypeVar("Answer", bound=BaseModel)
@@ -145,7 +145,7 @@ class OpenAIProvider:
 
         Every call in `messages` is followed by its result. The text is fit to be spoken.
         """
-        names = names_of(tools)
+        names = callable_in(tools)
 
         def enough(text: str) -> bool:
             if self._begins_in_thought is None or (

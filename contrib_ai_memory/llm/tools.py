@@ -84,7 +84,7 @@ class Arguments(Plain):
 
 
 class Memorize(Arguments):
-    """Remember an event for good"""
+    """Remember for good"""
 
     tool = "memorize"
     essence: str = Field(min_length=1, max_length=600)
@@ -94,7 +94,7 @@ class Memorize(Arguments):
 
 
 class Recall(Arguments):
-    """Search your memory for more"""
+    """Search memory"""
 
     tool = "recall"
     query: str = Field(min_length=1, max_length=400)
@@ -108,7 +108,7 @@ class RecallEmotion(Arguments):
 
 
 class NoteAbout(Arguments):
-    """Note a fact about a person"""
+    """Note of a person"""
 
     tool = "note_about"
     name: Name
@@ -129,7 +129,7 @@ class Say(Arguments):
 
 
 class Whisper(Arguments):
-    """Whisper to one person here"""
+    """Whisper to one"""
 
     tool = "whisper"
     name: Name
@@ -186,10 +186,7 @@ def _parameters(kind: type[Arguments]) -> Mapping[str, Any]:
         if "description" in full:
             told["description"] = full["description"]
         properties[name] = told
-    schema: dict[str, Any] = {"type": "object", "properties": properties}
-    if len(properties) > 1:
-        schema["required"] = whole["required"]
-    return schema
+    return {"type": "object", "properties": properties}
 
 
 def read(call: ToolCall) -> Arguments:
@@ -236,7 +233,7 @@ def turn_in(
     """
     if is_silence(answer.text) and not answer.tool_calls:
         return Turn(SILENCE)
-    told = utterance(answer.text, voice, names_of(offered), whole=not answer.cut_off)
+    told = utterance(answer.text, voice, callable_in(offered), whole=not answer.cut_off)
     raw = answer.tool_calls if offered else []
     if not raw:
         raw = [_as_sent(call.name, call.arguments) for call in told.calls]
@@ -245,9 +242,9 @@ def turn_in(
     return Turn(told.text, calls, max(0, len(raw) - CALLS_A_ROUND), told.whispered, seen)
 
 
-def names_of(offered: Sequence[Tool]) -> frozenset[str]:
-    """Return the names of offered tools."""
-    return frozenset(tool["function"]["name"] for tool in offered)
+def callable_in(offered: Sequence[Tool]) -> frozenset[str]:
+    """Return the names of the tools that a text may call: all, where some are offered."""
+    return frozenset(_BY_NAME if offered else ())
 
 
 def _as_sent(name: str, arguments: str) -> dict[str, Any]:
