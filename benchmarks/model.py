@@ -47,8 +47,9 @@ REPLY_COLUMNS = (
     "new",
 )
 
-CALLS_A_DAY, PROMPT_A_DAY, CALLS_AN_EVENING = 60, 90_000, 20
-SHARED, TOOLS = 80, 500
+CALLS_A_DAY, PROMPT_A_DAY = 60, 90_000
+CALLS_AN_EVENING, PROMPT_AN_EVENING = 12, 14_000
+SHARED, TOOLS = 80, 250
 
 
 # --- playing --------------------------------------------------------------------------------------
@@ -240,15 +241,14 @@ def main() -> int:
     report.table(COLUMNS, rows)
     replies = reply_row(name, [each for each in talk if each.purpose == REPLY])
     report.table(REPLY_COLUMNS, [replies])
-    calls = sum(
-        each["calls"] for each in rows if each["requests"] == name and each["purpose"] == "all"
-    )
+    [whole] = [each for each in rows if each["requests"] == name and each["purpose"] == "all"]
     report.bars += [
         Bar("replies, shared beginning", replies["shared"], SHARED, "%", at_least=True, goal=True),
         Bar("replies, shared talk", replies["of the talk"], SHARED, "%", at_least=True),
         Bar("replies, roles alternate", replies["alternate"], 100, "%", at_least=True),
         Bar("tokens of tools", replies["tools"], TOOLS),
-        Bar(f"calls besides replies, {name}", calls, CALLS_AN_EVENING, goal=True),
+        Bar(f"calls besides replies, {name}", whole["calls"], CALLS_AN_EVENING, goal=True),
+        Bar(f"prompt tokens of these, {name}", whole["prompt"], PROMPT_AN_EVENING, goal=True),
     ]
     if whole_day:
         total = rows[-1]

@@ -2,8 +2,9 @@
 
 The requests of the nights and the questions were answered by hand, from nothing but the request, as
 a model of middling size would (benchmarks/data/recorded/README.md). A look at lines is answered as
-it was for the same lines, though known facts may have other numbers now; a question as it was when
-it was asked. What was never asked is refused, and counted.
+its lines were, each audience in a look of its own then, with other numbers; a question as it was
+when it was asked; nobody is described and nothing understood. What was never asked is refused, and
+counted.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ MODEL = "answers-by-hand"
 FIRST_KNOWN = 101  # numbers of known facts begin with it; lines are below
 TIMEOUT = 60
 
-_NUMBERED = re.compile(r"^(\d+) (.*)$", re.MULTILINE)
+NOTABLE = 4  # importance of lines that an experience rests on
+
+_NUMBERED = re.compile(r"^(\d+) (?:\[[A-Z]\] )?(.*)$", re.MULTILINE)
 _NOTHING = {
     "QuestionsAnswer": {"questions": ["Whom can it trust?"]},
     "InsightsAnswer": {"insights": []},
@@ -45,17 +48,14 @@ class RecordedModel:
     def __init__(self, name: str):
         self.asked: list[str] = []
         self.unknown: list[dict[str, Any]] = []
-        self._looks: dict[tuple[str, ...], tuple[dict[str, Any], dict[int, str]]] = {}
+        self._importance: dict[str, int] = {}
+        self._facts: list[dict[str, Any]] = []
+        self._experiences: list[dict[str, Any]] = []
         self._replies = json.loads((RECORDED / f"{name}.replies.json").read_text("utf-8"))
-        self._others: dict[str, str] = {}
         for line in (RECORDED / f"{name}.jsonl").read_text("utf-8").splitlines():
             plain = json.loads(line)
-            request, content = plain["request"], plain["answer"]["content"]
-            if _form_of(request) == "DigestAnswer":
-                new, known = _numbered(request)
-                self._looks[tuple(new.values())] = (json.loads(content), known)
-            else:
-                self._others[_last(request)] = content
+            told = json.loads(plain["answer"]["content"])
+            self._note_look(*_numbered(plain["request"]), told)
 
     def answer(self, body: dict[str, Any]) -> Message | None:
         """Answer a request as `ChatServer` does."""
@@ -64,7 +64,7 @@ class RecordedModel:
         if form == "DigestAnswer":
             told = self._look(body)
         elif form:
-            told = self._others.get(_last(body)) or _NOTHING.get(form)
+            told = _NOTHING.get(form)
         else:
             told = self._replies.get(_last(body).rpartition("\n")[2])
         if told is None:
@@ -72,21 +72,56 @@ class RecordedModel:
             return None
         return said(told)
 
-    def _look(self, body: dict[str, Any]) -> dict[str, Any] | None:
-        new, known = _numbered(body)
-        if tuple(new.values()) not in self._looks:
-            return None
-        answer, then = self._looks[tuple(new.values())]
-        number_of = {text: number for number, text in known.items()}
-        facts = [
+    def _note_look(self, new: dict[int, str], known: dict[int, str], told: dict[str, Any]) -> None:
+        """Note what was told of lines, with texts in place of numbers."""
+        importance = {new[each["line"]]: each["importance"] for each in told["importance"]}
+        self._importance |= importance
+        self._facts += [
             fact
             | {
-                "ends": [number_of[then[each]] for each in fact["ends"] if then[each] in number_of],
-                "same_as": number_of.get(then.get(fact["same_as"], ""), 0),
+                "lines": [new[each] for each in fact["lines"]],
+                "ends": [known[each] for each in fact["ends"]],
+                "same_as": known.get(fact["same_as"], ""),
             }
-            for fact in answer["facts"]
+            for fact in told["facts"]
         ]
-        return answer | {"facts": facts}
+        if told["experience"]:
+            most = max(importance.values())
+            lines = [line for line, score in importance.items() if score >= min(most, NOTABLE)]
+            felt = {name: told[name] for name in ("emotions", "weight", "lesson")}
+            self._experiences.append({"text": told["experience"], "lines": lines} | felt)
+
+    def _look(self, body: dict[str, Any]) -> dict[str, Any] | None:
+        new, known = _numbered(body)
+        line_of = {text: number for number, text in new.items()}
+        fact_of = {text: number for number, text in known.items()}
+        if line_of.keys() - self._importance.keys():
+            return None
+        facts = [each for each in self._facts if line_of.keys() >= {*each["lines"]}]
+        told = {each["text"] for each in facts}
+        # as it stands at the end of the lines
+        over = {text for each in facts for text in each["ends"]} & told
+        return {
+            "importance": [
+                {"line": number, "importance": self._importance[text]}
+                for number, text in new.items()
+            ],
+            "facts": [
+                each
+                | {
+                    "lines": [line_of[line] for line in each["lines"]],
+                    "ends": [fact_of[text] for text in each["ends"] if text in fact_of],
+                    "same_as": fact_of.get(each["same_as"], 0),
+                }
+                for each in facts
+                if each["text"] not in over and each["same_as"] not in told
+            ],
+            "experiences": [
+                each | {"lines": [line_of[line] for line in each["lines"]]}
+                for each in self._experiences
+                if line_of.keys() >= {*each["lines"]}
+            ],
+        }
 
 
 def _form_of(request: dict[str, Any]) -> str:

@@ -87,9 +87,8 @@ class Recorded:
             {"text": each["text"], "lines": each["entry_ids"], **blank}
             for each in self.facts(lines)["facts"]
         ]
-        nothing = {"experience": "", "emotions": [], "weight": 0.0, "lesson": ""}
         scores = [{"line": line["id"], "importance": IMPORTANCE} for line in lines]
-        return {"importance": scores, "facts": facts, **nothing}
+        return {"importance": scores, "facts": facts, "experiences": []}
 
     def answer(self, body: dict[str, Any]) -> Message | None:
         """Answer a request as `ChatServer` does, and count it."""

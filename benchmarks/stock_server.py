@@ -108,7 +108,13 @@ def _structured(name: str, schema: dict[str, Any], messages: list[dict[str, Any]
     """Answer in the form that is asked for; one that is unknown gets the least that fits."""
     if name == "DigestAnswer":
         return _digest(messages[1]["content"])
-    lines = [json.loads(line) for line in messages[-1]["content"].splitlines() if line[:1] == "{"]
+    asked = messages[-1]["content"]
+    lines = [json.loads(line) for line in asked.splitlines() if line[:1] == "{"]
+    lines += [
+        {"id": int(number), "text": text}
+        for number, text in _NUMBERED.findall(asked)
+        if int(number) < FIRST_KNOWN
+    ]
     stock = STOCK.get(name)
     return stock(lines) if stock else least(schema, schema)
 
@@ -122,10 +128,15 @@ def _digest(asked: str) -> dict[str, Any]:
     return {
         "importance": [{"line": number, "importance": 5} for number in lines],
         "facts": [{"text": each["text"][:300], "lines": [each["id"]], **blank} for each in worth],
-        "experience": " ".join(each["text"] for each in worth)[:300],
-        "emotions": ["trust", "interest", "serenity"],
-        "weight": 0.5,
-        "lesson": LESSON,
+        "experiences": [
+            {
+                "text": " ".join(each["text"] for each in worth)[:300],
+                "lines": [each["id"] for each in worth],
+                "emotions": ["trust", "interest", "serenity"],
+                "weight": 0.5,
+                "lesson": LESSON,
+            }
+        ],
     }
 
 
@@ -138,7 +149,7 @@ def _attributes(lines: Lines) -> dict[str, Any]:
 
 
 def _insights(lines: Lines) -> dict[str, Any]:
-    numbers = [each["number"] for each in lines if "number" in each][:2]
+    numbers = [each["id"] for each in lines if "id" in each][:2]
     told = {"insight": "They keep coming back to the same matter.", "because_of": numbers}
     return {"insights": [told] if numbers else []}
 

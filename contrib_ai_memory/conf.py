@@ -423,7 +423,10 @@ class Settings(_Section):
     )
 
     REPLY_SENTENCES: int = Field(
-        3, ge=1, le=20, description="most sentences of a language model's reply"
+        3,
+        ge=1,
+        le=20,
+        description="most sentences of a language model's reply; of a tale three times as many",
     )
     REPLY_LANGUAGE: str = Field(
         "",

@@ -114,25 +114,22 @@ def play(folder: Path, settings: dict[str, Any], server: ModelServer | None) -> 
 def echo(request: Request) -> str:
     """A model that makes what it is asked for of all that it is shown."""
     told = [json.loads(line) for line in request.last.splitlines() if line.startswith("{")]
-    texts = [each["text"] for each in told if "text" in each]
-    numbers = [each["number"] for each in told if "number" in each]
     answer = WELL_FORMED[request.schema](request)
+    seen, _known = numbered_in(request)
     if request.schema == "DigestAnswer":
-        new, _known = numbered_in(request)
-        said = {number: text.replace(" whispers: ", " says: ") for number, text in new.items()}
+        said = {number: text.replace(" whispers: ", " says: ") for number, text in seen.items()}
         facts = [{"text": text, "lines": [number]} for number, text in said.items()]
         more = {"experience": " ".join(request.last.splitlines()[2:])[:1500], "weight": 0.9}
-        answer = digest(dict.fromkeys(new, 8), facts, **more)
+        answer = digest(dict.fromkeys(seen, 8), facts, **more)
     elif request.schema == "SummaryAnswer":
         answer["summary"] = " ".join(each.get("line", "") for each in told)
     elif request.schema == "AttributesAnswer":
         answer["attributes"] = [
-            {"type": "fact", "value": each["text"], "evidence": [each["id"]], "confidence": 0.9}
-            for each in told
-            if "id" in each
+            {"type": "fact", "value": text, "evidence": [number], "confidence": 0.9}
+            for number, text in seen.items()
         ]
     elif request.schema == "InsightsAnswer":
-        answer["insights"] = [{"insight": " ".join(texts), "because_of": numbers}]
+        answer["insights"] = [{"insight": " ".join(seen.values()), "because_of": [*seen]}]
     return json.dumps(answer)
 
 

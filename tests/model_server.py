@@ -385,22 +385,26 @@ FIRST_KNOWN = 101
 
 def numbered_in(request: Request) -> tuple[dict[int, str], dict[int, str]]:
     """The new lines and the known facts of a request for a digest, by their numbers."""
-    given = re.findall(r"^(\d+) (.*)$", request.messages[1]["content"], re.MULTILINE)
+    given = re.findall(r"^(\d+) (?:\[[A-Z]\] )?(.*)$", request.messages[1]["content"], re.MULTILINE)
     found = {int(number): text for number, text in given}
     new = {number: text for number, text in found.items() if number < FIRST_KNOWN}
     return new, {number: text for number, text in found.items() if number >= FIRST_KNOWN}
 
 
 def digest(
-    importance: dict[int, int], facts: Sequence[dict[str, Any]] = (), **more: Any
+    importance: dict[int, int],
+    facts: Sequence[dict[str, Any]] = (),
+    experience: str = "",
+    **more: Any,
 ) -> dict[str, Any]:
-    """A whole answer to a request for a digest."""
+    """A whole answer to a request for a digest; `more` is of its experience, or beside it."""
     empty = {"kind": "other", "about": "", "to": "", "date": "", "same_as": 0, "ends": []}
-    nothing = {"experience": "", "emotions": [], "weight": 0.0, "lesson": ""}
+    felt = {"lines": [*importance], "emotions": [], "weight": 0.0, "lesson": ""}
+    felt |= {name: more.pop(name) for name in felt if name in more}
     return {
         "importance": [{"line": line, "importance": score} for line, score in importance.items()],
         "facts": [empty | fact for fact in facts],
-        **nothing,
+        "experiences": [{"text": experience} | felt] if experience else [],
         **more,
     }
 

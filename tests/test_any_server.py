@@ -205,7 +205,8 @@ def test_a_schema_is_sent_as_strict(server, llm):
 )
 def test_a_weight_of_ten_or_of_a_hundred_is_scaled(server, llm, given, meant):
     server.behave(structured=json.dumps(digest(SCORES, experience="So.", weight=given)))
-    assert llm().digest(PASSAGE).experience.memory_weight == pytest.approx(meant)
+    [experience] = llm().digest(PASSAGE).experiences
+    assert experience.memory_weight == pytest.approx(meant)
     assert len(server.requests) == 1
 
 

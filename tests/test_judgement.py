@@ -31,7 +31,9 @@ class Model:
             return self.raw[request.schema]
         if request.schema == "DigestAnswer":
             return json.dumps(self.digest(request))
-        lines = [json.loads(line) for line in request.last.splitlines()]
+        if request.schema == "AttributesAnswer":
+            return json.dumps(self.attributes(*numbered_in(request)))
+        lines = [json.loads(line) for line in request.last.splitlines() if line[:1] == "{"]
         return json.dumps(getattr(self, f"_{request.schema}", WELL_FORMED[request.schema])(lines))
 
     def digest(self, request):
@@ -59,19 +61,17 @@ class Model:
     def _QuestionsAnswer(self, lines):
         return {"questions": ["What is going on?"]}
 
-    def _AttributesAnswer(self, lines):
-        known = [line["known"] for line in lines if "known" in line]
+    def attributes(self, seen, known):
         return {
             "attributes": [
                 {
                     "type": "fact",
-                    "value": one["text"],
-                    "evidence": [one["id"]],
+                    "value": text,
+                    "evidence": [number],
                     "confidence": 0.6,
-                    "replaces": known if self.relation == "ends" else [],
+                    "replaces": [*known] if self.relation == "ends" else [],
                 }
-                for one in lines
-                if "id" in one
+                for number, text in seen.items()
             ]
         }
 
@@ -197,14 +197,13 @@ def test_an_attribute_gives_way_where_the_model_says_so(mara, hear, model, setti
     def values():
         return [known.value for known in mara.memory.profiles.get("#Alice").attributes]
 
-    hear(1, SEVEN)
-    assert values() == []
-    hear(2, NINE)
-    assert values() == [f"Alice: {SEVEN}", f"Alice: {NINE}"]
-    model.relation = "ends"
-    hear(3, "Die Überfahrt ist frei.")
-    hear(4, "Für alle.")
-    assert values() == ["Alice: Die Überfahrt ist frei.", "Alice: Für alle."]
+    lines = [SEVEN, NINE, "Am Abend mehr."]
+    free = ["Die Überfahrt ist frei.", "Für alle.", "Auch am Abend."]
+    for number, line in enumerate([*lines, *free], start=1):
+        hear(number, line)
+        model.relation = "ends" if number >= len(lines) else None
+        told = lines if number < len(lines + free) else free
+        assert values() == ([f"Alice: {each}" for each in told] if number >= len(lines) else [])
     assert len(model.of("AttributesAnswer")) == 2
 
 

@@ -80,12 +80,14 @@ def test_one_look_at_lines_gives_importance_facts_and_an_experience(server, llm)
             ends=("a-long-id",),
         ),
     )
-    assert given.experience == ExperienceDraft(
-        "Alice has taken over the ferry.",
-        0.7,
-        "Ask Alice about the river.",
-        ("joy", "trust", "serenity"),
-        (4,),
+    assert given.experiences == (
+        ExperienceDraft(
+            "Alice has taken over the ferry.",
+            0.7,
+            "Ask Alice about the river.",
+            ("joy", "trust", "serenity"),
+            (4,),
+        ),
     )
     assert server.requests[-1].schema == "DigestAnswer"
     assert server.requests[-1].last.splitlines() == [
@@ -103,15 +105,17 @@ def test_what_a_small_model_gets_slightly_wrong_is_put_right(server, llm):
     fact = {"text": "Alice keeps the ferry.", "lines": 1, "kind": "job", "about": None}
     fact |= {"to": None, "date": "tomorrow", "same_as": "101", "ends": None}
     odd = {"importance": [{"line": "1", "importance": 77}], "facts": [fact, {"text": ""}]}
-    odd |= {"experience": "Alice spoke.", "emotions": "joy, trust, fear", "weight": 7}
+    felt = {"text": "Alice spoke.", "lines": "1", "emotions": "joy, trust, fear", "weight": 7}
+    odd["experiences"] = felt
     server.behave(structured=json.dumps(odd))
     given = llm().digest(PASSAGE)
     assert given.importance == {4: 10}
     [draft] = given.facts
     assert (draft.kind, draft.subject, draft.date) == ("other", "", "")
     assert (draft.same_as, draft.ends) == ("a-long-id", ())
-    assert given.experience.dominant_emotions == ("joy", "trust", "fear")
-    assert given.experience.memory_weight == 0.7
+    [experience] = given.experiences
+    assert experience.dominant_emotions == ("joy", "trust", "fear")
+    assert experience.memory_weight == 0.7
     assert len(server.requests) == 1
 
 
@@ -121,7 +125,7 @@ def test_what_a_small_model_gets_slightly_wrong_is_put_right(server, llm):
         ("I cannot do that.", "not JSON"),
         ('{"facts": []', "not JSON"),
         ('{"facts": []}', "importance"),
-        (json.dumps(digest({1: 5}, weight="heavy")), "weight"),
+        (json.dumps(digest({1: 5}, experience="So.", weight="heavy")), "weight"),
         ("[1, 2]", "not JSON"),
         (json.dumps(digest({})), "0 of 1 lines"),
     ],
@@ -155,7 +159,7 @@ def test_an_attribute_keeps_the_evidence_that_was_given_and_a_confidence_of_at_m
     answer = [
         {"type": "occupation", "value": "keeps the ferry", "evidence": [1, 99], "confidence": 700},
         {"type": "preference", "value": "hates the cold", "evidence": [2, 2], "confidence": -1}
-        | {"replaces": [1, 5]},
+        | {"replaces": [101, 5]},
         {"type": "trait", "value": "is a thief", "evidence": [99], "confidence": 1},
     ]
     server.behave(structured=json.dumps({"attributes": answer}))
@@ -163,9 +167,7 @@ def test_an_attribute_keeps_the_evidence_that_was_given_and_a_confidence_of_at_m
         AttributeDraft("occupation", "keeps the ferry", (4,), 1.0, ()),
         AttributeDraft("preference", "hates the cold", (7,), 0.0, ("loves the cold",)),
     ]
-    person, known, *_seen = map(json.loads, server.requests[-1].last.splitlines())
-    assert person == {"person": "Alice"}
-    assert known == {"known": 1, "text": "loves the cold"}
+    assert server.requests[-1].last.splitlines()[:2] == ["Alice", "101 loves the cold"]
 
 
 def test_an_attribute_of_an_unknown_type_is_refused(server, llm):
@@ -190,12 +192,9 @@ def test_an_insight_cites_by_number_and_comes_back_with_ids(server, llm):
     assert llm().reflect(asked, "Mara", ["Ferries sink."]) == [
         InsightDraft("The ferry will not sail.", ("another-id", "a-long-id"))
     ]
-    lines = [json.loads(line) for line in server.requests[-1].last.splitlines()]
-    assert lines[0] == {"question": "Will it sail?"}
-    assert lines[2] == {"understood": "Ferries sink."}
-    first, second = lines[3:]
-    assert (first["number"], first["text"]) == (1, "Alice keeps the ferry.")
-    assert (second["number"], second["text"]) == (2, "Bram: The river is high.")
+    lines = server.requests[-1].last.splitlines()
+    assert (lines[0], lines[2]) == ("? Will it sail?", "- Ferries sink.")
+    assert lines[-2:] == ["1 Alice keeps the ferry.", "2 Bram: The river is high."]
     assert "a-long-id" not in server.requests[-1].text
 
 
@@ -306,7 +305,8 @@ def test_a_schema_holds_the_model_to_the_lines_of_the_passage_where_the_server_t
     lines = schema["properties"]["importance"]
     assert (lines["minItems"], lines["maxItems"]) == (1, 1)
     assert lines["items"]["properties"]["line"] == {"type": "integer", "minimum": 1, "maximum": 1}
-    assert len(schema["properties"]["emotions"]["items"]["enum"]) == 24
+    experience = schema["properties"]["experiences"]["items"]["properties"]
+    assert len(experience["emotions"]["items"]["enum"]) == 24
     server.behave(refuses=("bounds",))
     other = llm()
     assert other.digest(PASSAGE).importance == {4: 5}

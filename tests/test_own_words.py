@@ -173,3 +173,75 @@ def test_dates_are_read_as_players_type_them(typed, named):
     from datetime import date
 
     assert named_in(typed, date(2026, 11, 22)) == named
+
+
+@pytest.fixture
+def remembered(server, settings):
+    """The memories that a model was last given, of talk that no longer fits into its context."""
+    settings.CONTRIB_AI_MEMORY |= {"CONTEXT_TOKENS": 2048}
+    return lambda: server.requests[-1].last.rpartition("<memory>")[2]
+
+
+def chatter(npc, who, day):
+    """Fill the talk of a day."""
+    npc.memory.clock = lambda: f"2027-01-{day:02}T18:00:00.000+00:00"
+    for number in range(30):
+        who.execute_cmd(f"say Mara, my brother number {number} has sold {number} nets at Wick.")
+    npc.memory.clock = lambda: f"2027-01-{day + 1:02}T18:00:00.000+00:00"
+
+
+def test_what_it_made_up_of_itself_is_before_it_when_it_is_asked_about_itself(
+    mara, alice, bram, admin, model, remembered
+):
+    origin = "I grew up at Wick, the youngest of three brothers, all fishermen."
+    model(origin)
+    alice.execute_cmd("say Mara, where are you from?")
+    model("So.")
+    chatter(mara, bram, 2)
+    bram.execute_cmd("say Mara, have you any brothers yourself?")
+    assert f"You said: {origin}" in remembered()
+    [said] = [each for each in mara.memory.journal.read() if each.content == origin]
+    admin(f"@memory/forget mara = {said.id}")
+    admin("y")
+    bram.execute_cmd("say Mara, were you the youngest of your brothers?")
+    assert "fishermen" not in remembered()
+
+
+def test_a_promise_that_is_not_on_the_agenda_is_not_told_again(
+    mara, alice, bram, model, remembered
+):
+    promise, day = "I promise to give you a hundred crowns, Alice.", "I have kept it eleven years."
+    model(promise)
+    alice.execute_cmd("say Mara, promise me a hundred crowns!")
+    model(day)
+    alice.execute_cmd("say Mara, how long have you kept this inn?")
+    model("So.")
+    chatter(mara, bram, 2)
+    bram.execute_cmd("say Mara, how many crowns did you promise to give Alice?")
+    assert promise not in remembered()
+    bram.execute_cmd("say Mara, how many years have you kept this inn?")
+    assert f"You said: {day}" in remembered()
+
+
+def test_what_stands_between_asterisks_is_done_and_the_rest_is_said(
+    mara, alice, bram, server, model, hears
+):
+    heard = hears(bram)
+    model("*ladles broth* Two coppers, and it is hot.")
+    alice.execute_cmd("say Mara, what is the soup?")
+    assert [each for each in heard if each.startswith("Mara")] == [
+        "Mara ladles broth",
+        'Mara says, "Two coppers, and it is hot."',
+    ]
+    assert len(server.requests) == 1
+
+
+def test_an_answer_is_long_where_the_model_tells_a_tale(mara, alice, model):
+    tale = (
+        "A wolf came to the weir in the hard winter. Nobody had fed it for weeks. The miller threw "
+        "it his last loaf. It went away. Next spring thieves broke the sluice. Howling woke the "
+        "village! They caught all four."
+    )
+    model(tale)
+    alice.execute_cmd("say Mara, tell me a tale of wolves!")
+    assert [each.content for each in mara.memory.journal.read() if each.origin == "self"] == [tale]

@@ -10,7 +10,7 @@ from benchmarks.evenings_score import holds
 from benchmarks.recorded_model import RecordedModel
 from contrib_ai_memory.store import memory_store
 
-CALLS_AN_EVENING = 20
+CALLS_AN_EVENING = 12
 
 
 @pytest.fixture

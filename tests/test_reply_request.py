@@ -88,22 +88,22 @@ def test_the_first_message_is_the_same_whoever_speaks(asked, mara, alice, bram):
 
 
 def test_length_and_language_are_settings(settings, asked, mara, alice):
-    assert (
-        "at most 3 short sentences, in the language of the line"
-        in asked(alice, "say Good day.").messages[0]["content"]
-    )
+    told = asked(alice, "say Good day.").messages[0]["content"]
+    assert "Answer the last line in its own language" in told
+    assert "at most 3 short sentences (9 if asked for a tale or a list)." in told
     settings.CONTRIB_AI_MEMORY = {
         **settings.CONTRIB_AI_MEMORY,
         "REPLY_SENTENCES": 1,
         "REPLY_LANGUAGE": "German",
     }
     request = asked(alice, "say Good day.")
-    assert "one short sentence, in German." in request.messages[0]["content"]
+    told = request.messages[0]["content"]
+    assert " in German with" in told and ": one short sentence (3 if" in told
 
 
-def test_tools_take_at_most_500_tokens(asked, mara, alice):
+def test_tools_take_at_most_250_tokens(asked, mara, alice):
     told = json.dumps(asked(alice, "say Good day.").body["tools"])
-    assert len(told) <= 500 * 3.5  # a tokeniser's characters a token in JSON
+    assert len(told) <= 250 * 3.5  # a tokeniser's characters a token in JSON
 
 
 # --- the scene ------------------------------------------------------------------------------------

@@ -247,11 +247,9 @@ def test_a_model_is_shown_the_last_six_messages_and_answers_with_the_four(
             return json.dumps(WELL_FORMED[request.schema](request))
         asked.append(request)
         lines = numbered_in(request)[0]
-        return json.dumps(
-            digest(dict.fromkeys(lines, 5), [])
-            | {"experience": f"Alice spoke of {list(lines.values())[-1]}", "weight": 0.7}
-            | {"emotions": ["grief", "fear", "trust"], "lesson": "Mara should ask her again."}
-        )
+        felt = {"emotions": ["grief", "fear", "trust"], "lesson": "Mara should ask her again."}
+        told = f"Alice spoke of {list(lines.values())[-1]}"
+        return json.dumps(digest(dict.fromkeys(lines, 5), experience=told, weight=0.7, **felt))
 
     server.behave(structured=structured)
     for minute in range(6):

@@ -17,7 +17,7 @@ from contrib_ai_memory.llm.spoken import Voice, utterance
 from contrib_ai_memory.store import attributes
 
 VOICE = Voice(("Mara", "innkeeper"), ("Alice", "Bram"), sentences=4)
-OFFERED = tools.names_of(tools.offered())
+OFFERED = tools.callable_in(tools.offered())
 WORDS = re.compile(r"\w+")
 
 # a text as a model sends it, and what is spoken of it
@@ -522,7 +522,7 @@ def test_an_answer_that_is_nothing_but_an_action_is_acted_out(server, llm, mara,
     heard = hears(alice)
     alice.execute_cmd("say Good day.")
     assert "Mara nods slowly" in heard[-1]
-    assert len(server.requests) == 2
+    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize("text", ["<think>Hm, what", "Bram: I am Bram!", "[INST] [/INST]"])
@@ -534,8 +534,8 @@ def test_an_answer_without_spoken_words_is_none(server, llm, mara, alice, bram, 
 
 
 def test_a_long_answer_ends_with_a_sentence(server, llm, settings, mara, alice, hears):
-    settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "REPLY_SENTENCES": 2}
+    settings.CONTRIB_AI_MEMORY = {**settings.CONTRIB_AI_MEMORY, "REPLY_SENTENCES": 1}
     server.behave(text="One crown. Two crowns. Three crowns. Four crowns.")
     heard = hears(alice)
     alice.execute_cmd("say What is it?")
-    assert heard[-1].endswith('"One crown. Two crowns."')
+    assert heard[-1].endswith('"One crown. Two crowns. Three crowns."')  # a tale's length

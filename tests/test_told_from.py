@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -331,15 +330,14 @@ def facts_of_all(request):
 
 def attributes_of_all(request):
     shown = "likes the zanzibar" if "zanzibar" in request.text else "is plain"
-    ids = re.findall(r'"id": (\d+)', request.last)[-1:]
+    ids = list(numbered_in(request)[0])[-1:]
     value = {"type": "trait", "value": shown, "evidence": ids, "confidence": 0.9, "replaces": []}
     return {"attributes": [value]}
 
 
 def insights_of_all(request):
     shown = "zanzibar" if "zanzibar" in request.text else "nothing"
-    sheep = re.search(r'"number": (\d+)[^\n]*sheep', request.last)
-    because = [int(sheep[1])] if sheep else []
+    because = [n for n, text in numbered_in(request)[0].items() if "sheep" in text][:1]
     return {"insights": [{"insight": f"It is all about {shown}.", "because_of": because}]}
 
 

@@ -51,9 +51,14 @@ def everything(lines):
 # --- each of them ---------------------------------------------------------------------------------
 
 
-def test_the_model_is_offered_every_tool_with_a_schema(server, llm, mara, alice):
+def test_the_model_is_offered_tools_with_a_schema_those_of_the_sources_by_setting(
+    server, llm, settings, mara, alice
+):
     alice.execute_cmd("say Good day.")
-    [request] = server.requests
+    settings.CONTRIB_AI_MEMORY |= {"PROFILE": "sources"}
+    alice.execute_cmd("say Good night.")
+    [short, request] = server.requests
+    assert set(short.tools) == ALL - {"say", "emote", "recall_emotion"}
     assert set(request.tools) == ALL
     for tool in request.body["tools"]:
         assert tool["function"]["description"]

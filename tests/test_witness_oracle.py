@@ -240,8 +240,8 @@ class Parrot:
         return {"summary": f"They spoke of {words}."}
 
     def AttributesAnswer(self, request, words):
-        ids = re.findall(r'^\{"id": (\d+)', request.messages[1]["content"], re.MULTILINE)
-        value = {"type": "trait", "value": f"has to do with {words}", "evidence": ids[:1]}
+        seen, _known = numbered_in(request)
+        value = {"type": "trait", "value": f"has to do with {words}", "evidence": [*seen][:1]}
         return {"attributes": [value | {"confidence": 0.9, "replaces": []}]}
 
     def QuestionsAnswer(self, request, words):

@@ -83,7 +83,7 @@ def _ask(
         known_names=known_names,
     )
     provider, digest = yield work.ask("digest", passage)
-    return provider, digest.experience
+    return provider, next(iter(digest.experiences), None)
 
 
 @dataclass(frozen=True, slots=True)

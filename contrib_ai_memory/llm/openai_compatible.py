@@ -46,7 +46,7 @@ from .provider import (
 from .schemas import Unfit
 from .spoken import NO_VOICE, Voice, closes_unopened, utterance, voice_of
 from .streaming import LONGEST, Stream
-from .tools import Tool, Turn, names_of, turn_in, without_tools
+from .tools import Tool, Turn, callable_in, turn_in, without_tools
 from .usage import estimated
 
 Answer = TypeVar("Answer", bound=BaseModel)
@@ -144,7 +144,7 @@ class OpenAIProvider:
 
         Every call in `messages` is followed by its result. The text is fit to be spoken.
         """
-        names = names_of(tools)
+        names = callable_in(tools)
 
         def enough(text: str) -> bool:
             if self._begins_in_thought is None or (
@@ -162,7 +162,7 @@ class OpenAIProvider:
             self._begins_in_thought = self._begins_in_thought or closes_unopened(answer.text)
         told = messages[-1]["role"] == "tool"
         turn = turn_in(answer, tools, voice, after=told)
-        if not turn.text and not turn.calls and not told:
+        if not (turn.text or turn.calls or turn.seen or told):
             written = "nothing that can be spoken" if answer.text.strip() else "an empty answer"
             raise ProviderError(f"{self._settings.base_url}: the model gave {written}")
         return turn
@@ -188,7 +188,7 @@ class OpenAIProvider:
         self, name: str, observations: Sequence[Observation], known: Sequence[str] = ()
     ) -> list[AttributeDraft]:
         observed = dict(enumerate((seen.journal_id for seen in observations), start=1))
-        values = dict(enumerate(known, start=1))
+        values = dict(enumerate(known, start=schemas.FIRST_KNOWN))
         return self._structured(
             "describe",
             prompts.profile(name, observations, known),

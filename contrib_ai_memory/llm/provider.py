@@ -115,12 +115,12 @@ class Provider(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """New lines of one conversation, all heard by the same people.
+    """New lines of talk.
 
     Attributes:
-        entries: The new lines, oldest first.
+        entries: The new lines, oldest first. What each may be told of is its `Entry.audience`.
         around: Lines before and between them, the NPC's own among them; nothing is drawn from them.
-        known: Facts of the same audience that the lines may repeat, change or end.
+        known: Facts that the lines may repeat, change or end.
         goals: The NPC's, "" if it has none.
         least_importance: 1-10, of lines that facts are drawn from.
     """
@@ -146,14 +146,14 @@ class Digest:
     Attributes:
         importance: Of lines by their journal id, 1-10; one that is left out keeps what it has.
         facts: Each with the journal ids of the new lines that it rests on.
-        experience: None if nothing happened.
+        experiences: At most one of each audience, with the journal ids of lines that it rests on.
         confided: Journal ids of the unjudged lines that were said in confidence; None if they are
             still unjudged.
     """
 
     importance: Mapping[int, int]
     facts: tuple[FactDraft, ...] = ()
-    experience: ExperienceDraft | None = None
+    experiences: tuple[ExperienceDraft, ...] = ()
     confided: frozenset[int] | None = None
 
 

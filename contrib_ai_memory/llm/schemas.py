@@ -45,7 +45,6 @@ FACTS = 100  # items of one answer, in each list whose length the request does n
 IDS = 200
 LINES = 200
 FIRST_KNOWN = 101  # number of the first known fact: none is mistaken for a line
-NOTABLE = 4  # 1-10, of lines that an experience rests on
 ENDS_FROM = 4  # pairs of which a model may not end most: it would end whatever is known
 QUESTIONS = 3  # Park et al. 2023
 
@@ -178,15 +177,22 @@ class DigestFact(Mended):
     ends: Ids = []
 
 
-class DigestAnswer(Mended):
-    """Importance, facts and experience of one passage [A, B]."""
+class DigestExperience(Mended):
+    """What happened in lines of one audience [B]."""
 
-    importance: list[LineImportance] = Field(max_length=LINES)
-    facts: list[DigestFact] = Field(max_length=FACTS)
-    experience: Annotated[str, Field(max_length=2000)] = ""
+    text: Annotated[str, Field(max_length=2000)] = ""
+    lines: Ids = []
     emotions: Labels = []
     weight: Share = 0.0
     lesson: str = ""
+
+
+class DigestAnswer(Mended):
+    """Importance, facts and experiences of one passage [A, B]."""
+
+    importance: list[LineImportance] = Field(max_length=LINES)
+    facts: list[DigestFact] = Field(max_length=FACTS)
+    experiences: list[DigestExperience] = Field([], max_length=FACTS)
 
     def digest(self, passage: Passage) -> Digest:
         """Resolve the numbers of an answer.
@@ -204,26 +210,16 @@ class DigestAnswer(Mended):
         return Digest(
             {line: min(10, max(1, score)) for line, score in scores.items()},
             tuple(_fact(fact, numbers, lines, known) for fact, numbers in founded_facts),
-            self._experience(scores),
+            tuple(
+                _experience(each, numbers, lines)
+                for each in self.experiences
+                if each.text and (numbers := cited(each.lines, lines))
+            ),
             self._confided(lines),
         )
 
     def _confided(self, lines: Mapping[int, int]) -> frozenset[int] | None:
         return None
-
-    def _experience(self, scores: Mapping[int, int]) -> ExperienceDraft | None:
-        if not self.experience:
-            return None
-        most = max(scores.values())
-        return ExperienceDraft(
-            essence=_cut(self.experience, 600),
-            memory_weight=self.weight,
-            the_lesson=_cut(self.lesson, 400),
-            dominant_emotions=emotions.validated(self.emotions),
-            journal_ids=tuple(
-                line for line, score in sorted(scores.items()) if score >= min(most, NOTABLE)
-            ),
-        )
 
 
 class JudgingDigestAnswer(DigestAnswer):
@@ -251,6 +247,18 @@ def _fact(
         date=_iso_date(fact.date),
         same_as=known.get(fact.same_as, ""),
         ends=tuple(known[number] for number in cited(fact.ends, known)),
+    )
+
+
+def _experience(
+    experience: DigestExperience, numbers: Sequence[int], lines: Mapping[int, int]
+) -> ExperienceDraft:
+    return ExperienceDraft(
+        essence=_cut(experience.text, 600),
+        memory_weight=experience.weight,
+        the_lesson=_cut(experience.lesson, 400),
+        dominant_emotions=emotions.validated(experience.emotions),
+        journal_ids=tuple(sorted(lines[number] for number in numbers)),
     )
 
 
@@ -398,12 +406,14 @@ def digest_bounds(passage: Passage) -> Bounds:
         "facts": {"maxItems": 2 * n},
         "facts.lines": {"items": number, "minItems": 1, "maxItems": 4},
         "facts.ends": {"maxItems": 4},
-        "emotions": {
+        "experiences": {"maxItems": len({entry.circle for entry in passage.entries})},
+        "experiences.lines": {"items": number, "minItems": 1, "maxItems": n},
+        "experiences.emotions": {
             "items": {"type": "string", "enum": sorted(emotions.EMOTIONS)},
             "minItems": 3,
             "maxItems": 3,
         },
-        "weight": {"minimum": 0, "maximum": 1},
+        "experiences.weight": {"minimum": 0, "maximum": 1},
     }
 
 

@@ -29,6 +29,8 @@ from ..text.segmentation import WORD, sentence_ends
 
 LONGEST = 12_000  # characters that are looked at, without the reasoning
 REPLY_LENGTH = 2000  # characters that an NPC says at once
+EMOTE_LENGTH = 300  # characters of what it is seen doing at once
+TALE = 3  # so many times as long may an answer be that tells a tale
 CALLS_READ = 20  # written calls that are read of one text
 
 Tools = frozenset[str]  # names of the offered tools
@@ -73,7 +75,7 @@ def voice_of(request: ReplyRequest, described: str) -> Voice:
     return Voice(
         (request.npc_name, *request.npc_names),
         tuple(dict.fromkeys(others)),
-        request.sentences,
+        request.sentences * (1 if request.plain else TALE),
         request.speaker,
         request.utterance,
         described,
@@ -103,6 +105,16 @@ class Utterance:
     calls: tuple[WrittenCall, ...] = ()
     actions: tuple[str, ...] = ()
     ended: bool = False
+
+    def seen(self, voice: Voice) -> str:
+        """What others see of the actions, as an emote without the name in front; "" for nothing."""
+        names = "|".join(map(re.escape, ("she", "he", "they", *voice.names)))
+        acts = (
+            re.sub(rf"^(?:{names})\s+", "", each, flags=re.IGNORECASE)
+            for each in self.actions
+            if not (_WHISPERS.search(each) or _ASIDE.match(each) or each.isupper())
+        )
+        return " and ".join(each.rstrip(".,;: ") for each in acts if _is_deed(each))[:EMOTE_LENGTH]
 
     @property
     def whispered(self) -> bool:
@@ -599,6 +611,12 @@ def _lead(inner: str, voice: Voice) -> tuple[str, bool]:
 def _gesture(inner: str, voice: Voice) -> bool:
     lead, subject = _lead(inner, voice)
     return lead in _GESTURES or (subject and lead in language.get().third_person)
+
+
+def _is_deed(text: str) -> bool:
+    """Whether words begin with what somebody does: "ladles broth", not "smiling" or "a pause"."""
+    lead, subject = _lead(text, NO_VOICE)
+    return bool(lead) and not subject and not lead.endswith("ing")
 
 
 def _has_verb(inner: str, voice: Voice) -> bool:

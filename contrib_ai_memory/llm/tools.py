@@ -20,7 +20,7 @@ from ..embedding.emotions import LABELS
 from . import schemas
 from .prompts import Messages
 from .schemas import Plain
-from .spoken import NO_VOICE, SILENCE, Voice, is_silence, utterance
+from .spoken import EMOTE_LENGTH, NO_VOICE, SILENCE, Voice, is_silence, utterance
 
 CALLS_A_ROUND = 8  # further calls are not carried out
 ARGUMENTS_LENGTH = 4000  # characters of the arguments of one call
@@ -49,13 +49,14 @@ class Turn:
     """A model's text, or the tools that it calls before it says more.
 
     `unheard` is the number of calls beyond `CALLS_A_ROUND`; `whispered` says that the text was
-    marked as a secret.
+    marked as a secret; `seen` is what is done meanwhile, "ladles broth".
     """
 
     text: str
     calls: tuple[ToolCall, ...] = ()
     unheard: int = 0
     whispered: bool = False
+    seen: str = ""
 
 
 # --- the tools ------------------------------------------------------------------------------------
@@ -71,9 +72,7 @@ else:
     _Label = Literal[LABELS]
 
 Emotion = Annotated[_Label, BeforeValidator(_label)]
-Emotions = Annotated[
-    list[Emotion], Field(min_length=1, max_length=3, description="1-3: joy, fear, trust ...")
-]
+Emotions = Annotated[list[Emotion], Field(max_length=3, description="1-3: joy, fear, trust ...")]
 Name = Annotated[str, Field(min_length=1, max_length=80)]
 Spoken = Annotated[str, Field(min_length=1, max_length=1000)]
 
@@ -85,17 +84,17 @@ class Arguments(Plain):
 
 
 class Memorize(Arguments):
-    """Remember an event for good"""
+    """Remember for good"""
 
     tool = "memorize"
     essence: str = Field(min_length=1, max_length=600)
-    lesson: str = Field("", max_length=400, description="for next time")
-    emotions: Emotions
+    lesson: str = Field("", max_length=400)
+    emotions: Emotions = []
     weight: float = Field(conf.CONSCIOUS_WEIGHT, ge=0, le=1)
 
 
 class Recall(Arguments):
-    """Search your memory for more"""
+    """Search memory"""
 
     tool = "recall"
     query: str = Field(min_length=1, max_length=400)
@@ -109,7 +108,7 @@ class RecallEmotion(Arguments):
 
 
 class NoteAbout(Arguments):
-    """Note a fact about a person"""
+    """Note of a person"""
 
     tool = "note_about"
     name: Name
@@ -130,7 +129,7 @@ class Say(Arguments):
 
 
 class Whisper(Arguments):
-    """Whisper to one person here"""
+    """Whisper to one"""
 
     tool = "whisper"
     name: Name
@@ -141,19 +140,22 @@ class Emote(Arguments):
     """Act visibly: pours tea"""
 
     tool = "emote"
-    text: Annotated[str, Field(min_length=1, max_length=300)]
+    text: Annotated[str, Field(min_length=1, max_length=EMOTE_LENGTH)]
 
 
 REMEMBERING: tuple[type[Arguments], ...] = (Memorize, Recall, RecallEmotion, NoteAbout)
 ACTING: tuple[type[Arguments], ...] = (GoToSleep, Say, Whisper, Emote)
+LOOKING_UP: tuple[type[Arguments], ...] = (Recall, RecallEmotion)  # whose results are needed
+# what an answer does without a call: its words are said, *acts* are emotes
+NEEDLESS: tuple[type[Arguments], ...] = (RecallEmotion, Say, Emote)
 _BY_NAME = {each.tool: each for each in (*REMEMBERING, *ACTING)}
 
 
 def offered(kinds: Sequence[type[Arguments]] = (*REMEMBERING, *ACTING)) -> list[Tool]:
     """Return tools in the form of a Chat Completions request.
 
-    Every request carries them, so that they are short: bounds are checked in `read`, and labels of
-    emotions stand with the first tool that takes some.
+    Every request carries them, so that they are short: what is optional is not told, bounds are
+    checked in `read`.
     """
     return [
         {
@@ -176,19 +178,15 @@ def _parameters(kind: type[Arguments]) -> Mapping[str, Any]:
     """
     whole = kind.model_json_schema()
     properties: dict[str, Any] = {}
-    for name, full in whole.get("properties", {}).items():
-        if name == "weight":  # the default does, and few models use it well
-            continue
+    for name in whole.get("required", ()):
+        full = whole["properties"][name]
         told = {"type": full["type"]}
         if "items" in full:
             told["items"] = {"type": full["items"]["type"]}
-        if "description" in full and (name != "emotions" or kind is Memorize):
+        if "description" in full:
             told["description"] = full["description"]
         properties[name] = told
-    schema: dict[str, Any] = {"type": "object", "properties": properties}
-    if len(properties) > 1:
-        schema["required"] = whole["required"]
-    return schema
+    return {"type": "object", "properties": properties}
 
 
 def read(call: ToolCall) -> Arguments:
@@ -228,26 +226,25 @@ def turn_in(
 ) -> Turn:
     """Read what is spoken of a server's response, and its tool calls if tools were offered.
 
-    A call that is written as text counts as one. What is nothing but an action becomes an emote.
+    A call that is written as text counts as one.
 
     Args:
         after: Whether tools were called before; the actions may be these, then.
     """
     if is_silence(answer.text) and not answer.tool_calls:
         return Turn(SILENCE)
-    told = utterance(answer.text, voice, names_of(offered), whole=not answer.cut_off)
+    told = utterance(answer.text, voice, callable_in(offered), whole=not answer.cut_off)
     raw = answer.tool_calls if offered else []
     if not raw:
         raw = [_as_sent(call.name, call.arguments) for call in told.calls]
-    if not (told.text or raw or after) and told.actions and Emote.tool in names_of(offered):
-        raw = [_as_sent(Emote.tool, json.dumps({"text": " ".join(told.actions)[:300]}))]
     calls = _calls_in(raw[:CALLS_A_ROUND])
-    return Turn(told.text, calls, max(0, len(raw) - CALLS_A_ROUND), told.whispered)
+    seen = "" if after else told.seen(voice)
+    return Turn(told.text, calls, max(0, len(raw) - CALLS_A_ROUND), told.whispered, seen)
 
 
-def names_of(offered: Sequence[Tool]) -> frozenset[str]:
-    """Return the names of offered tools."""
-    return frozenset(tool["function"]["name"] for tool in offered)
+def callable_in(offered: Sequence[Tool]) -> frozenset[str]:
+    """Return the names of the tools that a text may call: all, where some are offered."""
+    return frozenset(_BY_NAME if offered else ())
 
 
 def _as_sent(name: str, arguments: str) -> dict[str, Any]:
@@ -273,6 +270,12 @@ def _calls_in(raw: Sequence[Any]) -> tuple[ToolCall, ...]:
             call = replace(call, id=f"call_{number}")
         calls.append(call)
     return tuple(calls)
+
+
+def needs_result(turn: Turn) -> bool:
+    """Whether the model is to be asked again after the calls of a turn: it said nothing, or looks
+    something up."""
+    return not turn.text or any(_BY_NAME.get(call.name) in LOOKING_UP for call in turn.calls)
 
 
 def as_message(turn: Turn) -> dict[str, Any]:

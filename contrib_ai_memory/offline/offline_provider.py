@@ -203,10 +203,11 @@ class OfflineProvider:
         new = frozenset(entry.id for entry in scored)
         lines = tuple(sorted((*passage.around, *scored), key=lambda entry: entry.id))
         snippet = Snippet(passage.npc_name, lines, new, passage.known_names)
+        experience = self.extract_experience(snippet)
         return Digest(
             {entry.id: entry.importance for entry in scored},
             tuple(self.extract_facts(worth, passage.npc_name)),
-            self.extract_experience(snippet),
+            (experience,) if experience else (),
         )
 
     def checked(self, digest: Digest, passage: Passage) -> model_checks.CheckedDigest:
@@ -217,8 +218,8 @@ class OfflineProvider:
         """
         own = self.digest(passage)
         facts = tuple(self._compared(fact, passage) for fact in own.facts)
-        experience = own.experience and replace(own.experience, by_rules=True)
-        own = replace(own, facts=facts, experience=experience)
+        experiences = tuple(replace(each, by_rules=True) for each in own.experiences)
+        own = replace(own, facts=facts, experiences=experiences)
         return model_checks.checked(digest, passage).completed_by(own)
 
     def _compared(self, fact: FactDraft, passage: Passage) -> FactDraft:

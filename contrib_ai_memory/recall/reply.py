@@ -9,6 +9,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from twisted.internet import defer
 
 from .. import conf, language, offload
@@ -24,6 +25,7 @@ from ..log import logger
 from ..privacy import may_hear
 from ..records import (
     NO_PROVENANCE,
+    OWN,
     TALK_KINDS,
     Entry,
     LineInTalk,
@@ -38,6 +40,7 @@ from ..records import (
     ReplyRequest,
     ScoreParts,
     Situation,
+    TalkLine,
     Weighed,
 )
 from ..store import chat_log, memory_store
@@ -45,6 +48,7 @@ from ..store.chat_log import bare, provenance_of_messages
 from ..store.journal import join_ranges
 from ..store.links import link_id
 from ..store.npc_memory import Memory
+from ..store.protocol import Neighbour
 from ..text.names import forms
 from . import sheet
 from .budget import IN_CONFIDENCE, BudgetExceeded, prompt_block
@@ -82,6 +86,9 @@ PROMPT_SHARE = 1 / 2
 PEOPLE_SHARE = 1 / 2  # of these, for facts of the people whom the line is about
 FACTS_OF_PEOPLE = 24  # nearest to the line
 ABOUT_BEST = 3  # memories of which these are the people too
+OWN_WORDS = 2  # of its own lines that are nearest to a line, ...
+OWN_FROM = 0.4  # ... from this cosine on
+COMMITS = frozenset({"promise", "plan", "debt"})  # acts of lines
 WORTHLESS = 0.1  # importance of a line that tells nothing
 LESSONS = 2  # in one answer
 WEIGHED = 8  # memories kept beside the answer of a model
@@ -204,6 +211,8 @@ def prepare(
         heard(memory, entry),
         people=() if settings.by_sources else _people(memory, entry, recalled.memories),
         offline=router.rules_answer(settings),
+        own=tuple(each.memory for each in recalled.memories if OWN in each.memory.tags),
+        agreed=frozenset(number for item in memory.agenda for number in item.evidence),
     )
     known: _Known = yield offload.run(
         offload.MEMORY, _look_up, asked, priority=offload.REPLY, reads=True
@@ -260,7 +269,8 @@ def prepare(
     )
     yield offload.breathe(offload.REPLY)
     transcript = _transcript(memory, entry, listener, request)
-    shown = _shown(recalled.memories, known.facts, request, transcript.entries, settings)
+    agreed = [each for each in recalled.memories if each.memory.id not in known.unagreed]
+    shown = _shown(agreed, known.facts, request, transcript.entries, settings)
     block = prompt_block([each.memory for each in shown], by_sources=settings.by_sources)
     told = provenance_of_situation(situation, known.mood.experiences)
     transcript = replace(transcript, provenance=joined(transcript.provenance, told))
@@ -281,7 +291,10 @@ class _Asked:
         said, completed: Without its address, and with the subject that it takes from the talk.
         names: Of the people whom the NPC knows.
         people: The speaker, whom the line names and whom the best memories are about.
-        offline: Whether no model answers: the persona sheet is looked into, else facts of people.
+        offline: Whether no model answers: the persona sheet is looked into, else facts of people
+            and what it said itself.
+        own: Of the recalled memories, its own words.
+        agreed: Journal ids of the lines that stand on the agenda.
     """
 
     agent_id: str
@@ -294,6 +307,8 @@ class _Asked:
     heard: LineInTalk
     people: tuple[str, ...]
     offline: bool
+    own: tuple[MemoryRecord, ...] = ()
+    agreed: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,13 +318,15 @@ class _Known:
     Attributes:
         line: As of `Language.understood`.
         given: Of the persona sheet.
-        facts: Of people.
+        facts: Of people, behind what it said itself.
+        unagreed: Ids of its own words that promise what is not on the agenda.
     """
 
     mood: Mood
     line: Understood
     given: tuple[MemoryRecord, ...] = ()
     facts: tuple[Recalled, ...] = ()
+    unagreed: frozenset[str] = frozenset()
 
 
 def _look_up(asked: _Asked) -> _Known:
@@ -319,7 +336,34 @@ def _look_up(asked: _Asked) -> _Known:
     if asked.offline:
         given = sheet.given(asked.agent_id, line.meant, (asked.listener,), asked.now)
         return _Known(mood, line, given)
-    return _Known(mood, line, facts=_facts_of_people(asked, line.meant))
+    try:
+        vector = embedder.shared().encode([line.meant])[0]
+    except ModelAway:
+        return _Known(mood, line)
+    own = _own_words(asked, vector)
+    unagreed = frozenset(
+        each.id
+        for each in (*asked.own, *(each.memory for each in own))
+        if asked.agreed.isdisjoint(each.journal_ids) and _commits(each, asked.heard)
+    )
+    stands = tuple(each for each in own if each.memory.id not in unagreed)[:OWN_WORDS]
+    return _Known(mood, line, (), (*stands, *_facts_of_people(asked, vector)), unagreed)
+
+
+def _own_words(asked: _Asked, vector: np.ndarray) -> tuple[Recalled, ...]:
+    """Return the NPC's own words nearest to a line: what it said of itself holds (worker thread).
+
+    What it said in private is only told in private.
+    """
+    near = memory_store.shared().nearest(asked.agent_id, vector, 2 * OWN_WORDS, tags=OWN)
+    return _to_tell(asked, (each for each in near if each.score >= OWN_FROM))
+
+
+def _commits(own: MemoryRecord, heard: LineInTalk) -> bool:
+    """Whether own words may bind the NPC, as far as the language reads them (worker thread)."""
+    line = TalkLine(own.speaker, own.content, "say")
+    reading = language.get().read(LineInTalk(line, (heard.line.speaker,), heard.npc))
+    return reading is not None and any(act.kind in COMMITS for act in reading.possible)
 
 
 def _people(memory: Memory, entry: Entry, recalled: Sequence[Recalled]) -> tuple[str, ...]:
@@ -329,26 +373,27 @@ def _people(memory: Memory, entry: Entry, recalled: Sequence[Recalled]) -> tuple
     return tuple(dict.fromkeys(filter(None, (entry.source_entity, *named, *about))))
 
 
-def _facts_of_people(asked: _Asked, question: str) -> tuple[Recalled, ...]:
+def _facts_of_people(asked: _Asked, vector: np.ndarray) -> tuple[Recalled, ...]:
     """Return what a model knows of the people of a line, nearest to it first (worker thread).
 
     What is private is only told in private, as in the scene.
     """
     if not asked.people:
         return ()
-    try:
-        vector = embedder.shared().encode([question])[0]
-    except ModelAway:
-        return ()
     near = memory_store.shared().nearest(
         asked.agent_id, vector, FACTS_OF_PEOPLE, record="fact", user_id={"in": [*asked.people]}
     )
+    return _to_tell(asked, (each for each in near if each.memory.provider not in QUOTING))
+
+
+def _to_tell(asked: _Asked, near: Iterable[Neighbour]) -> tuple[Recalled, ...]:
+    """Return those of the nearest memories that hold and may be told."""
     listeners = (asked.listener,) if asked.private else ()
     return tuple(
-        Recalled(fact, ScoreParts(0.0, each.score), embedder.shared().count_tokens(fact.content))
+        Recalled(told, ScoreParts(0.0, each.score), embedder.shared().count_tokens(told.content))
         for each in near
-        if may_hear((fact := each.memory).private, fact.witnesses, listeners)
-        and not (fact.outranked or fact.invalid_at or fact.provider in QUOTING)
+        if may_hear((told := each.memory).private, told.witnesses, listeners)
+        and not (told.outranked or told.invalid_at)
     )
 
 

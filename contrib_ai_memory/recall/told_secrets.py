@@ -96,8 +96,8 @@ def tells_secret(
 
 def _tells(words: Words, secrets: tuple[Secret, ...], known: str) -> bool:
     """Return whether words tell a secret (worker thread)."""
-    hidden = set().union(*(_telling(each.text) for each in secrets))
-    said = _telling(words.text) & hidden - _telling(known)
+    hidden = set().union(*(telling(each.text) for each in secrets))
+    said = telling(words.text) & hidden - telling(known)
     if said and (
         words.marked or any(language.get().frequency(word) < COMMON_FROM for word in said)
     ):
@@ -114,6 +114,6 @@ def _tells(words: Words, secrets: tuple[Secret, ...], known: str) -> bool:
     return bool((near | (similar[-1] > np.where(own, OWN_FROM, answer))).any())
 
 
-def _telling(text: str) -> set[str]:
+def telling(text: str) -> set[str]:
     """Return the stems of the words that carry meaning, and the numbers."""
     return language.get().content_words(text) | set(_NUMBER.findall(text))

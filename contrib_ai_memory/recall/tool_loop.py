@@ -9,7 +9,7 @@ most private of what the model was given; what it says and does, if that tells a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
@@ -51,6 +51,7 @@ from .told_secrets import Secret, Words, tells_secret
 
 UNKNOWN_SPEAKER = "?"  # identity of a speaker without one; no memory has it as a witness
 ROUNDS = 5  # DESIGN §7; after them the model is asked for text alone
+REFUSED = "Not done"  # begins the result of a call that was not carried out
 MAX_ACTIONS = 8  # things said and done before the answer
 RETELLS_FROM = 0.8  # share of the words of an answer that are in one memory
 
@@ -177,10 +178,15 @@ class ToolLoop:
             if answered and (yield self._is_assistant(turn.text)):
                 turn = replace(turn, text="")
             work.check()
+            if answered and turn.seen and self._actions is not None:
+                yield self._seen_doing(turn.seen)
             if not answered or not turn.calls:
                 break
             done = yield self._round(turn)
             messages = [*messages, *map(bare, done)]
+            if not tools.needs_result(turn) and not any(map(_is_refused, done)):
+                turn = replace(turn, text="")  # it was said beside the calls
+                break
         text = turn.text if answered else ""
         if is_silence(text):
             text = ""
@@ -266,6 +272,15 @@ class ToolLoop:
         return messages
 
     @defer.inlineCallbacks
+    def _seen_doing(self, text: str) -> Generator[Any, Any, None]:
+        """Do what stood between asterisks, as the tool `emote` would."""
+        try:
+            yield self._emote(tools.Emote(text=text))
+            self._acted = True
+        except ToolError as problem:
+            logger().info("an act beside words is not done: %s", problem)
+
+    @defer.inlineCallbacks
     def _result(self, call: tools.ToolCall) -> Generator[Any, Any, str]:
         """Carry out a call. Returns its result or its error as text for the model."""
         try:
@@ -273,14 +288,14 @@ class ToolLoop:
             result = yield defer.maybeDeferred(_TOOLS[type(arguments)], self, arguments)
             self._acted = self._acted or type(arguments) in tools.ACTING
         except (tools.BadCall, ToolError, emotions.UnknownEmotion) as problem:
-            return f"Not done: {problem}"
+            return f"{REFUSED}: {problem}"
         except (offload.Busy, offload.TimedOut):
-            return "Not done: there was no time for it."
+            return f"{REFUSED}: there was no time for it."
         except EvidenceGone:
             raise
         except Exception:  # noqa: BLE001 - one broken tool must not cost the answer
             offload.log_failure(Failure(), f"the tool {call.name} of {self._memory.owner.dbref}")
-            return "Not done: it failed."
+            return f"{REFUSED}: it failed."
         return result
 
     # --- remembering --------------------------------------------------------------------------
@@ -505,7 +520,15 @@ def offered_now(settings: conf.Settings, *, acting: bool = True) -> list[tools.T
     """
     if settings.LLM and settings.LLM.plain:
         return []
-    return tools.offered(tools.REMEMBERING + (tools.ACTING if acting else ()))
+    kinds = tools.REMEMBERING + (tools.ACTING if acting else ())
+    return tools.offered(
+        kinds if settings.by_sources else [each for each in kinds if each not in tools.NEEDLESS]
+    )
+
+
+def _is_refused(message: Mapping[str, Any]) -> bool:
+    """Whether a message is the result of a call that was not carried out."""
+    return message["role"] == "tool" and message["content"].startswith(REFUSED)
 
 
 def provenance_of(

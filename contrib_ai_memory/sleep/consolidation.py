@@ -6,16 +6,18 @@ audience (`Provider.digest`, docs/adr/026), and what it answers is applied here:
 with what they repeat or end, agenda items and the experience. While the NPC is awake it looks only
 at talk that was weighty (`look_awake`); the night looks at the rest.
 
-Either way extraction sees one audience at a time, so that a fact is as private as its sources;
-lines of which it is unknown whether they were confided are judged first (docs/adr/035). A fact's
-id is made from its text and audience, and entries are marked last: work that was killed and runs
-again finds its own facts and doubles none.
+A rule sees one audience at a time, so that a fact is as private as its sources; what a model draws
+from talk of several is taken apart by its citations (`audiences`). Lines of which it is unknown
+whether they were confided are judged first (docs/adr/035). A fact's id is made from its text and
+audience, and entries are marked last: work that was killed and runs again finds its own facts and
+doubles none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -44,7 +46,7 @@ from ..store.journal import join_ranges, ranges_include, ranges_of
 from ..store.links import Link
 from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id, memory_id_for
-from . import outage, scoring
+from . import audiences, outage, scoring
 from .reconciliation import Judged, reconcile
 
 CURSOR = "consolidated"
@@ -105,9 +107,10 @@ def _consolidate_scored(memory: Memory) -> Generator[Any, Any, PassReport]:
 
 
 def _batches(entries: Sequence[Entry]) -> list[list[Entry]]:
-    """Cut the lines of each conversation into as few and as equal batches as possible."""
+    """Cut lines into as few and as equal batches as possible; unjudged talk stands by itself."""
+    unjudged = {entry.circle for entry in entries if entry.unjudged}
     found = []
-    for lines in _grouped(entries, lambda entry: entry.circle):
+    for lines in _grouped(entries, lambda entry: entry.circle in unjudged and entry.circle):
         length = -(-len(lines) // -(-len(lines) // LINES))
         found += [lines[start : start + length] for start in range(0, len(lines), length)]
     return found
@@ -173,9 +176,9 @@ def look_awake(memory: Memory, *, until_silent: bool = False) -> Generator[Any, 
     if not quiet and last - memory.looked_at < LINES // 2:
         return True
     yield _pass_over(memory)
-    for lines in _grouped((yield _waiting(memory, offload.AWAKE)), lambda entry: entry.circle):
-        entries = _batches(lines)[0]
-        enough = len(entries) >= LINES // 2 if quiet else len(lines) >= LINES
+    waiting = yield _waiting(memory, offload.AWAKE)
+    for entries in _batches(waiting):
+        enough = len(entries) >= LINES // 2 and (quiet or len(waiting) >= LINES)
         if enough and max(entry.importance for entry in entries) >= WEIGHTY:
             looked = yield _look(memory, entries, offload.AWAKE, at_night=False)
             if looked is not None:
@@ -285,7 +288,7 @@ def _look(
     at_night: bool = True,
     halve: bool = True,
 ) -> Generator[Any, Any, int | None]:
-    """Look once at lines of one circle and apply what the provider answers.
+    """Look once at lines and apply what the provider answers, those of each circle by themselves.
 
     Where it gives no usable answer, halves of the batch are tried at night, and then the offline
     provider does the work.
@@ -293,20 +296,26 @@ def _look(
     Returns (as a Deferred):
         How many facts were stored or changed; None if nothing was done.
     """
-    around = _around(memory, entries)
-    with memory.evidence.work_on([*around, *entries], priority=priority) as work:
-        known = yield work.run(known_facts, memory.id, entries)
-        work.add_evidence(known)
-        passage = Passage(
-            npc_name=memory.name,
-            entries=tuple(entries),
-            around=around,
-            known=tuple(known),
-            goals=memory.goals,
-            known_names=memory.people.names(),
-            least_importance=memory.settings.MIN_IMPORTANCE,
-        )
-        digest, name = (yield work.judge("digest", passage)), router.chosen_name(memory.settings)
+    circles = _grouped(entries, lambda entry: entry.circle)
+    around = [_around(memory, lines) for lines in circles]
+    with memory.evidence.work_on([*chain(*around), *entries], priority=priority) as work:
+        parts = []
+        for lines, beside in zip(circles, around, strict=True):
+            known = yield work.run(known_facts, memory.id, lines)
+            work.add_evidence(known)
+            parts.append(
+                Passage(
+                    npc_name=memory.name,
+                    entries=tuple(lines),
+                    around=beside,
+                    known=tuple(known),
+                    goals=memory.goals,
+                    known_names=memory.people.names(),
+                    least_importance=memory.settings.MIN_IMPORTANCE,
+                )
+            )
+        whole = audiences.together(parts)
+        digest, name = (yield work.judge("digest", whole)), router.chosen_name(memory.settings)
         if digest is None and not at_night:
             return None
         away = digest is None and router.is_away(memory.settings, memory.id)
@@ -318,22 +327,26 @@ def _look(
         if digest is not None and digest.confided is not None:
             confided = {each.id: each.id in digest.confided for each in entries if each.unjudged}
             entries = yield _judged(memory, entries, confided, work)
-            if any(confided.values()):  # each audience is looked at by itself
+            if any(confided.values()):  # now it is known who may hear of what
                 return 0
-            passage = replace(passage, entries=tuple(entries))
+            parts = [replace(parts[0], entries=tuple(entries))]
         if digest is not None:
-            facts = [_of_audience(fact, known, entries[0]) for fact in digest.facts]
-            digest = replace(digest, facts=tuple(_of_others(memory, facts, work)))
-            checked = yield work.run(router.answer_of, router.OFFLINE, "checked", digest, passage)
-            _count_refused(memory, checked.refused, work)
-            changed = yield _apply(memory, checked.digest, passage, name, work)
-            yield endings.apply(memory, entries, work, records=("fact",))
-            yield endings.end_closed(memory, entries, work)
+            changed, shown = 0, _shown(whole)
+            found, refused = yield work.run(audiences.apart, digest, whole, parts)
+            _count_refused(memory, refused, work)
+            for part, drawn in zip(parts, found, strict=True):
+                facts = [_of_audience(fact, part.known, part.entries[0]) for fact in drawn.facts]
+                drawn = replace(drawn, facts=tuple(_of_others(memory, facts, work)))
+                checked = yield work.run(router.answer_of, router.OFFLINE, "checked", drawn, part)
+                _count_refused(memory, checked.refused, work)
+                changed += yield _apply(memory, checked.digest, part, name, work, shown)
+                yield endings.apply(memory, part.entries, work, records=("fact",))
+                yield endings.end_closed(memory, part.entries, work)
             return changed
     middle = len(entries) // 2
     changed = 0
-    for part in (entries[:middle], entries[middle:]):
-        changed += yield _look(memory, part, priority, halve=False)
+    for half in (entries[:middle], entries[middle:]):
+        changed += yield _look(memory, half, priority, halve=False)
     return changed
 
 
@@ -412,9 +425,13 @@ def known_facts(agent_id: str, entries: Sequence[Entry]) -> list[MemoryRecord]:
 
 @defer.inlineCallbacks
 def _apply(
-    memory: Memory, digest: Digest, passage: Passage, provider: str, work: Work
+    memory: Memory, digest: Digest, passage: Passage, provider: str, work: Work, shown: str
 ) -> Generator[Any, Any, int]:
-    """Write what a look gave; the entries are marked last. Repeated, it changes nothing."""
+    """Write what a look gave; the entries are marked last. Repeated, it changes nothing.
+
+    Args:
+        shown: As of `_keep_facts`.
+    """
     entries = [_weighed(entry, digest.importance, provider) for entry in passage.entries]
     by_id = {entry.id: entry for entry in entries}
     least = memory.settings.MIN_IMPORTANCE
@@ -425,17 +442,16 @@ def _apply(
         or draft.kind in agenda_items.KINDS
         or max(by_id[each].importance for each in draft.journal_ids) >= least
     ]
-    shown = _shown(passage)
     changed = yield _keep_facts(memory, drafts, entries, provider, work, shown)
     for draft in drafts:
         if not draft.by_rules:
             agenda_items.update_from_fact(memory, draft, passage, shown)
             yield work.breathe()
-    experience = digest.experience
     fresh = entries[-1].id > memory.journal.cursors.get(experiences.CURSOR, 0)
-    if fresh and experience and experience.memory_weight > conf.KEEP_EXPERIENCE_ABOVE:
-        name = router.OFFLINE if experience.by_rules else provider
-        yield work.run(experiences.keep, memory.id, experience, tuple(entries), name, shown)
+    for experience in digest.experiences if fresh else ():
+        if experience.memory_weight > conf.KEEP_EXPERIENCE_ABOVE:
+            name = router.OFFLINE if experience.by_rules else provider
+            yield work.run(experiences.keep, memory.id, experience, tuple(entries), name, shown)
     yield work.run(reweigh, memory.id, entries)
     memory.journal.update(
         {

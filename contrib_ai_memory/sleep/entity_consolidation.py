@@ -54,7 +54,7 @@ CURSOR = "observed"
 
 SENTENCES_AN_ENTRY = 12
 DESCRIBED_AT_ONCE = 40  # observations in one request to the provider
-LINES_FOR_ONE = 2  # lines that tell as much as one observation
+LINES_FOR_ONE = 3  # lines that tell as much as one observation
 TEXT_LENGTH = 500  # characters of an observation or an attribute
 
 

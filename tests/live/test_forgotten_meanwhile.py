@@ -55,8 +55,7 @@ class KeepsBack:
 
 def _ids(request: Request, word: str) -> list[int]:
     """The numbers of the lines that have the word."""
-    lines = [json.loads(line) for line in request.last.splitlines()]
-    return [line.get("id", line.get("number")) for line in lines if word in line.get("text", "")]
+    return [number for number, line in numbered_in(request)[0].items() if word in line]
 
 
 def _telling(request: Request, word: str) -> dict[str, Any]:

@@ -1,0 +1,152 @@
+"""Talk of several audiences in one look, and what was drawn from it taken apart again.
+
+A model is shown at once what was said aloud and what was said in confidence. Who may hear of a fact
+or an experience is settled here: it belongs to those who heard every line that it cites, and is
+refused if they did not hear what it tells.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+import numpy as np
+
+from .. import language
+from ..embedding import embedder
+from ..llm.provider import Digest, Passage
+from ..recall.told_secrets import COMMON_FROM, SIMILAR_FROM, telling
+from ..records import Entry, ExperienceDraft, FactDraft
+
+Audience = tuple[str, ...] | None
+
+OF_DIFFERENT = "rests on what different people were told in confidence"
+OF_OTHERS = "tells what only others were told"
+
+
+def together(parts: Sequence[Passage]) -> Passage:
+    """Return one passage of several, each of one audience, in which nothing stands twice.
+
+    Of what everybody knows, only talk that was said aloud is held against it.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    aloud = any(each.entries[0].audience is None for each in parts)
+    lines = {each.id: each for part in parts for each in part.around}
+    known = {
+        fact.id: fact
+        for part in parts
+        for fact in part.known
+        if not aloud or fact.audience == part.entries[0].audience
+    }
+    entries = sorted((each for part in parts for each in part.entries), key=lambda each: each.id)
+    around = lines.keys() - {each.id for each in entries}
+    return replace(
+        parts[0],
+        entries=tuple(entries),
+        around=tuple(lines[number] for number in sorted(around)),
+        known=tuple(sorted(known.values(), key=lambda fact: (fact.created_at, fact.id))),
+    )
+
+
+def apart(
+    digest: Digest, whole: Passage, parts: Sequence[Passage]
+) -> tuple[list[Digest], Counter[str]]:
+    """Take apart what was drawn from a passage (worker thread).
+
+    Returns:
+        What was drawn from each part, and how much was refused, by the reason.
+    """
+    if len(parts) == 1:
+        return [digest], Counter()
+    refused = Counter[str]()
+    entries = {each.id: each for each in whole.entries}
+    found = []
+    drafts: list[FactDraft | ExperienceDraft] = [*digest.facts, *digest.experiences]
+    homes = [_narrowest([entries[n] for n in each.journal_ids]) for each in drafts]
+    refused[OF_DIFFERENT] = homes.count(None)
+    for part in parts:
+        own = {each.id for each in part.entries}
+        mine = [
+            replace(draft, journal_ids=tuple(n for n in draft.journal_ids if n in own))
+            for draft, home in zip(drafts, homes, strict=True)
+            if home is not None and home.id in own
+        ]
+        heard = _Heard.by(part.entries[0].audience, whole)
+        kept = [draft for draft in mine if not heard.by_others(draft)] if heard.hidden else mine
+        refused[OF_OTHERS] += len(mine) - len(kept)
+        found.append(
+            Digest(
+                {number: score for number, score in digest.importance.items() if number in own},
+                tuple(each for each in kept if isinstance(each, FactDraft)),
+                tuple(each for each in kept if isinstance(each, ExperienceDraft)),
+            )
+        )
+    return found, +refused
+
+
+def _hears(listeners: Audience, audience: Audience) -> bool:
+    """Whether all listeners, None being everybody, belong to an audience."""
+    return audience is None or (listeners is not None and {*listeners} <= {*audience})
+
+
+def _narrowest(cited: Sequence[Entry]) -> Entry | None:
+    """Return the cited line whose audience heard all others too."""
+    return next((e for e in cited if all(_hears(e.audience, o.audience) for o in cited)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """What is shown of a passage, to one audience and to others alone.
+
+    Attributes:
+        hidden, shown: Stems and numbers that stand in either.
+        hidden_at, shown_at: Vectors of unit length, (texts, size).
+    """
+
+    hidden: set[str]
+    shown: set[str]
+    hidden_at: np.ndarray
+    shown_at: np.ndarray
+
+    @classmethod
+    def by(cls, audience: Audience, whole: Passage) -> _Heard:
+        told = [(each.audience, each.with_speaker()) for each in (*whole.entries, *whole.around)]
+        told += [(fact.audience, fact.content) for fact in whole.known]
+        shown = [text for of, text in told if _hears(audience, of)]
+        hidden = [text for of, text in told if not _hears(audience, of)]
+        vectors = embedder.shared().encode([*hidden, *shown], known=True)
+        everybody = (whole.npc_name, whole.goals, *whole.known_names)
+        return cls(
+            _telling(hidden),
+            _telling([*shown, *everybody]),
+            vectors[: len(hidden)],
+            vectors[len(hidden) :],
+        )
+
+    def by_others(self, draft: FactDraft | ExperienceDraft) -> bool:
+        """Whether a draft tells what only others heard.
+
+        It has a word of theirs, or is nearer in meaning to one of their lines than to any other.
+        """
+        if isinstance(draft, FactDraft):
+            texts = [draft.text, f"{draft.subject} {draft.object} {draft.slot}"]
+        else:
+            texts = [draft.essence, draft.the_lesson]
+        own = _telling([_day(draft.date)]) if isinstance(draft, FactDraft) else set()
+        words = _telling(texts) & self.hidden - self.shown - own
+        if any(language.get().frequency(word) < COMMON_FROM for word in words):
+            return True
+        [at] = embedder.shared().encode(texts[:1], known=True)
+        near = float((self.hidden_at @ at).max())
+        return near > SIMILAR_FROM and near > float((self.shown_at @ at).max())
+
+
+def _telling(texts: Iterable[str]) -> set[str]:
+    return set().union(*map(telling, texts))
+
+
+def _day(iso: str) -> str:
+    return f"{date.fromisoformat(iso):%A %-d %d %B %Y}" if iso else ""
