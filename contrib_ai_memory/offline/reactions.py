@@ -63,7 +63,7 @@ WEIGHTY = frozenset(REACTIONS) - NO_ERRAND - {"thanks", "parting"}
 LONGEST_GIFT = 6  # words
 ASKED = frozenset({"request", "order"})
 # acts that are reacted to though a line only does them rather than anything else
-MAYBE = frozenset("alarm request order question greeting parting thanks".split())
+MAYBE = frozenset("alarm correction request order question greeting parting thanks".split())
 OF_A_MATTER = frozenset("settle debt correction promise request order plan".split())
 SHORT = 12  # words of a line that has one matter
 LONGEST_GREETING = 4  # words of one in other words than the usual
