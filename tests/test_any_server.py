@@ -99,6 +99,7 @@ def test_a_server_that_cannot_stream_with_tools_is_asked_without(server, llm, ma
 
 
 def test_a_streamed_reply_is_spoken_when_its_sentences_are_whole(server, llm, mara, alice, hears):
+    mara.memory.own_settings.set("REPLY_SENTENCES", 1)  # of a tale three
     alice.execute_cmd("say Good day.")  # the first answer of a model is read to its end
     server.behave(
         text="Aye. You keep it. So you said. At Millbrook." + " And so on." * 500, pace=0.02
@@ -117,6 +118,7 @@ def test_reasoning_that_a_template_opened_is_not_spoken_for_being_streamed(
     reasoning = (
         "She greets me. I answer. In one line. As Mara. It is evening. So be it.\n</think>\n"
     )
+    mara.memory.own_settings.set("REPLY_SENTENCES", 1)  # of a tale three
     server.behave(text=reasoning + "Well met." + " And so on." * 20)
     heard = hears(alice)
     for _ in range(2):
