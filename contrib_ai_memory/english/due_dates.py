@@ -113,7 +113,6 @@ _BEHIND = (
 _LEAD = r"(?:on|by|till?|until|from|before|since|around|about|its|it's|be|is|for)"
 
 
-_TODAY = re.compile(r"\b(?:today|tonight|earlier|this (?:morning|evening|afternoon))\b", re.I)
 _LEADING = re.compile(rf"^{_LEAD} (?=the )", re.IGNORECASE)
 
 
@@ -142,14 +141,6 @@ def due(text: str, said_at: str | date, *, past: bool = False) -> DueDate | None
     found = dates(text, said_at, past=past)
     days = {each.day for each in found}
     return found[0] if len(days) == 1 else None
-
-
-def past_day(question: str, today: date) -> date | None:
-    """Return the past day, or today, that a question names: "who was here on Monday?"."""
-    found = due(question, today, past=True)
-    if found is None:
-        return today if _TODAY.search(question) else None
-    return found.day if found.day <= today else None
 
 
 def dates(text: str, said_at: str | date, *, past: bool = False) -> list[DueDate]:
@@ -276,28 +267,9 @@ def _is_denied(lower: str, start: int, end: int) -> bool:
 
 # --- one rule a form ------------------------------------------------------------------------------
 
-_Reading = Callable[[re.Match[str], date, bool], date | None]
 
-
-def _relative(days: int) -> _Reading:
+def _relative(days: int) -> Callable[[re.Match[str], date, bool], date | None]:
     return lambda _match, today, _past: today + timedelta(days=days)
-
-
-def _ago(days: int) -> _Reading:
-    return lambda _match, today, past: today - timedelta(days=days) if past else None
-
-
-def _counted(sign: int) -> _Reading:
-    """Read "in two weeks" (1) or "two weeks ago" (-1)."""
-    return lambda match, today, past: _moved(match, today, sign) if past == (sign < 0) else None
-
-
-def _on_sunday(weeks: int) -> _Reading:
-    return lambda _match, today, _past: today + timedelta(days=6 - today.weekday() + 7 * weeks)
-
-
-def _last_of_month(day: date) -> date:
-    return day.replace(day=monthrange(day.year, day.month)[1])
 
 
 _LED = re.compile(r"\b(?:make (?:it|that)|on|by|til|till|until|before|come|a|one) $")
@@ -305,10 +277,11 @@ _LED = re.compile(r"\b(?:make (?:it|that)|on|by|til|till|until|before|come|a|one
 
 def _weekday(match: re.Match[str], today: date, past: bool) -> date | None:
     wanted = _WEEKDAYS[match["day"]]
-    more, before = ((match[part] or "").strip() for part in ("more", "before"))
+    more = (match["more"] or "").strip()
     ahead = (wanted - today.weekday() - 1) % 7 + 1  # 1-7: on a Friday, "friday" is the next one
     if past:
-        return None if more or before else today - timedelta(days=(7 - ahead) or 7)
+        return None if more else today - timedelta(days=(7 - ahead) or 7)
+    before = (match["before"] or "").strip()
     led = _LED.search(match.string[: match.start("day")])
     another = match.string.startswith(" instead", match.end())
     if ahead == 7 and not (more or before or led or another):
@@ -329,6 +302,14 @@ def _last_weekday(match: re.Match[str], today: date, past: bool) -> date | None:
     return today - timedelta(days=back) if past else None
 
 
+def _in_days(match: re.Match[str], today: date, past: bool) -> date | None:
+    return None if past else _moved(match, today, 1)
+
+
+def _days_ago(match: re.Match[str], today: date, past: bool) -> date | None:
+    return _moved(match, today, -1) if past else None
+
+
 def _moved(match: re.Match[str], today: date, sign: int) -> date:
     count = match["count"]
     number = int(count) if count.isdecimal() else _COUNTS[count]
@@ -339,6 +320,10 @@ def _moved(match: re.Match[str], today: date, sign: int) -> date:
         return date(year, month + 1, min(today.day, monthrange(year, month + 1)[1]))
     days = {"week": 7, "wk": 7, "fortnight": 14}.get(unit, 1) * number
     return today + timedelta(days=sign * days)
+
+
+def _fortnight(_match: re.Match[str], today: date, past: bool) -> date | None:
+    return None if past else today + timedelta(days=14)
 
 
 def _month_day(match: re.Match[str], today: date, past: bool) -> date | None:
@@ -385,14 +370,35 @@ def _day_of_month(match: re.Match[str], today: date, past: bool) -> date | None:
     return None
 
 
+def _end_of_month(_match: re.Match[str], today: date, _past: bool) -> date | None:
+    return today.replace(day=monthrange(today.year, today.month)[1])
+
+
 def _end_of_named_month(match: re.Match[str], today: date, past: bool) -> date | None:
     month = _MONTHS[match["month"]]
     last = monthrange(today.year, month)[1]
     return _nearest(today, month, last, None, past)
 
 
+def _end_of_week(_match: re.Match[str], today: date, _past: bool) -> date | None:
+    return today + timedelta(days=6 - today.weekday())
+
+
+def _next_week(_match: re.Match[str], today: date, _past: bool) -> date | None:
+    return today + timedelta(days=13 - today.weekday())
+
+
 def _next_month(_match: re.Match[str], today: date, _past: bool) -> date | None:
-    return _last_of_month(_last_of_month(today) + timedelta(days=1))
+    first = today.replace(day=monthrange(today.year, today.month)[1]) + timedelta(days=1)
+    return first.replace(day=monthrange(first.year, first.month)[1])
+
+
+def _end_of_year(_match: re.Match[str], today: date, _past: bool) -> date | None:
+    return date(today.year, 12, 31)
+
+
+def _iso(match: re.Match[str], _today: date, _past: bool) -> date | None:
+    return date.fromisoformat(match[0])
 
 
 def _nothing(_match: re.Match[str], _today: date, _past: bool) -> date | None:
@@ -401,11 +407,11 @@ def _nothing(_match: re.Match[str], _today: date, _past: bool) -> date | None:
 
 
 _PART = r"(?: (?:night|noon|morning|evening|afternoon|midnight))?"
-_RULES: tuple[tuple[re.Pattern[str], _Reading], ...] = (
+_RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date, bool], date | None]], ...] = (
     *(
         (re.compile(pattern), read)
         for pattern, read in (
-            (r"\b\d{4}-\d\d-\d\d\b", lambda match, *_: date.fromisoformat(match[0])),
+            (r"\b\d{4}-\d\d-\d\d\b", _iso),
             # every week, or one of two
             (rf"\b(?:every|each|most)(?: other)? (?:{_DAYS}|day|night|week|month)s?\b", _nothing),
             (r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days\b", _nothing),
@@ -431,17 +437,11 @@ _RULES: tuple[tuple[re.Pattern[str], _Reading], ...] = (
                 rf"\b(?:the )?end of {_MONTH.replace('(?:', '(?P<month>')}\b",
                 _end_of_named_month,
             ),
-            (
-                r"\b(?:the )?(?:end of (?:the|this) month|month'?s end|month end)\b",
-                lambda _, day, _past: _last_of_month(day),
-            ),
+            (r"\b(?:the )?(?:end of (?:the|this) month|month'?s end|month end)\b", _end_of_month),
             (r"\b(?:the )?end of next month\b|\bnext month\b", _next_month),
-            (r"\b(?:the )?(?:end of (?:the|this) week|week'?s end)\b", _on_sunday(0)),
-            (r"\b(?:the )?end of next week\b|\bnext week\b(?! on\b)", _on_sunday(1)),
-            (
-                r"\b(?:the )?(?:end of (?:the|this) year|year'?s end)\b",
-                lambda _, day, _past: date(day.year, 12, 31),
-            ),
+            (r"\b(?:the )?(?:end of (?:the|this) week|week'?s end)\b", _end_of_week),
+            (r"\b(?:the )?end of next week\b|\bnext week\b(?! on\b)", _next_week),
+            (r"\b(?:the )?(?:end of (?:the|this) year|year'?s end)\b", _end_of_year),
             # days from now
             (r"\bday after (?:tomorrow|tmrw|tmr|tomorow|tommorow)\b", _relative(2)),
             (r"\btomorrow week\b", _relative(8)),
@@ -450,20 +450,22 @@ _RULES: tuple[tuple[re.Pattern[str], _Reading], ...] = (
                 r"\b(?!'s\b)",
                 _relative(1),
             ),
-            (rf"\b{_COUNT} {_UNIT} (?:from (?:now|today|tonight)|hence)\b", _counted(1)),
-            (rf"\b(?:in|within) {_COUNT} {_UNIT}\b(?:'? time\b)?", _counted(1)),
+            (rf"\b{_COUNT} {_UNIT} (?:from (?:now|today|tonight)|hence)\b", _in_days),
+            (rf"\b(?:in|within) {_COUNT} {_UNIT}\b(?:'? time\b)?", _in_days),
             (
                 r"\b(?:tonight|tonite|2nite|2night|today|this (?:evening|afternoon))\b(?!'s\b)",
                 _relative(0),
             ),
-            (r"\b(?:day before yesterday|night before last)\b", _ago(2)),
-            (r"\b(?:yesterday|last (?:night|evening))\b", _ago(1)),
+            (
+                r"\b(?:yesterday|last night)\b",
+                lambda _match, today, past: today - timedelta(days=1) if past else None,
+            ),
             (
                 r"\b(?:in|within) (?:an? |one )?fortnight\b"
                 r"|\b(?:an? )?fortnight from (?:now|today)\b",
-                lambda _, today, past: None if past else today + timedelta(days=14),
+                _fortnight,
             ),
-            (rf"\b{_COUNT} {_UNIT} ago\b", _counted(-1)),
+            (rf"\b{_COUNT} {_UNIT} ago\b", _days_ago),
             # weekdays
             (
                 rf"\blast (?P<day>{_DAYS})\b|\b(?:{_DAYS}) last\b",

@@ -5,11 +5,13 @@ Days are those of the game's TIME_ZONE (`local_time`).
 
 from __future__ import annotations
 
+import re
 from datetime import date, datetime, timedelta
 
-from ..english.due_dates import past_day
+from ..english.due_dates import due
 from ..local_time import date_of, local
 
+_TODAY = re.compile(r"\b(?:today|tonight|earlier|this (?:morning|evening|afternoon))\b", re.I)
 DAYS_BY_NUMBER = 10  # older days are told by their date
 _DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 _MONTHS = (
@@ -20,8 +22,14 @@ _NUMBERS = "two three four five six seven eight nine ten".split()
 
 
 def day_asked(question: str, now: str) -> date | None:
-    """Return the past day, or today, that a question names (`due_dates.past_day`)."""
-    return past_day(question, date_of(now)) if now else None
+    """Return the past day, or today, that a question names: "who was here on Monday?"."""
+    if not now:
+        return None
+    today = date_of(now)
+    found = due(question, today, past=True)
+    if found is None:
+        return today if _TODAY.search(question) else None
+    return found.day if found.day <= today else None
 
 
 def on_day(day: date, today: date) -> str:
