@@ -426,7 +426,8 @@ class Settings(_Section):
         3,
         ge=1,
         le=20,
-        description="most sentences of a language model's reply; of a tale three times as many",
+        description="most sentences that a language model is asked for in a reply; "
+        "one is cut at three times as many, the length of a tale",
     )
     REPLY_LANGUAGE: str = Field(
         "",

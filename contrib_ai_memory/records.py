@@ -236,7 +236,7 @@ class Entry(_Plain):
     def circle(self) -> tuple[str | None, tuple[str, ...] | None]:
         """The conversation and, of what is private, its audience.
 
-        Nothing is drawn from entries of different circles.
+        Rules draw nothing from entries of different circles.
         """
         return self.session_id, self.audience if self.private else None
 

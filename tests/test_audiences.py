@@ -108,6 +108,61 @@ def test_an_experience_of_one_audience_tells_nothing_of_another(sleeps, told, ce
     assert not words_of([told(cerys)])
 
 
+# in common words, or in none of the whisper's
+@pytest.mark.parametrize(
+    ("experience", "lesson"),
+    [
+        ("Alice told of her ferry.", "Joss did it for money."),
+        ("Alice told of her ferry, and that her brother Joss took a life.", "Watch Joss."),
+    ],
+)
+def test_what_happened_is_told_by_rules_to_whom_not_all_was_said(sleeps, experience, lesson):
+    stored = sleeps([], experience=experience, lines=["ferry"], weight=0.9, lesson=lesson)
+    assert not [each for each in stored if experience in each.content or lesson in each.the_lesson]
+
+
+def test_a_day_that_was_whispered_is_on_no_agenda_for_others(mara, alice, sleeps):
+    mara.memory.clock = lambda: "2027-01-02T18:00:00.000+00:00"
+    alice.execute_cmd("say I leave for the coast soon.")
+    alice.execute_cmd("whisper mara = I go to the coast on 17 February.")
+    plan = {"text": "Alice plans to leave for the coast soon.", "kind": "plan", "about": "Alice"}
+    sleeps([plan | {"lines": ["soon"], "date": "2027-02-17"}])
+    assert not [
+        each for each in mara.memory.agenda if each.due == "2027-02-17" and not each.private
+    ]
+
+
+def test_what_happened_rests_on_every_talk_that_it_tells_of(
+    speaks_through, server, mara, alice, bram
+):
+    speaks_through(timeout=30)
+    server.behave(text="So.")
+    for who, when, line in (
+        (alice, "18", "my sister keeps the ferry at Millbrook."),
+        (bram, "22", "my dog Rufus drowned in the mill pond."),
+    ):
+        mara.memory.clock = lambda when=when: f"2027-01-02T{when}:00:00.000+00:00"
+        who.execute_cmd(f"say Mara, {line}")
+    said = "Alice spoke of her sister's ferry, and Bram's dog Rufus drowned."
+
+    def answer(request):
+        if not request.schema.endswith("DigestAnswer"):
+            return "no idea"
+        new, _known = numbered_in(request)
+        lines = [n for n, line in new.items() if "ferry" in line or "Rufus" in line]
+        scores = dict.fromkeys(new, 8)
+        return json.dumps(digest(scores, [], experience=said, lines=lines, weight=0.9, lesson="."))
+
+    server.behave(structured=answer)
+    offload.wait(mara.assistant.sleep.whole_night())
+    entries = {
+        e.id for e in mara.memory.journal.read() if "Rufus" in e.content or "sister" in e.content
+    }
+    stored = memory_store.shared().list(mara.memory.id)
+    [kept] = [each for each in stored if each.content == said]
+    assert entries <= {*kept.journal_ids}
+
+
 def test_facts_of_each_audience_are_kept_with_those_who_heard_them(sleeps):
     stored = sleeps(
         [

@@ -344,8 +344,9 @@ def _held(text: str) -> tuple[str, str, str] | None:
 # --- states that end ------------------------------------------------------------------------------
 
 _BACK = r"(?:is|are|was|were|['’]s|['’]re|came|comes|got|made it) (?:[\w'’]+ )?"
+_MENDED = r"\b(?:mended|fixed|repaired|rebuilt)\b|\bworks again\b"
 _OPEN = (
-    r"\b(?:re)?open(?:s|ed)?\b|\bpassable\b|\b(?:mended|fixed|repaired|rebuilt)\b"
+    r"\b(?:re)?open(?:s|ed)?\b|\bpassable\b"
     r"|\b(?:works|stands?|(?:is|are|['’]s) (?:back )?up) again\b"
 )
 # what somebody or something is in, what is said when they no longer are, and whether "I was ill"
@@ -368,12 +369,13 @@ _STATES = tuple(
             True,
         ),
         (
-            r"\b(?:closed|shut|blocked|flooded|broken|ruined|torn|leaks|leaking|impassable"
-            r"|(?<!was )(?<!were )(?:washed (?:out|away)|cut off)"
+            r"\b(?:blocked|flooded|impassable|(?<!was )(?<!were )(?:washed (?:out|away)|cut off)"
             r"|down(?=\W*$| (?:again|now|still|since|today|tonight)\b))(?!\w)",
-            _OPEN,
+            rf"{_OPEN}|{_MENDED}",
             False,
         ),
+        (r"\b(?:closed|shut)\b", _OPEN, False),
+        (r"\b(?:broken|ruined|torn|leaks|leaking)\b", _MENDED, False),
         (r"\b(?:is|are|['’]s) open\b", r"\b(?:closed|shut)\b", False),
         (
             r"\b(?:engaged|betrothed|marrying|(?:getting|be|get) married|marry|my wedding)\b",

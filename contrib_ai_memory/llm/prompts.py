@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import count, groupby
+from string import ascii_uppercase
 from typing import Any
 
 from pydantic import BaseModel
@@ -368,7 +369,7 @@ def _length(message: Mapping[str, Any]) -> int:
 
 
 def digest(passage: Passage) -> Messages:
-    """Ask for importance, facts and experience of a passage: its new lines are numbered 1, 2, 3 …,
+    """Ask for importance, facts and experiences of a passage: its new lines are numbered 1, 2, 3 …,
     the known facts from `schemas.FIRST_KNOWN`, and what stands around them has no number."""
     head = [f"Keeper: {neutralise(passage.npc_name)}."]
     if passage.goals:
@@ -398,9 +399,13 @@ def _marks(passage: Passage) -> dict[tuple[str, ...] | None, str]:
     if len({each.audience for each in passage.entries}) == 1 or passage.unjudged:
         return dict.fromkeys(audiences, "")
     audiences.pop(None, None)
-    return {None: ""} | {
-        each: f"[{chr(ord('A') + number)}] " for number, each in enumerate(audiences)
-    }
+    return {None: ""} | {each: f"[{_letter(number)}] " for number, each in enumerate(audiences)}
+
+
+def _letter(number: int) -> str:
+    """Return A to Z, then A1 to Z1."""
+    again, place = divmod(number, len(ascii_uppercase))
+    return f"{ascii_uppercase[place]}{again or ''}"
 
 
 def _lines_of(passage: Passage, mark_of: Mapping[tuple[str, ...] | None, str]) -> Iterator[str]:

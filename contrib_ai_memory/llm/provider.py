@@ -70,7 +70,7 @@ class Provider(Protocol):
         ...
 
     def digest(self, passage: Passage) -> Digest:
-        """Look once at lines of talk: importance, facts and experience [A, B]."""
+        """Look once at lines of talk: importance, facts and experiences [A, B]."""
         ...
 
     def summarise(self, lines: Sequence[str]) -> str:
@@ -146,14 +146,15 @@ class Digest:
     Attributes:
         importance: Of lines by their journal id, 1-10; one that is left out keeps what it has.
         facts: Each with the journal ids of the new lines that it rests on.
-        experiences: At most one of each audience, with the journal ids of lines that it rests on.
+        experiences: At most one of each audience, with the journal ids of lines that it rests on;
+            None if rules make them.
         confided: Journal ids of the unjudged lines that were said in confidence; None if they are
             still unjudged.
     """
 
     importance: Mapping[int, int]
     facts: tuple[FactDraft, ...] = ()
-    experiences: tuple[ExperienceDraft, ...] = ()
+    experiences: tuple[ExperienceDraft, ...] | None = ()
     confided: frozenset[int] | None = None
 
 

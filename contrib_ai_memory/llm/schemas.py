@@ -406,7 +406,7 @@ def digest_bounds(passage: Passage) -> Bounds:
         "facts": {"maxItems": 2 * n},
         "facts.lines": {"items": number, "minItems": 1, "maxItems": 4},
         "facts.ends": {"maxItems": 4},
-        "experiences": {"maxItems": len({entry.circle for entry in passage.entries})},
+        "experiences": {"maxItems": len({entry.circle[1] for entry in passage.entries})},
         "experiences.lines": {"items": number, "minItems": 1, "maxItems": n},
         "experiences.emotions": {
             "items": {"type": "string", "enum": sorted(emotions.EMOTIONS)},

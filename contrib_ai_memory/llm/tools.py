@@ -146,16 +146,21 @@ class Emote(Arguments):
 REMEMBERING: tuple[type[Arguments], ...] = (Memorize, Recall, RecallEmotion, NoteAbout)
 ACTING: tuple[type[Arguments], ...] = (GoToSleep, Say, Whisper, Emote)
 LOOKING_UP: tuple[type[Arguments], ...] = (Recall, RecallEmotion)  # whose results are needed
-# what an answer does without a call: its words are said, *acts* are emotes
+# what an answer does without a call: its words are said, *acts* are emotes; what was felt comes
+# with what `recall` finds
 NEEDLESS: tuple[type[Arguments], ...] = (RecallEmotion, Say, Emote)
 _BY_NAME = {each.tool: each for each in (*REMEMBERING, *ACTING)}
 
 
-def offered(kinds: Sequence[type[Arguments]] = (*REMEMBERING, *ACTING)) -> list[Tool]:
+def offered(
+    kinds: Sequence[type[Arguments]] = (*REMEMBERING, *ACTING), *, whole: bool = False
+) -> list[Tool]:
     """Return tools in the form of a Chat Completions request.
 
-    Every request carries them, so that they are short: what is optional is not told, bounds are
-    checked in `read`.
+    Every request carries them, so that they are short: bounds are checked in `read`.
+
+    Args:
+        whole: Tell optional arguments too.
     """
     return [
         {
@@ -163,7 +168,7 @@ def offered(kinds: Sequence[type[Arguments]] = (*REMEMBERING, *ACTING)) -> list[
             "function": {
                 "name": kind.tool,
                 "description": kind.__doc__,
-                "parameters": _parameters(kind),
+                "parameters": _parameters(kind, whole),
             },
         }
         for kind in kinds
@@ -171,22 +176,23 @@ def offered(kinds: Sequence[type[Arguments]] = (*REMEMBERING, *ACTING)) -> list[
 
 
 @cache
-def _parameters(kind: type[Arguments]) -> Mapping[str, Any]:
+def _parameters(kind: type[Arguments], whole: bool) -> Mapping[str, Any]:
     """Return the JSON Schema of a tool's arguments, as far as a model needs it.
 
     It is made once: that takes milliseconds, and the reactor thread asks for it.
     """
-    whole = kind.model_json_schema()
+    schema = kind.model_json_schema()
+    required = schema.get("required", [])
     properties: dict[str, Any] = {}
-    for name in whole.get("required", ()):
-        full = whole["properties"][name]
+    for name in schema.get("properties", ()) if whole else required:
+        full = schema["properties"][name]
         told = {"type": full["type"]}
         if "items" in full:
             told["items"] = {"type": full["items"]["type"]}
         if "description" in full:
             told["description"] = full["description"]
         properties[name] = told
-    return {"type": "object", "properties": properties}
+    return {"type": "object", "properties": properties, "required": required}
 
 
 def read(call: ToolCall) -> Arguments:

@@ -85,13 +85,15 @@ class CheckedDigest:
         """Add the facts that the offline provider draws from lines that no kept fact cites.
 
         Where the model gave no importance, or more is refused than kept, its importance and
-        experience give way as well.
+        experience give way as well. Where an experience is left to rules, theirs is taken.
         """
         kept = self.digest.facts
         covered = {line for fact in kept for line in fact.journal_ids}
         added = tuple(fact for fact in own.facts if covered.isdisjoint(fact.journal_ids))
         is_poor = not self.digest.importance or self.refused.total() > len(kept)
         digest = own if is_poor else self.digest
+        if digest.experiences is None:
+            digest = replace(digest, experiences=own.experiences)
         return replace(self, digest=replace(digest, facts=(*kept, *added)))
 
 

@@ -218,7 +218,7 @@ class OfflineProvider:
         """
         own = self.digest(passage)
         facts = tuple(self._compared(fact, passage) for fact in own.facts)
-        experiences = tuple(replace(each, by_rules=True) for each in own.experiences)
+        experiences = tuple(replace(each, by_rules=True) for each in own.experiences or ())
         own = replace(own, facts=facts, experiences=experiences)
         return model_checks.checked(digest, passage).completed_by(own)
 

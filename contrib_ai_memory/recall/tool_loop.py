@@ -279,6 +279,10 @@ class ToolLoop:
             self._acted = True
         except ToolError as problem:
             logger().info("an act beside words is not done: %s", problem)
+        except EvidenceGone:
+            raise
+        except Exception:  # noqa: BLE001 - a broken act must not cost the answer
+            offload.log_failure(Failure(), f"an act of {self._memory.owner.dbref}")
 
     @defer.inlineCallbacks
     def _result(self, call: tools.ToolCall) -> Generator[Any, Any, str]:
@@ -522,7 +526,8 @@ def offered_now(settings: conf.Settings, *, acting: bool = True) -> list[tools.T
         return []
     kinds = tools.REMEMBERING + (tools.ACTING if acting else ())
     return tools.offered(
-        kinds if settings.by_sources else [each for each in kinds if each not in tools.NEEDLESS]
+        kinds if settings.by_sources else [each for each in kinds if each not in tools.NEEDLESS],
+        whole=settings.by_sources,
     )
 
 

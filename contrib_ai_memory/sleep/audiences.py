@@ -1,8 +1,9 @@
 """Talk of several audiences in one look, and what was drawn from it taken apart again.
 
 A model is shown at once what was said aloud and what was said in confidence. Who may hear of a fact
-or an experience is settled here: it belongs to those who heard every line that it cites, and is
-refused if they did not hear what it tells.
+is settled here: it belongs to those who heard every line that it cites, and is refused if they did
+not hear what it tells. An experience says too much in too few words to be settled so: for whoever
+did not hear all that was shown, rules make it.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from .. import language
 from ..embedding import embedder
 from ..llm.provider import Digest, Passage
 from ..recall.told_secrets import COMMON_FROM, SIMILAR_FROM, telling
-from ..records import Entry, ExperienceDraft, FactDraft
+from ..records import Entry, FactDraft
 
 Audience = tuple[str, ...] | None
 
 OF_DIFFERENT = "rests on what different people were told in confidence"
 OF_OTHERS = "tells what only others were told"
+SURELY_NEARER = 0.1  # in cosine, to what was heard than to what was not
 
 
 def together(parts: Sequence[Passage]) -> Passage:
@@ -56,6 +58,8 @@ def apart(
 ) -> tuple[list[Digest], Counter[str]]:
     """Take apart what was drawn from a passage (worker thread).
 
+    What is drawn from lines in confidence and from others cites only the former from then on.
+
     Returns:
         What was drawn from each part, and how much was refused, by the reason.
     """
@@ -64,24 +68,25 @@ def apart(
     refused = Counter[str]()
     entries = {each.id: each for each in whole.entries}
     found = []
-    drafts: list[FactDraft | ExperienceDraft] = [*digest.facts, *digest.experiences]
-    homes = [_narrowest([entries[n] for n in each.journal_ids]) for each in drafts]
+    homes = [_narrowest([entries[n] for n in each.journal_ids]) for each in digest.facts]
     refused[OF_DIFFERENT] = homes.count(None)
     for part in parts:
         own = {each.id for each in part.entries}
+        heard = _Heard.by(part.entries[0].audience, whole)
         mine = [
-            replace(draft, journal_ids=tuple(n for n in draft.journal_ids if n in own))
-            for draft, home in zip(drafts, homes, strict=True)
+            replace(fact, journal_ids=tuple(n for n in fact.journal_ids if n in own))
+            for fact, home in zip(digest.facts, homes, strict=True)
             if home is not None and home.id in own
         ]
-        heard = _Heard.by(part.entries[0].audience, whole)
-        kept = [draft for draft in mine if not heard.by_others(draft)] if heard.hidden else mine
+        kept = tuple(each for each in mine if not heard.by_others(each)) if heard.hidden else mine
         refused[OF_OTHERS] += len(mine) - len(kept)
+        happened = [each for each in digest.experiences or () if own.issuperset(each.journal_ids)]
+        happened.sort(key=lambda each: -each.memory_weight)
         found.append(
             Digest(
                 {number: score for number, score in digest.importance.items() if number in own},
-                tuple(each for each in kept if isinstance(each, FactDraft)),
-                tuple(each for each in kept if isinstance(each, ExperienceDraft)),
+                tuple(kept),
+                None if heard.hidden else tuple(happened[:1]),
             )
         )
     return found, +refused
@@ -103,17 +108,20 @@ class _Heard:
 
     Attributes:
         hidden, shown: Stems and numbers that stand in either.
+        hidden_days: Days that only what is hidden names, YYYY-MM-DD.
         hidden_at, shown_at: Vectors of unit length, (texts, size).
     """
 
     hidden: set[str]
     shown: set[str]
+    hidden_days: set[str]
     hidden_at: np.ndarray
     shown_at: np.ndarray
 
     @classmethod
     def by(cls, audience: Audience, whole: Passage) -> _Heard:
-        told = [(each.audience, each.with_speaker()) for each in (*whole.entries, *whole.around)]
+        lines = (*whole.entries, *whole.around)
+        told = [(each.audience, each.with_speaker()) for each in lines]
         told += [(fact.audience, fact.content) for fact in whole.known]
         shown = [text for of, text in told if _hears(audience, of)]
         hidden = [text for of, text in told if not _hears(audience, of)]
@@ -122,30 +130,35 @@ class _Heard:
         return cls(
             _telling(hidden),
             _telling([*shown, *everybody]),
+            _days(each for each in lines if not _hears(audience, each.audience))
+            - _days(each for each in lines if _hears(audience, each.audience)),
             vectors[: len(hidden)],
             vectors[len(hidden) :],
         )
 
-    def by_others(self, draft: FactDraft | ExperienceDraft) -> bool:
-        """Whether a draft tells what only others heard.
+    def by_others(self, fact: FactDraft) -> bool:
+        """Whether a fact tells what only others heard.
 
-        It has a word of theirs, or is nearer in meaning to one of their lines than to any other.
+        It has a word or the day of theirs, or is not surely nearer in meaning to a line that was
+        heard.
         """
-        if isinstance(draft, FactDraft):
-            texts = [draft.text, f"{draft.subject} {draft.object} {draft.slot}"]
-        else:
-            texts = [draft.essence, draft.the_lesson]
-        own = _telling([_day(draft.date)]) if isinstance(draft, FactDraft) else set()
-        words = _telling(texts) & self.hidden - self.shown - own
+        texts = [fact.text, f"{fact.subject} {fact.object} {fact.slot}"]
+        words = _telling(texts) & self.hidden - self.shown - _telling([_day(fact.date)])
+        if fact.date in self.hidden_days:
+            return True
         if any(language.get().frequency(word) < COMMON_FROM for word in words):
             return True
         [at] = embedder.shared().encode(texts[:1], known=True)
         near = float((self.hidden_at @ at).max())
-        return near > SIMILAR_FROM and near > float((self.shown_at @ at).max())
+        return near > SIMILAR_FROM and near + SURELY_NEARER > float((self.shown_at @ at).max())
 
 
 def _telling(texts: Iterable[str]) -> set[str]:
     return set().union(*map(telling, texts))
+
+
+def _days(lines: Iterable[Entry]) -> set[str]:
+    return {language.get().due(each.words, each.timestamp) for each in lines} - {""}
 
 
 def _day(iso: str) -> str:

@@ -1,10 +1,10 @@
 """run_sleep_consolidation [A]: journal entries become facts in Mem0.
 
 Where rules judge, the entries that `scoring` found important enough are consolidated, a window of
-the journal at a time. Any other provider looks once at a batch of lines of one conversation and
-audience (`Provider.digest`, docs/adr/026), and what it answers is applied here: importance, facts
-with what they repeat or end, agenda items and the experience. While the NPC is awake it looks only
-at talk that was weighty (`look_awake`); the night looks at the rest.
+the journal at a time. Any other provider looks once at a batch of lines (`Provider.digest`,
+docs/adr/026), and what it answers is applied here: importance, facts with what they repeat or end,
+agenda items and experiences. While the NPC is awake it looks only at talk that was weighty
+(`look_awake`); the night looks at the rest.
 
 A rule sees one audience at a time, so that a fact is as private as its sources; what a model draws
 from talk of several is taken apart by its citations (`audiences`). Lines of which it is unknown
@@ -58,7 +58,7 @@ TALK_AROUND = 96  # lines on either side that tell a rule what kind of talk it j
 KNOWN = 24  # known facts beside them
 KNOWN_TO_ALL = 6  # and beside what was said in confidence
 NEAREST = 6  # facts that are looked at for each line of a whole batch
-LOOK_AHEAD = 200  # entries in which the lines of one conversation are gathered
+LOOK_AHEAD = 200  # entries in which new lines are gathered
 ENTRIES_A_STEP = 1000  # passed over in one step because nothing is to be done about them
 ABOUT_ITSELF = "about the NPC itself"  # the reason why persona protection refuses a fact
 WEIGHTY = 7  # heuristic importance of a line, 1-10, that makes talk weighty
@@ -288,7 +288,7 @@ def _look(
     at_night: bool = True,
     halve: bool = True,
 ) -> Generator[Any, Any, int | None]:
-    """Look once at lines and apply what the provider answers, those of each circle by themselves.
+    """Look once at lines and apply what the provider answers, those of each audience by themselves.
 
     Where it gives no usable answer, halves of the batch are tried at night, and then the offline
     provider does the work.
@@ -296,11 +296,11 @@ def _look(
     Returns (as a Deferred):
         How many facts were stored or changed; None if nothing was done.
     """
-    circles = _grouped(entries, lambda entry: entry.circle)
-    around = [_around(memory, lines) for lines in circles]
+    heard = _grouped(entries, lambda entry: entry.circle[1])
+    around = [_around_all(memory, lines) for lines in heard]
     with memory.evidence.work_on([*chain(*around), *entries], priority=priority) as work:
         parts = []
-        for lines, beside in zip(circles, around, strict=True):
+        for lines, beside in zip(heard, around, strict=True):
             known = yield work.run(known_facts, memory.id, lines)
             work.add_evidence(known)
             parts.append(
@@ -358,6 +358,13 @@ def _of_audience(draft: FactDraft, known: Iterable[MemoryRecord], entry: Entry) 
         same_as=draft.same_as if draft.same_as in own else "",
         ends=draft.ends and tuple(each for each in draft.ends if each in own),
     )
+
+
+def _around_all(memory: Memory, entries: Sequence[Entry]) -> tuple[Entry, ...]:
+    """What stands around lines of one audience, in the order of the journal."""
+    talks = _grouped(entries, lambda entry: entry.session_id)
+    found = chain.from_iterable(_around(memory, lines) for lines in talks)
+    return tuple(sorted(found, key=lambda entry: entry.id))
 
 
 def _around(memory: Memory, entries: Sequence[Entry]) -> tuple[Entry, ...]:
@@ -448,7 +455,7 @@ def _apply(
             agenda_items.update_from_fact(memory, draft, passage, shown)
             yield work.breathe()
     fresh = entries[-1].id > memory.journal.cursors.get(experiences.CURSOR, 0)
-    for experience in digest.experiences if fresh else ():
+    for experience in (digest.experiences or ()) if fresh else ():
         if experience.memory_weight > conf.KEEP_EXPERIENCE_ABOVE:
             name = router.OFFLINE if experience.by_rules else provider
             yield work.run(experiences.keep, memory.id, experience, tuple(entries), name, shown)
