@@ -192,7 +192,8 @@ def _parameters(kind: type[Arguments], whole: bool) -> Mapping[str, Any]:
         if "description" in full:
             told["description"] = full["description"]
         properties[name] = told
-    return {"type": "object", "properties": properties, "required": required}
+    parameters = {"type": "object", "properties": properties}
+    return parameters | ({"required": required} if len(required) > 1 else {})
 
 
 def read(call: ToolCall) -> Arguments:

@@ -139,8 +139,8 @@ class _Heard:
     def by_others(self, fact: FactDraft) -> bool:
         """Whether a fact tells what only others heard.
 
-        It has a word or the day of theirs, or is not surely nearer in meaning to a line that was
-        heard.
+        It has a word or the day of theirs, or is nearer to them in meaning than to what was heard;
+        in words that nobody said it has to be surely nearer to that.
         """
         texts = [fact.text, f"{fact.subject} {fact.object} {fact.slot}"]
         words = _telling(texts) & self.hidden - self.shown - _telling([_day(fact.date)])
@@ -150,7 +150,8 @@ class _Heard:
             return True
         [at] = embedder.shared().encode(texts[:1], known=True)
         near = float((self.hidden_at @ at).max())
-        return near > SIMILAR_FROM and near + SURELY_NEARER > float((self.shown_at @ at).max())
+        besides = SURELY_NEARER if _telling(texts[:1]) - self.shown else 0.0
+        return near > SIMILAR_FROM and near + besides > float((self.shown_at @ at).max())
 
 
 def _telling(texts: Iterable[str]) -> set[str]:
