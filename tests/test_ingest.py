@@ -263,6 +263,7 @@ def test_what_is_known_through_a_person_is_what_was_taught_about_them_and_what_t
         offload.wait(mara.memory.index_pending())
     vectors = embedder.shared().encode([FERRY, *["The ferry leaves at noon."] * 2])
     known = novelty.known_through(mara.memory.id, who)
+    # stored vectors are of eight bits (docs/adr/012)
     assert np.allclose(known, vectors.sum(axis=0), atol=1e-2)
     assert not novelty.known_through(mara.memory.id, None).any()
 

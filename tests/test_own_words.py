@@ -230,10 +230,21 @@ def test_what_stands_between_asterisks_is_done_and_the_rest_is_said(
     model("*ladles broth* Two coppers, and it is hot.")
     alice.execute_cmd("say Mara, what is the soup?")
     assert [each for each in heard if each.startswith("Mara")] == [
-        "Mara ladles broth",
+        "Mara ladles broth.",
         'Mara says, "Two coppers, and it is hot."',
     ]
     assert len(server.requests) == 1
+
+
+def test_an_act_that_breaks_costs_no_answer(mara, alice, model, hears, monkeypatch):
+    def breaks(text, **_more):
+        raise RuntimeError(text)
+
+    monkeypatch.setattr(mara, "at_memory_emote", breaks)
+    heard = hears(alice)
+    model("*ladles broth* Two coppers, and it is hot.")
+    alice.execute_cmd("say Mara, what is the soup?")
+    assert heard[-1] == 'Mara says, "Two coppers, and it is hot."'
 
 
 def test_an_answer_is_long_where_the_model_tells_a_tale(mara, alice, model):

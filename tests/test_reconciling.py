@@ -228,6 +228,7 @@ def test_what_may_both_be_true_does_not_contradict(new, known):
         ("I'm living in Wick these days!", "I live in Elmstead."),
         ("I have moved to Harbourtown.", "I live in Wick."),
         ("I work at the mill now.", "I work at the smithy."),
+        ("The reeve is Bram now.", "The reeve is old Hob."),
         ("My sister now lives in Elmstead.", "My sister lives in Wick."),
     ],
 )

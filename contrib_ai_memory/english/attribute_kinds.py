@@ -1,6 +1,7 @@
 """Kinds of attributes: whether a sentence about somebody tells something that lasts.
 
-Kin, trade, home, taste or another fact. Sentences are in the third person and begin with a name.
+Kin, trade, home, taste, a trait or another fact. Sentences are in the third person and begin with
+a name.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import re
 
 from .salience import signals_of
 from .stated_preferences import stated
-from .tokens import content_words
+from .tokens import content_words, is_past
 
 LEAST_WORDS = 3  # of what is told of something of theirs
 FACT_WORDS = 3  # that say something, the name left out, in a plain fact
@@ -26,6 +27,13 @@ _TRADE = re.compile(
     r"^(?:keeps|runs (?:an?|the|their|his|her)|works|serves|trades|sells|farms|guards|brews|bakes|"
     r"teaches|commands|owns|leads|hunts|fishes|heals|writes|studies|worked|served)\b"
     r"|^(?:is|was) (?:an?|the) ",
+    re.IGNORECASE,
+)
+# "is very kind"; not how somebody feels just now
+_IS_LIKE = re.compile(
+    r"^is (?:very |quite |rather |always )+"
+    r"(?!(?:tired|glad|happy|sad|sorry|hungry|thirsty|angry|late|excited|busy|good|well|ill|sick|drunk"
+    r"|cold|hot|wet|grateful|proud|worried|afraid|scared|lucky|near|close|far)\b)[a-z-]+[.!]*$",
     re.IGNORECASE,
 )
 # "has two sons", "used to": what stays true
@@ -76,7 +84,9 @@ def kind_of(sentence: str, name: str) -> str | None:
         return None
     said = stated(sentence)
     if said and said.subject.split() == name.lower().split():
-        return "preference"
+        return None if is_past(said.slot.split()[0]) else "preference"
+    if _IS_LIKE.match(rest):
+        return "trait"
     if _PLACE.search(rest):
         return "place"
     signals = signals_of(rest)

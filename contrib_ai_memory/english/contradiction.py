@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from ..text.segmentation import WORD
+from ..text.segmentation import WORD, words_of
 from . import tokens
 from .questions import asks
 from .time_words import times
@@ -38,11 +38,22 @@ _NO_DENIAL = re.compile(
     r" (?:i|you|he|she|it|we|they|there)\W*$"
 )
 _NAME = re.compile(r"(?<!^)(?<![.!?\"“] )\b[A-Z]\w+")
+_NEW_PLAN = re.compile(r"^\W*(?:\w+,? ){0,2}change of plans?\b", re.IGNORECASE)
+_DAY_TO_COME = re.compile(
+    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|tonight|next (?:week|month|year))\b",
+    re.IGNORECASE,
+)
+OF_A_PLAN = 2  # words that a plan and its change share
 SAME_MATTER = 0.6  # share of the words that two statements on one matter have in common
 OF_ITS_OWN = 1  # words that one of two counts may have and the other not
 
 _FRAME = re.compile(r'^\S.{0,80}? (?:says: "(?P<said>.+)"|claims that (?P<claimed>.+))$', re.DOTALL)
 _DENYING = re.compile(rf"\b(?:{_NOT}|longer|any ?more|ever)\b|\b\w+n['’]t\b")
+# the number of a lasting state changes; an event with another number is another event
+_STATE = re.compile(
+    r"\b(?:is|are|was|were|am|has|have|had|keeps?|owns?|owes?|costs?|takes?|weighs?|measures?"
+    r"|holds?|counts?|needs?|earns?|charges?|asks?)\b|['’](?:s|m|re|ve)\b"
+)
 _ONE_THING = re.compile(r"\b(?:for|of|from) (?:the|my|this|that|their|his|her|our)\b")
 _WILL = re.compile(r"\b(?:will|shall|won['’]t|gonna|going to)\b|['’]ll\b", re.IGNORECASE)
 _MODAL = re.compile(
@@ -67,14 +78,25 @@ def changes(new: str, known: str, *, near: bool) -> bool:
         near: Whether the two are near in meaning.
     """
     # two places need not be near in meaning, nor a name and the one that was wrong
-    rules = (replaces, _corrects, counts_anew, undoes, is_no_longer)
-    return any(rule(new, known) for rule in rules) or (near and contradicts(new, known))
+    if replaces(new, known) or _corrects(new, known) or counts_anew(new, known):
+        return True
+    if undoes(new, known) or is_no_longer(new, known) or _plans_anew(new, known):
+        return True
+    return near and contradicts(new, known)
 
 
 def _corrects(new: str, known: str) -> bool:
     """Whether a statement names a word of a known one as wrong: "not Thunder, Lightning"."""
     wrong = [word for match in _CORRECTED.finditer(new) for word in content_words(match["wrong"])]
     return bool(set(wrong) & content_words(known))
+
+
+def _plans_anew(new: str, known: str) -> bool:
+    """Whether a statement changes a plan: "change of plan, we're not off to Ashby on Thursday"."""
+    shared = content_words(new) & content_words(known)
+    if not _NEW_PLAN.match(new) or len(shared) < OF_A_PLAN:
+        return False
+    return bool(_WILL.search(known) or _DAY_TO_COME.search(known))
 
 
 def contradicts(new: str, known: str) -> bool:
@@ -169,6 +191,11 @@ def _subject(text: str) -> list[str]:
     return before
 
 
+def _in_order(text: str) -> list[str]:
+    matter = _matter(text)
+    return [root for root in map(stem, words_of(text)) if root in matter]
+
+
 def _denies(denial: str, claim: str) -> bool:
     """Whether a denial denies a claim: it says no more than the claim does, in the same order."""
     if not (names(denial) <= names(claim) and numbers(denial) <= numbers(claim)):
@@ -176,21 +203,24 @@ def _denies(denial: str, claim: str) -> bool:
     if _subject(denial) != _subject(claim):
         return False
     denied, claimed = _matter(denial), _matter(claim)
+    rest = iter(_in_order(claim))
+    if not all(root in rest for root in _in_order(denial)):
+        return False  # "the uncle sold it" is not denied by "it was not sold to the uncle"
     return len(denied) >= 2 and denied <= claimed and len(denied) >= SAME_MATTER * len(claimed)
 
 
 def _counts_otherwise(new: str, known: str) -> bool:
-    """Whether both state a number of the same thing, and not the same number."""
+    """Whether both state a lasting number of the same thing, and not the same number."""
     if not numbers(new) or not numbers(known) or numbers(new) == numbers(known):
         return False
     if len(numbers(new)) != len(numbers(known)) or are_apart(new, known):
         return False
     if _subject(_without_numbers(new)) != _subject(_without_numbers(known)):
         return False
-    # the number of a lasting state changes; an event with another number is another event
-    told = [text for text in (new, known) if of_the_past(text) and not _ONE_THING.search(text)]
     a, b = _matter(new), _matter(known)
-    return not told and len(a & b) >= 2 and len(a ^ b) <= OF_ITS_OWN
+    if len(a & b) < 2 or len(a ^ b) > OF_ITS_OWN:
+        return False
+    return all(_STATE.search(text) or _ONE_THING.search(text) for text in (new, known))
 
 
 def counts_anew(new: str, known: str) -> bool:
@@ -202,11 +232,16 @@ def counts_anew(new: str, known: str) -> bool:
     shared = labels(new).items() & labels(known).items()
     if not shared or are_apart(new, known) or _BESIDE.search(new):
         return False
-    bare = [re.sub(r"\bleft\b", "", text) for text in (new, known)]  # "9 apples left"
-    if len(set(map(tense_and_mood, bare))) > 1 or any(negated(e) or of_the_past(e) for e in bare):
+    if _subject(_without_numbers(new)) != _subject(_without_numbers(known)):
+        return False
+    moods = [
+        tense_and_mood(re.sub(r"\bleft\b", "", text)) for text in (new, known)
+    ]  # "9 apples left"
+    if moods[0] != moods[1] or negated(new) or negated(known):
         return False
     now, before = _counted(new), _counted(known)
-    return any(now[unit] != before[unit] for unit in now.keys() & before.keys())
+    changed = any(now[unit] != before[unit] for unit in now.keys() & before.keys())
+    return changed and all(_STATE.search(text.lower()) for text in (new, known))
 
 
 def _counted(text: str) -> dict[str, str]:
@@ -300,7 +335,13 @@ _MOVED = re.compile(
     _WHO + r"(?: have| has|['’]ve|['’]s)? moved (?:house |back |away ){0,2}to (?P<what>.+)$",
     re.IGNORECASE,
 )
-_NAMED = re.compile(r"^(?:(?:the|an?|old|my|our|his|her|their) )*(?P<name>[\w'’-]+)", re.IGNORECASE)
+_HOLDER = re.compile(
+    r"^(?P<who>(?:the|my|our|his|her|their) [\w'’-]+(?: [\w'’-]+){0,4}?) (?:is|are)"
+    r" (?:called |named )?(?P<what>.+)$",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(r"^(?:(?:the|old|young|master|mistress) )?(?P<name>[A-Z][\w'’-]+)")
+_COMMON = re.compile(r"^(?:the|a|an|my|our|his|her|their) (?P<name>[a-z][\w'’-]+)", re.IGNORECASE)
 
 
 def replaces(new: str, known: str) -> bool:
@@ -330,25 +371,26 @@ def tells_change(text: str) -> bool:
 
 
 def _held(text: str) -> tuple[str, str, str] | None:
-    """Subject, kind (home, work) and name of the place where a statement says somebody is."""
+    """Subject, kind (home, work, holder) and value of a statement about one thing at a time."""
     flat = " ".join(_NOW.sub(" ", text).split()).strip(".,!? ")
-    moved, placed = _MOVED.match(flat), _PLACE.match(flat)
-    found = moved or placed
-    name = _NAMED.match(found["what"]) if found else None
-    home = bool(moved or (placed and placed["home"]))
-    if found is None or name is None or (home and name["name"].islower()):
-        return None
-    return found["who"].lower(), "home" if home else "work", name["name"].lower()
+    for kind, rule in (("home", _MOVED), ("place", _PLACE), ("holder", _HOLDER)):
+        found = rule.match(flat)
+        if found is None:
+            continue
+        if kind == "place":
+            kind = "home" if found["home"] else "work"
+        name = _NAMED.match(found["what"])
+        if name is None and kind == "work":
+            name = _COMMON.match(found["what"])
+        return (found["who"].lower(), kind, name["name"].lower()) if name else None
+    return None
 
 
 # --- states that end ------------------------------------------------------------------------------
 
 _BACK = r"(?:is|are|was|were|['’]s|['’]re|came|comes|got|made it) (?:[\w'’]+ )?"
-_MENDED = r"\b(?:mended|fixed|repaired|rebuilt)\b|\bworks again\b"
-_OPEN = (
-    r"\b(?:re)?open(?:s|ed)?\b|\bpassable\b"
-    r"|\b(?:works|stands?|(?:is|are|['’]s) (?:back )?up) again\b"
-)
+_PLACED = r"\b(?:of|on|at|in|by|to|over|near|from|with|above|below|under|behind)\b"
+_THING = rf"^\W*(?P<what>\w(?:(?!{_PLACED})[\w'’ -])*?)(?: {_PLACED}[^.]*)?"
 # what somebody or something is in, what is said when they no longer are, and whether "I was ill"
 # and "I am well" are surely of one state
 _STATES = tuple(
@@ -368,15 +410,27 @@ _STATES = tuple(
             r"(?:better|well|healthy|on (?:his|her|my|their) feet)\b",
             True,
         ),
+        (r"\b(?:closed|shut|blocked|flooded)\b", r"\b(?:re)?open(?:s|ed)?\b|\bpassable\b", False),
         (
-            r"\b(?:blocked|flooded|impassable|(?<!was )(?<!were )(?:washed (?:out|away)|cut off)"
-            r"|down(?=\W*$| (?:again|now|still|since|today|tonight)\b))(?!\w)",
-            rf"{_OPEN}|{_MENDED}",
+            # of the thing itself: "the flag on the bridge is down" says nothing of the bridge
+            rf"{_THING}(?: (?:is|are|(?:has|have) been)|['’](?:s|re|ve)(?: been)?)(?: still| now)?"
+            r" (?:washed (?:out|away)|cut off|impassable"
+            r"|down(?=\W*$| (?:again|now|still|since|today|tonight)\b))\b",
+            r"\b(?:re)?open(?:s|ed)?\b|\bpassable\b|\b(?:mended|fixed|repaired|rebuilt)\b"
+            r"|\b(?:is|are|['’]s) (?:back )?up (?:again|and)\b|\bstands? again\b",
             False,
         ),
-        (r"\b(?:closed|shut)\b", _OPEN, False),
-        (r"\b(?:broken|ruined|torn|leaks|leaking)\b", _MENDED, False),
+        (
+            rf"{_THING} (?:was|were) (?:washed (?:out|away)|cut off)\b",  # once, or still
+            r"\b(?:mended|fixed|repaired|rebuilt)\b",
+            False,
+        ),
         (r"\b(?:is|are|['’]s) open\b", r"\b(?:closed|shut)\b", False),
+        (
+            r"\b(?:broken|ruined|torn|leaks|leaking)\b",  # that it broke once stays true
+            r"\b(?:mended|fixed|repaired|rebuilt)\b|\bworks again\b",
+            False,
+        ),
         (
             r"\b(?:engaged|betrothed|marrying|(?:getting|be|get) married|marry|my wedding)\b",
             r"\b(?:wedding|engagement|betrothal|marriage)(?:['’]?s| is| was| has been)?(?: all)?"
@@ -385,7 +439,6 @@ _STATES = tuple(
         ),
     )
 )
-_PLACED = re.compile(r"\b(?:of|on|at|in|by|to|over|near|from|with|above|below|under|behind)\b")
 _OF_ONESELF = re.compile(
     r"^\W*(?:i|i['’]?m|im|i['’]?ve|i['’]?ll|we|we['’]?re|our|the wedding)\b", re.I
 )
@@ -394,6 +447,8 @@ _NO_LONGER = re.compile(
 )
 _OF_IT = re.compile(r"\b(?:him|her|it|them|that|this|one|so)\b", re.IGNORECASE)
 _I_AM = re.compile(r"\b(?:im|i['’]m|ive|i['’]ve)\b", re.IGNORECASE)
+_OF_MINE = re.compile(r"\b(?:[Mm]y|[Oo]ur) [a-z]+,? (?P<name>[A-Z]\w+)")
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")  # players begin sentences in lower case
 _CLAUSE_END = re.compile(r"(?<=[.!?;,:])\s+|\s+(?=but\b|because\b)")
 
 
@@ -407,20 +462,30 @@ def undoes(new: str, known: str) -> bool:
     >>> undoes("The bridge is open again.", "The bridge is down, nobody can cross.")
     True
     """
-    stated = [each for each in _CLAUSE_END.split(_said(known)) if not negated(each)]
-    for clause in _clauses(new):
-        for state, over, own in () if _WILL.search(clause) else _STATES:
-            ending = over.search(clause)
-            if not ending or negated(clause) != negated(ending[0]):
+    new, known = _said(new), _said(known)
+    of_new, of_known = _OF_MINE.search(new), _OF_MINE.search(known)
+    if of_new and of_known and of_new["name"] != of_known["name"]:
+        return False
+    told = [each for each in _SENTENCE_END.split(new) if not (asks(each) or _IF.search(each))]
+    for sentence in (clause for each in told for clause in _CLAUSE_END.split(each)):
+        if _WILL.search(sentence):
+            continue
+        for state, over, own in _STATES:
+            ending = over.search(sentence)
+            stated = _stated(state, known) if ending else ""
+            if not ending or not stated or (negated(sentence) and not negated(ending[0])):
                 continue
-            for told in filter(state.search, stated):
-                of_thing = _PLACED.split(state.split(told)[0])[0]  # of the flag on the bridge
-                thing = _of_what(of_thing) or _of_what(state.sub(" ", told))
-                oneself = own and _OF_ONESELF.match(clause) and _OF_ONESELF.match(told)
-                others = names(clause) and names(told) and names(clause).isdisjoint(names(told))
-                if oneself or (thing & _of_what(over.sub(" ", clause)) and not others):
-                    return True
+            alike = _shared(_without(sentence, ending), stated)
+            if alike or (own and _OF_ONESELF.match(sentence) and _OF_ONESELF.match(known)):
+                return True
     return False
+
+
+def _stated(state: re.Pattern[str], known: str) -> str:
+    """Return what a statement says to be in a state, "" if no clause of it says that."""
+    found = [state.search(each) for each in _CLAUSE_END.split(known) if not negated(each)]
+    things = [each.groupdict().get("what") or state.sub(" ", known) for each in found if each]
+    return " ".join(things)
 
 
 def is_no_longer(new: str, known: str) -> bool:
@@ -432,19 +497,24 @@ def is_no_longer(new: str, known: str) -> bool:
     known = _said(known)
     if negated(known) or not _OF_ONESELF.match(known):
         return False
-    return any(
-        over <= _of_what(known)
-        for clause in _clauses(new)
-        if _NO_LONGER.search(clause) and _OF_ONESELF.match(clause) and not _OF_IT.search(clause)
-        if (over := _of_what(_DENYING.sub(" ", clause.lower())))
-    )
-
-
-def _clauses(text: str) -> list[str]:
-    """The clauses of what a text states, without those of a question or a condition."""
-    told = [each for each in re.split(r"(?<=[.!?;])\s+", _said(text)) if not _IF.search(each)]
-    return [clause for each in told if not asks(each) for clause in _CLAUSE_END.split(each)]
+    told = _of_what(known)
+    for clause in _CLAUSE_END.split(_said(new)):
+        if not (_NO_LONGER.search(clause) and _OF_ONESELF.match(clause)) or asks(clause):
+            continue
+        over = _of_what(_DENYING.sub(" ", clause.lower()))
+        if over and over <= told and not _OF_IT.search(clause):
+            return True
+    return False
 
 
 def _of_what(text: str) -> set[str]:
     return content_words(_I_AM.sub(" ", text))
+
+
+def _shared(a: str, b: str) -> set[str]:
+    """The content words that two texts share, but for those of being and becoming."""
+    return (_of_what(a) & _of_what(b)) - {"get", "go", "come", "back", "sinc", "today", "yesterday"}
+
+
+def _without(text: str, found: re.Match[str]) -> str:
+    return text[: found.start()] + " " + text[found.end() :]

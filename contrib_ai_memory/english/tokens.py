@@ -17,7 +17,6 @@ UNLISTED = 2.0  # Zipf frequency of a word that the short list leaves out (it en
 COMMON = 3.8  # Zipf frequency of a word that other languages hardly use
 STEMS_KEPT = 20_000  # words whose stem is cached; the stemmer takes 40 µs a word
 
-POSSESSIVES = frozenset("my your his her its our their".split())
 QUESTION_WORDS = frozenset("who whom whose what which where when why how".split())
 _UNITS = "one two three four five six seven eight nine".split()
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()

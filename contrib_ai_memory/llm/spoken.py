@@ -114,7 +114,8 @@ class Utterance:
             for each in self.actions
             if not (_WHISPERS.search(each) or _ASIDE.match(each) or each.isupper())
         )
-        return " and ".join(each.rstrip(".,;: ") for each in acts if _is_deed(each))[:EMOTE_LENGTH]
+        done = " and ".join(each.rstrip(".,;: ") for each in acts if _is_deed(each))
+        return f"{done[: EMOTE_LENGTH - 1]}." if done else ""
 
     @property
     def whispered(self) -> bool:

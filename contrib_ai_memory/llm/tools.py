@@ -279,6 +279,11 @@ def _calls_in(raw: Sequence[Any]) -> tuple[ToolCall, ...]:
     return tuple(calls)
 
 
+def emote(text: str) -> ToolCall:
+    """Return the call that what stood between asterisks is."""
+    return ToolCall("", Emote.tool, json.dumps({"text": text}))
+
+
 def needs_result(turn: Turn) -> bool:
     """Whether the model is to be asked again after the calls of a turn: it said nothing, or looks
     something up."""

@@ -223,7 +223,7 @@ def _acts(said: str, request: ReplyRequest) -> tuple[SpeechAct, ...]:
 
 def _said_first(acts: Collection[SpeechAct], said: str, request: ReplyRequest) -> Reply:
     """React to the most pressing act, of what is owed, done or asked for to one with a matter."""
-    order = [*REACTIONS]
+    order = list(REACTIONS)
     pressing = sorted(acts, key=lambda act: (order.index(act.kind), -act.sure))
     made = [_reaction(act, said, request) for act in pressing]
     asked = [act for act in pressing if act.kind in ASKED]

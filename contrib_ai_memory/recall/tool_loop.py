@@ -176,10 +176,10 @@ class ToolLoop:
                 settings=settings,
             )
             if answered and (yield self._is_assistant(turn.text)):
-                turn = replace(turn, text="")
+                turn = replace(turn, text="", seen="")
             work.check()
             if answered and turn.seen and self._actions is not None:
-                yield self._seen_doing(turn.seen)
+                yield self._result(tools.emote(turn.seen))
             if not answered or not turn.calls:
                 break
             done = yield self._round(turn)
@@ -270,19 +270,6 @@ class ToolLoop:
         beside = {"private": privacy.private, "witnesses": list(privacy.witnesses)}
         self.rounds += [message | beside for message in messages]
         return messages
-
-    @defer.inlineCallbacks
-    def _seen_doing(self, text: str) -> Generator[Any, Any, None]:
-        """Do what stood between asterisks, as the tool `emote` would."""
-        try:
-            yield self._emote(tools.Emote(text=text))
-            self._acted = True
-        except ToolError as problem:
-            logger().info("an act beside words is not done: %s", problem)
-        except EvidenceGone:
-            raise
-        except Exception:  # noqa: BLE001 - a broken act must not cost the answer
-            offload.log_failure(Failure(), f"an act of {self._memory.owner.dbref}")
 
     @defer.inlineCallbacks
     def _result(self, call: tools.ToolCall) -> Generator[Any, Any, str]:

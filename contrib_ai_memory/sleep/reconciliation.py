@@ -7,10 +7,9 @@ and gives no answer, nothing is joined or ended (docs/adr/023).
 
 When a fact ends, the lines that told it are retired, with the experiences drawn from them, where
 every fact of theirs has ended, and the attributes of people that tell it are removed. Nothing is
-lost: a retired line stays in the journal and in the store,
-with the time since when it no longer holds and the fact that replaced it, which recall returns
-instead, and beside it where the past is asked for. A line that tells what was done or has happened
-is retired only if that is denied.
+lost: a retired line stays in the journal and in the store, with the time since when it no longer
+holds and the fact that replaced it, which recall returns instead, and beside it where the past is
+asked for. A line that tells what was done or has happened is retired only if that is denied.
 """
 
 from __future__ import annotations
