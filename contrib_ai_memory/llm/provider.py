@@ -118,7 +118,7 @@ class Passage:
     """New lines of talk.
 
     Attributes:
-        entries: The new lines, oldest first. What each may be told of is its `Entry.audience`.
+        entries: The new lines, oldest first; `Entry.audience` says who may hear of each.
         around: Lines before and between them, the NPC's own among them; nothing is drawn from them.
         known: Facts that the lines may repeat, change or end.
         goals: The NPC's, "" if it has none.
