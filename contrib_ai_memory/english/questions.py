@@ -174,36 +174,6 @@ def asks_of_asking(question: str) -> bool:
     return bool(_OF_ASKING.search(question))
 
 
-# of taste, of a way of life: what it did, heard or promised is a matter of memory
-_OF_LIFE = re.compile(
-    r"\b(?:your|ur|yer) (?:own )?(?:favou?rite|age|family|childhood|dreams?|hobby|hobbies|husband"
-    r"|wife|children|kids|parents)\b"
-    r"|\b(?:do|don['’]?t|would|could|did) (?:you|u|ye) (?:ever |really |actually |also |even )*"
-    r"(?:like|enjoy|prefer|love|hate|mind|fear|dream|sleep|drink|eat|sing|dance|cook|pray|believe"
-    r" in|get (?:lonely|bored|tired))\b"
-    r"|\bhow long (?:have|had) (?:you|u|ye)\b|\bhow old (?:are|r) (?:you|u|ye)\b"
-    r"|\bwhy (?:do|don['’]?t|are|r) (?:you|u|ye) (?!think|believe|ask|say|want|need|know|tell)"
-    r"|^\W*(?:are|r) (?:you|u|ye) (?!sure|certain|going|coming|still|aware|free|able|open)\w+\W*$"
-    r"|\bwhere (?:do|did|are|r|were) (?:you|u|ye) (?:come from|from|live|sleep|grow up|born)\b"
-    r"|\b(?:what|which) (?:city|town|village|country|land|part) (?:do|did|are|were) (?:you|u|ye)"
-    r" (?:really |originally )?(?:come |born |grow up )?\b"
-    r"|\bfrom (?:what|which) (?:city|town|village|country|land) (?:do|did|are) (?:you|u|ye)\b"
-    r"|\b(?:do|have) (?:you|u|ye) (?:have|got) (?:an? |any )?(?:family|children|kids|husband|wife"
-    r"|brothers?|sisters?|sweetheart)\b",
-    re.IGNORECASE,
-)
-_ABOUT_OTHERS = re.compile(r"\b(?:i|me|my|mine|us|we|our|him|her|them|they|he|she)\b", re.I)
-
-
-def asks_of_a_life(question: str) -> bool:
-    """Whether a question is about the life or the taste of whom it asks, and about nobody else.
-
-    >>> [asks_of_a_life(said) for said in ("do you like the rain?", "do you like my hat?")]
-    [True, False]
-    """
-    return bool(_OF_LIFE.search(question)) and not _ABOUT_OTHERS.search(question)
-
-
 _OF_YOU = re.compile(r"\b(?:you|your|yours|yourself|ya|ye|ur|u(?!\.))\b", re.IGNORECASE)
 
 

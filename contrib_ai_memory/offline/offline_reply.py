@@ -56,7 +56,6 @@ NO_TIME = frozenset(
 DUE_AT_GREETING = 2  # items that are brought up unasked where nothing is answered, else one
 _GOAL = re.compile(r"(?:to )?(?P<what>[^.;]+?)(?=, and |[.;]|$)", re.IGNORECASE)
 _GREETING = re.compile(r"greet|return|long absent")  # rows
-LIKELY = 1.2  # score of an answer to a line that may ask nothing
 OF_THE_SHEET_LIKELY = 0.5  # the same, of what builders gave
 FOREIGN_BELOW = 0.3  # share of English words; English lines of many names have more
 LEAST_ASKED = 3  # words that ask by themselves
@@ -168,8 +167,7 @@ def _answer(request: ReplyRequest) -> Reply:
     if due:
         return agenda_told(due)
     # "can u do it by tonite??", "guess who just won? me!"; not "bet u forgot my snail's name"
-    likely = found.reply and found.score >= LIKELY
-    if done and "question" not in done and not (likely or _OF_WHAT.match(said)):
+    if done and "question" not in done and not (found.reply or _OF_WHAT.match(said)):
         return greeted(react(said, request), said, request)
     if intent in STOCK and found.reply and found.own:
         return greeted(with_answer(found.reply, said, request), said, request)

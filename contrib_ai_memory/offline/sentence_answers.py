@@ -16,11 +16,9 @@ from itertools import islice
 from ..embedding import embedder
 from ..embedding.model import ModelAway
 from ..english.addressing import confides, without_address
-from ..english.contradiction import tells_change
 from ..english.own_words import own_sentences, pronoun_of
 from ..english.questions import (
     asks,
-    asks_of_a_life,
     asks_of_oneself,
     asks_of_you,
     asks_when,
@@ -50,11 +48,8 @@ READ = 32  # recalled sentences at most, the best ones
 SHEET_READ = 16  # sentences of the persona sheet, beside those recalled
 SEVERAL = 2  # sentences told where all of somebody or something is asked for
 NEARLY_AS_GOOD = 3.0  # less than the best score, for the second
-OF_COMING = 2.0  # more for a coming or going, where such is asked for
 BY_THE_ASKER = 1.0  # surer of the asker's own words, where what is theirs is asked about
-OF_WHOM = 1.0  # more for what somebody said of whom "what did Bram say about me" asks
 LACKS_NUMBER = 2.0  # less for what holds none of the numbers that the question holds
-OVER = 3.0  # more for what is over, where what was before is asked for
 OF_A_SECRET = 2.0  # more for what the asker said in confidence, where such is asked for
 OF_OTHERS = 1.2  # less for the words of others, where a question is about the NPC alone
 NAMES_SOMEBODY = 0.9  # more for what names somebody, where a person is asked for
@@ -75,9 +70,6 @@ _FOR_THE_ACTOR = re.compile(
     r"|if (?:asked|anyone|anybody|somebody|someone|a player)|players?|npc|responds?|repl(?:y|ies)"
     r"|speaks?|talks?|answers?)\b",
     re.IGNORECASE,
-)
-_TOLD_AS_ASKED = re.compile(  # "did you know that …"
-    r"^\W*(?:did|have|had) (?:you|u|ye|ya) (?:know|hear|heard)(?: that)?[,?]? (?=\S+ \S)", re.I
 )
 _OF_THE_ASKERS = re.compile(r"\b(?:my|mine|our|ours|about (?:me|us))\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
@@ -101,12 +93,8 @@ _GOAL = re.compile(
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d+\.)\s+")
-_TOLD_BY = re.compile(  # "what did alice say about me"
-    r"\b(?:did|does|has|have) (?P<who>(?!i\b|you\b|u\b|ye\b)[\w'’-]+)"
-    r" (?:say|said|says|tell|told|mention(?:ed)?|think|thinks|reckon)\b",
-    re.IGNORECASE,
-)
-_OF_WHOM = re.compile(r"\b(?:about|of) (?P<whom>[\w'’-]+)\W*$", re.IGNORECASE)
+
+
 _OF_BEFORE = re.compile(
     r"\b(?:at first|in the beginning|used to|before|originally|once|formerly|old|first)\b", re.I
 )
@@ -145,21 +133,11 @@ def ranked(request: ReplyRequest) -> list[SentenceCandidate]:
         replace(each, score=score + _more(each, request))
         for each, score in zip(found, _read_scores(request, found), strict=True)
     ]
-    if asks_of_a_life(words_to_it(request)):
-        judged = [each for each in judged if _is_own(each, request)]
-    elif teller := _TOLD_BY.search(words_to_it(request)):
-        judged = _told_by(teller["who"], judged) or judged
-        if of := _OF_WHOM.search(request.utterance):
-            whom = names(request.speaker) if of["whom"].lower() == "me" else {of["whom"].lower()}
-            of_whom = [each for each in judged if whom & {*words_of(each.text)}]
-            judged = [replace(each, score=each.score + OF_WHOM) for each in of_whom] or judged
     best = sorted(judged, key=lambda each: -each.rank)
     if _OF_THE_ASKERS.search(request.utterance):
         best = [
             replace(e, score=e.score + BY_THE_ASKER * _is_by_the_asker(e, request)) for e in best
         ]
-    if best and best[0].score >= SURELY and _tells_a_move(best[0]):
-        best[0] = replace(best[0], score=SURELY - 0.1)  # the reader did not say so
     return best if _OF_BEFORE.search(request.utterance) else _latest_first(best)
 
 
@@ -174,23 +152,16 @@ def _read_scores(request: ReplyRequest, found: Sequence[SentenceCandidate]) -> l
     return [0.0 if each.memory and asked & content_words(each.read) else -1.0 for each in found]
 
 
-def _told_by(who: str, found: Iterable[SentenceCandidate]) -> list[SentenceCandidate]:
-    """Return the sentences that somebody said who goes by a name."""
-    return [each for each in found if each.memory and who.lower() in names(each.memory.speaker)]
-
-
 def _more(candidate: SentenceCandidate, request: ReplyRequest) -> float:
     """Return what the reader does not see: numbers, and what else is asked for."""
     numbers = set(_NUMBER.findall(request.utterance))
     lacks = bool(numbers) and numbers.isdisjoint(_NUMBER.findall(candidate.text))
-    over = bool(candidate.memory and candidate.memory.held_until)
-    was = over and bool(_OF_BEFORE.search(request.utterance))
-    others = _is_of_the_npc(request) and not _is_own(candidate, request)
+    others = is_of_the_npc(request) and not _is_own(candidate, request)
     secret = is_the_askers_secret(candidate, request) and asks_of_a_secret(request)
     known = tuple(each for each in request.situation.known_names if each != request.speaker)
     who = bool(_WHO.search(request.utterance)) and names_someone(candidate.text, known)
-    more = OVER * was + OF_COMING * _tells_a_move(candidate) + OF_A_SECRET * secret
-    return more + NAMES_SOMEBODY * who - LACKS_NUMBER * lacks - OF_OTHERS * others
+    more = OF_A_SECRET * secret + NAMES_SOMEBODY * who
+    return more - LACKS_NUMBER * lacks - OF_OTHERS * others
 
 
 def asks_of_a_secret(request: ReplyRequest) -> bool:
@@ -208,7 +179,7 @@ def is_the_askers_secret(candidate: SentenceCandidate, request: ReplyRequest) ->
     )
 
 
-def _is_of_the_npc(request: ReplyRequest) -> bool:
+def is_of_the_npc(request: ReplyRequest) -> bool:
     """Whether a question is about the NPC alone: "what scares you?"."""
     question = _WHETHER_IT_KNOWS.sub("", words_to_it(request))
     others = {word for name in request.situation.known_names for word in names(name)}
@@ -225,47 +196,34 @@ def _is_by_the_asker(candidate: SentenceCandidate, request: ReplyRequest) -> boo
     return bool(memory and request.speaker_id and memory.about == request.speaker_id)
 
 
-def _tells_a_move(candidate: SentenceCandidate) -> bool:
-    return bool(candidate.memory and MOVE_KINDS.intersection(candidate.memory.tags))
-
-
-def _latest_first(best: list[SentenceCandidate]) -> list[SentenceCandidate]:
-    """Put what was said later on the matter of the best sentence before it, if it answers too."""
-    if not best or (since := _told_at(best[0])) is None:
-        return best
-    about = content_words(best[0].text)
-    later = [
-        each
-        for each in best
-        if each.score >= NOTHING_BELOW
-        and each.rank >= best[0].rank - _within(each)
-        and (_told_at(each) or 0) > since
-        and len(about & content_words(each.text)) >= ON_ONE_MATTER
-    ]
-    newest = max(later, key=lambda each: _told_at(each) or 0, default=None)
-    if newest is None:
-        return best
-    first = replace(newest, score=max(newest.score, best[0].score))
-    return [first, *(each for each in best if each is not newest)]
-
-
-def _within(later: SentenceCandidate) -> float:
-    """Return how much less than the best what was said later may score."""
-    return LATER_WITHIN + tells_change(later.text)
-
-
 def _is_own(candidate: SentenceCandidate, request: ReplyRequest) -> bool:
     """Whether a sentence is the NPC's own word or knowledge."""
     memory = candidate.memory
     return memory is None or of_builder(memory) or memory.speaker == request.npc_name
 
 
-def _told_at(candidate: SentenceCandidate) -> int | None:
-    """Return the journal id of the last line that it is of, None for what has no time."""
+def _latest_first(best: list[SentenceCandidate]) -> list[SentenceCandidate]:
+    """Put what was said last on the matter of the best sentence first, if it answers as well."""
+    if not best or not (since := _told_at(best[0])):
+        return best
+    about = content_words(best[0].text)
+    later = [
+        each
+        for each in best
+        if each.score >= NOTHING_BELOW
+        and each.rank >= best[0].rank - LATER_WITHIN
+        and _told_at(each) > since
+        and len(about & content_words(each.text)) >= ON_ONE_MATTER
+    ]
+    newest = max(later, key=_told_at, default=best[0])
+    first = replace(newest, score=max(newest.score, best[0].score))
+    return [first, *(each for each in best if each is not newest)]
+
+
+def _told_at(candidate: SentenceCandidate) -> int:
+    """Return the journal id of the last line that it is of, 0 for what has no time."""
     memory = candidate.memory
-    if memory is None or of_builder(memory) or not memory.journal_ids:
-        return None
-    return max(memory.journal_ids)
+    return 0 if memory is None or of_builder(memory) else max(memory.journal_ids, default=0)
 
 
 def choose(
@@ -466,7 +424,7 @@ def _read(memory: MemoryRecord, text: str, request: ReplyRequest) -> str:
     days = None
     if memory.record == "entry" and memory.created_at and request.now:
         days = (date_of(request.now) - date_of(memory.created_at)).days
-    return reader.sentence_read(memory.speaker, days, _TOLD_AS_ASKED.sub("", text))
+    return reader.sentence_read(memory.speaker, days, text)
 
 
 def repeats(text: str, said: str) -> bool:
