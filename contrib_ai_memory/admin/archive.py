@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable, Generator, Iterable
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,6 @@ from .archive_format import (
 )
 from .erase import IMPORT_MARK
 from .jobs import (
-    ENTRIES_AT_ONCE,
     Progress,
     batch_job,
     exclusively,
@@ -121,36 +121,48 @@ def file_name(npc: Any) -> str:
 
 @defer.inlineCallbacks
 def _write(npc: Any, writer: Writer, progress: Progress) -> Generator[Any, Any, Exported]:
-    memory = npc.memory
-    end = len(memory.journal)
-    yield local_job(writer.add, list(_single_lines(npc)))
-    for category in ROWS_OF:
-        yield _write_rows(npc, writer, category)
-    entries = 0
-    for number, page in enumerate(journal_pages(memory.journal, last=end), start=1):
-        entries += len(page)
-        yield local_job(writer.add, [{"kind": "entry", "value": entry.to_dict()} for entry in page])
-        progress("journal", min(number * ENTRIES_AT_ONCE, end), end)
-    for links in link_pages(memory.links):
-        yield local_job(_write_links, writer, links)
+    memory, end = npc.memory, len(npc.memory.journal)
+    for lines in _pages_of_game(npc, end):
+        yield local_job(writer.add, lines)
+        progress("journal", writer.counts["entry"], end)
     total = yield batch_job(memory_store.count, memory.id)
-    memories = 0
 
     @defer.inlineCallbacks
     def add(found: list[Line]) -> Generator[Any, Any, None]:
-        nonlocal memories
         yield local_job(writer.add, found)
-        memories += len(found)
-        progress("memories", memories, total)
+        progress("memories", writer.counts["memory"], total)
 
     yield store_pages(_memory_lines, memory.id, on_page=add)
-    return Exported(writer.path, entries, memories, writer.lines)
+    return Exported(writer.path, writer.counts["entry"], writer.counts["memory"], writer.lines)
 
 
-def _single_lines(npc: Any) -> Iterable[Line]:
+def _pages_of_game(npc: Any, end: int) -> Iterator[list[Line]]:
+    """Yield the lines of what the game's database holds, some at a time; entries up to `end`."""
+    memory = npc.memory
+    yield list(_single_lines(npc, end))
+    for category in ROWS_OF:
+        keys = sorted(attributes.keys_of(npc, "", category))
+        for first in range(0, len(keys), KEYS_AT_ONCE):
+            values = attributes.read_some_json(npc, keys[first : first + KEYS_AT_ONCE], category)
+            yield [
+                {"kind": "row", "category": category, "key": key, "value": value}
+                for key, value in sorted(values.items())
+            ]
+    for page in journal_pages(memory.journal, last=end):
+        yield [{"kind": "entry", "value": entry.to_dict()} for entry in page]
+    for links in link_pages(memory.links):
+        yield [
+            {"kind": "link", "a": a, "b": b, "linked": note["kind"]}
+            | {name: note[name] for name in ("score", "created")}
+            for a, linked in sorted(links)
+            for b, note in sorted(linked.items())
+            if a < b  # each is stored at both ends
+        ]
+
+
+def _single_lines(npc: Any, end: int) -> Iterator[Line]:
     """Yield the lines of which a file has one each."""
     journal = npc.memory.journal
-    end = len(journal)
     yield {
         "kind": "journal",
         "last_id": end,
@@ -166,53 +178,14 @@ def _single_lines(npc: Any) -> Iterable[Line]:
         yield {"kind": "script", "key": key, "value": value}
 
 
-@defer.inlineCallbacks
-def _write_rows(npc: Any, writer: Writer, category: str) -> Generator[Any, Any, None]:
-    """Write the JSON Attributes of a category."""
-    rows = npc.db_attributes.filter(db_category=category)
-    keys = sorted(rows.values_list("db_key", flat=True))
-    for first in range(0, len(keys), KEYS_AT_ONCE):
-        lines = [
-            {
-                "kind": "row",
-                "category": category,
-                "key": key,
-                "value": attributes.read_json(npc, key, category),
-            }
-            for key in keys[first : first + KEYS_AT_ONCE]
-        ]
-        yield local_job(writer.add, lines)
-
-
-# --- on the worker thread -------------------------------------------------------------------------
-
-
-def _write_links(writer: Writer, found: list[tuple[str, dict[str, dict[str, Any]]]]) -> int:
-    """Write each link once, from its smaller end."""
-    return writer.add(
-        {
-            "kind": "link",
-            "a": a,
-            "b": b,
-            "linked": note["kind"],
-            "score": note["score"],
-            "created": note["created"],
-        }
-        for a, linked in sorted(found)
-        for b, note in sorted(linked.items())
-        if a < b
-    )
-
-
 def _memory_lines(agent_id: str, offset: Any) -> tuple[list[Line], Any]:
+    """Return a page of the store's memories as lines (worker thread)."""
     store = memory_store.shared()
     rows, offset = store.rows(agent_id, offset)
-    said = {each: store.history.of(each, newest=None) for each, _payload in rows}
-    history = {each: [[*row, row[-1], 0] for row in said[each]] for each in said}
-    lines = [
-        {"kind": "memory", "id": each, "payload": payload, "history": history[each]}
-        for each, payload in rows
-    ]
+    lines = []
+    for memory_id, payload in rows:
+        history = [[*row, row[-1], 0] for row in store.history.of(memory_id, newest=None)]
+        lines.append({"kind": "memory", "id": memory_id, "payload": payload, "history": history})
     return lines, offset
 
 
@@ -280,11 +253,7 @@ def import_(
         StoreError: The store cannot be used.
     """
     checked = yield check_file(path, progress)
-    try:
-        imported = yield exclusively(npc, _import, path, checked, replace, progress)
-    finally:
-        checked.seen.close()
-    return imported
+    return (yield exclusively(npc, _import, path, checked, replace, progress))
 
 
 @defer.inlineCallbacks
@@ -317,15 +286,11 @@ def _import(
 def check_file(path: Path, progress: Progress) -> Generator[Any, Any, Checker]:
     """Check a whole file, as a Deferred `Checker` that has read all of it."""
     checker = yield local_job(Checker, path)
-    try:
-        while (found := (yield local_job(checker.check_some))) is not None:
-            if found:
-                checker.check_owners(found, (yield batch_job(memory_store.owners, list(found))))
-            progress("checking", checker.reader.lines, 0)
-        yield local_job(checker.check_end)
-    except BaseException:
-        checker.seen.close()
-        raise
+    while (found := (yield local_job(checker.check_some))) is not None:
+        if found:
+            checker.check_owners(found, (yield batch_job(memory_store.owners, list(found))))
+        progress("checking", checker.reader.lines, 0)
+    yield local_job(checker.check_end)
     return checker
 
 
@@ -365,16 +330,14 @@ def _read_lines(
         # on a server, where the old id may live on in another game, the NPC keeps its own
         _set_id(npc, old.agent_id)
         yield batch_job(memory_store.delete_all, memory.id)  # left by an NPC that is gone
-    identities = old.identity, npc.get_memory_identity(npc)
-    ids = IdMapping((old.agent_id, memory.id), identities, checked.seen.number_of)
-    counts = {"entry": 0, "memory": 0}
-    while lines := (yield local_job(lambda: ids.map(reader.some(LINES_AT_ONCE)))):
+    new = ArchiveHeader(memory.id, npc.get_memory_identity(npc), old.key)
+    mapped = id_mapping(old, new, checked.seen)
+    counts: Counter[str] = Counter()
+    while lines := (yield local_job(lambda: mapped(reader.some(LINES_AT_ONCE)))):
         if not npc.pk:
             raise BadArchive("The NPC was deleted while its memory was imported.")
         yield _write_lines(npc, lines)
-        for line in lines:
-            if line["kind"] in counts:
-                counts[line["kind"]] += 1
+        counts.update(line["kind"] for line in lines)
         progress("lines", reader.lines, checked.reader.lines)
     memory.read_anew()
     memory.journal.flush()
@@ -441,53 +404,39 @@ _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _NO_IDS = ("ref", "session_id", "run_id")  # a log may give its lines ids that look like ours
 
 
-class IdMapping:
-    """Maps the ids in an archive to those of the NPC that imports it.
+def id_mapping(
+    old: ArchiveHeader, new: ArchiveHeader, entry_of: Mapping[str, int]
+) -> Callable[[Any], Any]:
+    """Return a function that maps all ids in plain data to those of the NPC that imports it.
 
     Args:
-        agent_ids: The old and the new id of the memory.
-        identities: The old and the new memory identity of the NPC itself.
-        entry_of: Returns the journal id of an old memory id, 0 for any that is no journal entry:
-            the memory ids of entries follow from their journal ids.
+        entry_of: Journal ids by old memory id, 0 for those that are no entries: the memory ids of
+            entries follow from their journal ids.
     """
 
-    def __init__(
-        self,
-        agent_ids: tuple[str, str],
-        identities: tuple[str, str],
-        entry_of: Callable[[str], int],
-    ):
-        self._old_agent_id, self._agent_id = agent_ids
-        self._old_identity, self._identity = identities
-        self._entry_of = entry_of
-        self._same = self._old_agent_id == self._agent_id and self._old_identity == self._identity
+    def map_text(text: str) -> str:
+        if text == old.identity:
+            return new.identity
+        if text.startswith(f"ear:{old.identity}@"):
+            return text.replace(old.identity, new.identity, 1)
+        if old.agent_id != new.agent_id and len(text) == 36 and _UUID.fullmatch(text):
+            if text == old.agent_id:
+                return new.agent_id
+            if number := entry_of.get(text):
+                return entry_memory_id(new.agent_id, number)
+            return str(uuid.uuid5(uuid.UUID(new.agent_id), text))
+        return text
 
-    def map(self, value: Any) -> Any:
-        """Return plain data with all ids in it mapped, in keys too."""
-        if self._same:
-            return value
+    def map_any(value: Any) -> Any:
         if isinstance(value, str):
-            return self._text(value)
+            return map_text(value)
         if isinstance(value, dict):
             return {
-                self.map(key): each
+                map_any(key): each
                 if key in _NO_IDS and not str(each).startswith("ear:")
-                else self.map(each)
+                else map_any(each)
                 for key, each in value.items()
             }
-        if isinstance(value, list):
-            return [self.map(each) for each in value]
-        return value
+        return [map_any(each) for each in value] if isinstance(value, list) else value
 
-    def _text(self, text: str) -> str:
-        if text == self._old_identity:
-            return self._identity
-        if text.startswith(f"ear:{self._old_identity}@"):
-            return text.replace(self._old_identity, self._identity, 1)
-        if self._old_agent_id != self._agent_id and len(text) == 36 and _UUID.fullmatch(text):
-            if text == self._old_agent_id:
-                return self._agent_id
-            if number := self._entry_of(text):
-                return entry_memory_id(self._agent_id, number)
-            return str(uuid.uuid5(uuid.UUID(self._agent_id), text))
-        return text
+    return (lambda value: value) if old == new else map_any

@@ -94,7 +94,6 @@ def _restore_from(
     if (yield local_job(header_of, file)).agent_id != npc.memory.id:
         return restored
     checked = yield archive.check_file(file, silent)
-    checked.seen.close()
     reader = yield local_job(archive.reopen, file, checked)
     same: set[int] = set()  # entries that are in the journal as they are in the file
     while lines := (yield local_job(reader.some, archive.LINES_AT_ONCE)):
