@@ -605,7 +605,7 @@ def _move(command: BaseCommand, options: dict[str, Any]) -> None:
         moved = offload.wait(work)
     command.stdout.write(
         f"{plural(moved.memories, 'memory', 'memories')} are in {moved.target}, each compared with "
-        f"the one in {moved.source}; this run wrote {moved.written}."
+        f"the one in {moved.source}."
     )
     if moved.left:
         command.stdout.write(
