@@ -1,7 +1,7 @@
 """Back up and restore the memories of a whole game: its database and its store at one moment.
 
-The file is a `tar.gz`: `manifest.json` first, which lists every other file with its length and
-SHA-256, then `database` (the SQLite file) and `ai_memory/…` (the store's folder).
+The file is a `tar.gz`: `manifest.json` first, which lists every other file with its SHA-256, then
+`database` (the SQLite file) and `ai_memory/…` (the store's folder).
 
 The first copies of a running game block nobody, but may be inconsistent. The game then stops
 writing to its store (`store.snapshot`), and only the differences are copied again, the database
@@ -23,7 +23,6 @@ import sqlite3
 import tarfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -53,26 +52,8 @@ class BadBackup(InputError):
     """The backup cannot be made or restored. The message says why; nothing was changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Backup:
-    """A backup that was made.
-
-    Attributes:
-        size: Of the file in bytes.
-        generation: Of the store in it; None before the first.
-        database: Whether the game's database is in it.
-        store: Whether the memories are in it; those on a server are not.
-    """
-
-    path: Path
-    size: int
-    generation: int | None
-    database: bool
-    store: bool
-
-
-def create(file: Path, *, running: bool, progress: Progress = silent) -> Backup:
-    """Write a backup of this game to a file.
+def create(file: Path, *, running: bool, progress: Progress = silent) -> dict[str, Any]:
+    """Write a backup of this game to a file. Returns its manifest.
 
     Args:
         running: Whether the game runs and must be asked to hold still.
@@ -117,17 +98,16 @@ def restore(file: Path, progress: Progress = silent) -> dict[str, Any]:
     """
     manifest = read_manifest(file)
     targets = _targets(manifest)
+    unpacked = {name: _beside(path, UNPACKED) for name, path in targets.items()}
     if not marker().exists():
         for path in targets.values():  # left by a finished restore
             _remove(_beside(path, ASIDE))
-    for path in targets.values():
-        _remove(_beside(path, UNPACKED))
+    for path in unpacked.values():
+        _remove(path)
         path.parent.mkdir(parents=True, exist_ok=True)
     for name in manifest["folders"]:
-        _beside(targets[name], UNPACKED).mkdir()
-    _unpack(
-        file, manifest, {name: _beside(path, UNPACKED) for name, path in targets.items()}, progress
-    )
+        unpacked[name].mkdir()
+    _unpack(file, manifest, unpacked, progress)
     for connection in connections.all():
         if connection.vendor == "sqlite":  # its file is about to be replaced
             connection.close()
@@ -279,7 +259,7 @@ def _check_database(copy: Path) -> None:
         raise BadBackup(f"The game's database is damaged ({result}): see SQLite's documentation.")
 
 
-def _pack(staging: Path, file: Path, database: bool, progress: Progress) -> Backup:
+def _pack(staging: Path, file: Path, database: bool, progress: Progress) -> dict[str, Any]:
     names = sorted(str(p.relative_to(staging)) for p in staging.rglob("*") if p.is_file())
     stored = metadata.read(staging / STORE) if (staging / STORE).exists() else {}
     manifest = {
@@ -290,10 +270,7 @@ def _pack(staging: Path, file: Path, database: bool, progress: Progress) -> Back
         "store_id": stored.get("store_id"),
         "generation": stored.get("generation"),
         "folders": sorted(_trees()),
-        "files": {
-            name: {"size": (staging / name).stat().st_size, "sha256": _digest(staging / name)}
-            for name in names
-        },
+        "files": {name: {"sha256": _digest(staging / name)} for name in names},
     }
     beside = file.with_name(file.name + ".part")
     try:
@@ -313,8 +290,7 @@ def _pack(staging: Path, file: Path, database: bool, progress: Progress) -> Back
         beside.unlink(missing_ok=True)
     atomic_file.sync(file.absolute().parent)
     progress("packing", len(names), len(names))
-    own = conf.get().VECTOR_STORE.is_own
-    return Backup(file, file.stat().st_size, stored.get("generation"), database, own)
+    return manifest
 
 
 def _digest(path: Path) -> str:
@@ -364,16 +340,16 @@ def _unpack(
                 if _write_sparse(tar.extractfile(member), path) != known["sha256"]:
                     raise BadBackup(f"{file} is damaged: {member.name} is not what was packed.")
                 progress("unpacking", total - len(wanted), total)
+        if wanted:
+            raise BadBackup(
+                f"{file} is cut off: {len(wanted)} files are missing. Nothing was changed."
+            )
     except (EOFError, OSError, ValueError, tarfile.TarError) as error:
         for path in into.values():
             _remove(path)
         if isinstance(error, BadBackup):
             raise
         raise BadBackup(f"{file} cannot be unpacked: {error}. Nothing was changed.") from None
-    if wanted:
-        for path in into.values():
-            _remove(path)
-        raise BadBackup(f"{file} is cut off: {len(wanted)} files are missing. Nothing was changed.")
 
 
 def _write_sparse(source: Any, path: Path) -> str:

@@ -59,20 +59,21 @@ class Finding:
     mended: bool = False
 
 
+Problems = list[tuple[int, str]]  # how many things are affected, and what is wrong with them
+
+
 @dataclass
 class _Stored:
-    """The ids and evidence of one NPC's memories in the store.
+    """The memories of one NPC in the store.
 
     Attributes:
         ids: All ids.
-        entries: Ids of journal entries, by journal id.
-        lines: Time and words of each entry, by journal id.
+        entries: Id, time and words of each journal entry, by journal id.
         evidence: The journal ids that each other memory rests on, and when it was made.
     """
 
     ids: set[str] = field(default_factory=set)
-    entries: dict[int, str] = field(default_factory=dict)
-    lines: dict[int, tuple[str, str]] = field(default_factory=dict)
+    entries: dict[int, tuple[str, str, str]] = field(default_factory=dict)
     evidence: dict[str, tuple[tuple[int, ...], str]] = field(default_factory=dict)
 
 
@@ -154,31 +155,38 @@ def check_npc(
     if attributes.read_json(npc, erase.IMPORT_MARK):
         what = "An import broke off half way. Import the file again, or @memory/wipe it."
         return [_finding(npc, what, 1, False)]
-    found = yield _unfinished(npc, mend)
-    found += yield exclusively(npc, _check_held, mend, rebuilt)
-    return found
+    found = []
+    if erase.half_wiped(npc):
+        if mend:
+            yield erase.wipe(npc, finish=True)
+        found.append(_finding(npc, "A wipe of its memory broke off half way.", 1, mend))
+    for plan in erase.unfinished(npc):
+        if mend:
+            yield erase.erase_person(npc, plan["identity"], plan["names"])
+        found.append(_finding(npc, "The erasure of a person broke off half way.", 1, mend))
+    problems = yield exclusively(npc, _check_held, mend, rebuilt)
+    return found + [_finding(npc, what, count, mend) for count, what in problems if count]
 
 
 @defer.inlineCallbacks
-def _check_held(npc: Any, mend: bool, rebuilt: bool) -> Generator[Any, Any, list[Finding]]:
-    found = _cursors(npc, mend)
+def _check_held(npc: Any, mend: bool, rebuilt: bool) -> Generator[Any, Any, Problems]:
+    problems = _cursors(npc, mend)
     stored = yield _stored(npc.memory.id)
     if rebuilt:
         restored, lost = yield salvage.restore_lost(npc, stored.ids)
-        problems = (
+        problems += [
             (restored, "memories were restored from exports"),
             (
                 lost,
                 "memories that only the store held could not be recovered; the next night draws "
                 "facts anew from their journal entries",
             ),
-        )
-        found += [_finding(npc, what, count, True) for count, what in problems if count]
+        ]
         stored = yield _stored(npc.memory.id)
     for checked in (_lost_entries, _entries, _evidence, _links):
-        found += yield checked(npc, stored, mend)
+        problems += yield checked(npc, stored, mend)
     npc.memory.flush()
-    return found
+    return problems
 
 
 def _finding(npc: Any, what: str, count: int, mended: bool) -> Finding:
@@ -236,28 +244,12 @@ def _agent_counts() -> dict[str, int]:
 # --- one NPC --------------------------------------------------------------------------------------
 
 
-@defer.inlineCallbacks
-def _unfinished(npc: Any, mend: bool) -> Generator[Any, Any, list[Finding]]:
-    found = []
-    if erase.half_wiped(npc):
-        if mend:
-            yield erase.finish_wipe(npc)
-        found.append(_finding(npc, "A wipe of its memory broke off half way.", 1, mend))
-    for plan in erase.unfinished(npc):
-        if mend:
-            yield erase.erase_person(npc, plan["identity"], plan["names"])
-        found.append(_finding(npc, "The erasure of a person broke off half way.", 1, mend))
-    return found
-
-
-def _cursors(npc: Any, mend: bool) -> list[Finding]:
+def _cursors(npc: Any, mend: bool) -> Problems:
     journal = npc.memory.journal
     beyond = beyond_end(journal.cursors, len(journal))
-    if mend:
-        for name in beyond:
-            journal.set_cursor(name, len(journal))
-    what = f"cursors lie beyond the journal's end: {', '.join(sorted(beyond))}"
-    return [_finding(npc, what, len(beyond), mend)] if beyond else []
+    for name in beyond if mend else ():
+        journal.set_cursor(name, len(journal))
+    return [(len(beyond), f"cursors lie beyond the journal's end: {', '.join(sorted(beyond))}")]
 
 
 @defer.inlineCallbacks
@@ -268,8 +260,7 @@ def _stored(agent_id: str) -> Generator[Any, Any, _Stored]:
         for memory_id, entry_id, words, journal_ids, created_at in page:
             stored.ids.add(memory_id)
             if entry_id:
-                stored.entries[entry_id] = memory_id
-                stored.lines[entry_id] = created_at, words
+                stored.entries[entry_id] = memory_id, created_at, words
             elif journal_ids:
                 stored.evidence[memory_id] = journal_ids, created_at
 
@@ -279,20 +270,16 @@ def _stored(agent_id: str) -> Generator[Any, Any, _Stored]:
 
 def _stored_page(agent_id: str, offset: Any) -> tuple[list[tuple], Any]:
     memories, offset = memory_store.shared().page(agent_id, offset)
-    return [
-        (
-            m.id,
-            m.journal_ids[0] if m.record in ("entry", INSIGHT) and m.journal_ids else 0,
-            m.content,
-            m.journal_ids,
-            m.created_at,
-        )
-        for m in memories
-    ], offset
+    rows = []
+    for each in memories:
+        is_entry = each.record in ("entry", INSIGHT) and each.journal_ids
+        entry_id = each.journal_ids[0] if is_entry else 0
+        rows.append((each.id, entry_id, each.content, each.journal_ids, each.created_at))
+    return rows, offset
 
 
 @defer.inlineCallbacks
-def _lost_entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[Finding]]:
+def _lost_entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, Problems]:
     """Find entries that the journal lost, page by page, and rebuild them from the store.
 
     The store's copy is the last one: it is deleted only if the entry was removed on purpose.
@@ -303,7 +290,7 @@ def _lost_entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, 
         there.update(entry.id for entry in page)
         yield offload.breathe()
     lost: dict[int, list[str]] = {}  # by the number of their page
-    for number, memory_id in sorted(stored.entries.items()):
+    for number, (memory_id, _when, _words) in sorted(stored.entries.items()):
         own = number not in there and memory_id == entry_memory_id(memory.id, number)
         if own and not journal.was_removed(number):
             lost.setdefault((number - 1) // PAGE_SIZE, []).append(memory_id)
@@ -318,7 +305,7 @@ def _lost_entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, 
         journal.mark_mended(number)
         yield offload.breathe()
     return [
-        _finding(npc, _describe_lost(number, why, len(lost.get(number, []))), 1, mend)
+        (1, _describe_lost(number, why, len(lost.get(number, []))))
         for number, why in sorted(problems.items())
     ]
 
@@ -340,48 +327,44 @@ def _describe_lost(number: int, why: str, count: int) -> str:
 
 
 @defer.inlineCallbacks
-def _entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[Finding]]:
+def _entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, Problems]:
     """Check that journal and store hold the same entries."""
     memory, journal = npc.memory, npc.memory.journal
     indexed = journal.cursors.get("indexed", 0)
     missing = waiting = other = 0
     for page in journal_pages(journal):
         lost = [e for e in page if e.recallable and e.id <= indexed and e.id not in stored.entries]
-        missing += len(lost)
         changed = [
             entry
             for entry in page
-            if stored.lines.get(entry.id, (entry.timestamp, entry.words))
-            != (entry.timestamp, entry.words)
+            if entry.id in stored.entries
+            and stored.entries[entry.id][1:] != (entry.timestamp, entry.words)
         ]
-        other += len(changed)
-        if (lost or changed) and mend:
+        missing, other = missing + len(lost), other + len(changed)
+        waiting += sum(1 for entry in page if entry.recallable and entry.id > indexed)
+        if mend and (lost or changed):
             yield _index(memory, sorted([*lost, *changed], key=lambda entry: entry.id))
             stored.ids.update(entry_memory_id(memory.id, entry.id) for entry in lost)
         yield offload.breathe()
-        waiting += sum(1 for entry in page if entry.recallable and entry.id > indexed)
     if mend:
         while not (yield memory.index_pending()):
             pass
     # only those removed on purpose: of all others this is the last copy (`_lost_entries`)
-    gone = [
-        memory_id for number, memory_id in stored.entries.items() if journal.was_removed(number)
-    ]
+    gone = [row[0] for number, row in stored.entries.items() if journal.was_removed(number)]
     for first in range(0, len(gone) if mend else 0, IDS_AT_ONCE):
         some = gone[first : first + IDS_AT_ONCE]
         yield batch_job(memory_store.delete, some)
         stored.ids.difference_update(some)
-    problems = (
+    return [
         (missing, "indexed journal entries are missing in the store"),
         (other, "journal entries differ from the lines that the store has under their numbers"),
         (waiting, "journal entries wait to be indexed"),
         (len(gone), "memories of removed journal entries"),
-    )
-    return [_finding(npc, what, count, mend) for count, what in problems if count]
+    ]
 
 
 @defer.inlineCallbacks
-def _evidence(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[Finding]]:
+def _evidence(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, Problems]:
     """Check that memories rest on entries within the journal, and not newer than themselves.
 
     Forgotten entries leave gaps in the journal; what was drawn from them may stay.
@@ -404,11 +387,10 @@ def _evidence(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list
             stored.ids.discard(memory_id)
         if place % ENTRIES_AT_ONCE == 0:
             yield offload.breathe()
-    problems = (
+    return [
         (beyond, "memories rest on journal entries beyond the journal's end"),
         (later, "memories rest on journal entries that are newer than they are"),
-    )
-    return [_finding(npc, what, count, mend) for count, what in problems if count]
+    ]
 
 
 def _rest_on(memory_id: str, journal_ids: list[int]) -> None:
@@ -422,7 +404,7 @@ def _index(memory: Memory, entries: list[Entry]) -> defer.Deferred:
 
 
 @defer.inlineCallbacks
-def _links(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[Finding]]:
+def _links(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, Problems]:
     """Check that both ends of each link exist and know each other."""
     memory = npc.memory
     ends = 0
@@ -450,25 +432,19 @@ def _links(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[Fi
                 yield offload.breathe()
     wrong = memory.links.count * 2 != ends
     if mend and (wrong or dangling or one_sided):
-        yield _recount(npc)
-    problems = (
+        ends = 0
+        for page in link_pages(memory.links):
+            ends += sum(len(others) for _linked, others in page)
+            yield offload.breathe()
+        attributes.write(npc, links.ATTRIBUTE, {"links": ends // 2})
+    return [
         (len(dangling), "linked memories do not exist"),
         (len(one_sided), "links are stored at one end only"),
         (int(wrong and not dangling and not one_sided), "the number of links is wrong"),
-    )
-    return [_finding(npc, what, count, mend) for count, what in problems if count]
+    ]
 
 
 def _exists(memory: Memory, linked: str, stored: _Stored) -> bool:
     if linked.isdecimal():
         return memory.journal.get(int(linked)) is not None or int(linked) in stored.entries
     return linked in stored.ids
-
-
-@defer.inlineCallbacks
-def _recount(npc: Any) -> Generator[Any, Any, None]:
-    ends = 0
-    for page in link_pages(npc.memory.links):
-        ends += sum(len(others) for _linked, others in page)
-        yield offload.breathe()
-    attributes.write(npc, links.ATTRIBUTE, {"links": ends // 2})

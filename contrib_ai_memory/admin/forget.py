@@ -12,7 +12,7 @@ Reactor thread; the store's part is done on the worker thread.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -66,12 +66,10 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
+class Forgotten(Selection):
     """Forgotten memories; `undoable` is False if they were too large to be kept for an undo."""
 
-    memories: tuple[MemoryRecord, ...]
-    summary: str
-    undoable: bool
+    undoable: bool = True
 
     @property
     def ids(self) -> list[str]:
@@ -81,7 +79,7 @@ class Forgotten:
     @property
     def told(self) -> str:
         large = "" if self.undoable else " This was too large to be undone."
-        return f"{self.summary}.{large}"
+        return f"{self.summary()}.{large}"
 
 
 def forget(npc: Any, who: Any, memory_id: Id, cascade: bool = False) -> defer.Deferred[Forgotten]:
@@ -118,7 +116,7 @@ def _forget(
 ) -> Generator[Any, Any, Forgotten]:
     roots = yield _find_all(npc, memory_ids)
     with npc.memory.evidence.withdraw(map(link_id, roots)):  # from now on nothing is drawn from it
-        selection = yield select_several(npc, memory_ids, cascade=cascade)
+        selection = yield select(npc, memory_ids, cascade=cascade)
         forgotten = yield _record_and_remove(npc, who, selection, cascade)
     return forgotten
 
@@ -131,7 +129,7 @@ def _forget_heard(npc: Any, who: Any, utterances: frozenset[str]) -> Generator[A
     heard = yield closure.heard(npc.memory, utterances)
     if not heard:
         return set()
-    selection = yield select_several(npc, [*map(str, sorted(heard))], cascade=True)
+    selection = yield select(npc, [*map(str, sorted(heard))], cascade=True)
     forgotten = yield _record_and_remove(npc, who, selection, cascade=True)
     return _utterances(npc, forgotten)
 
@@ -145,7 +143,7 @@ def _record_and_remove(
     undoable = undo_log.add(npc, who, "forget", shorts, before)
     audit.record(who, "forget with all from it" if cascade else "forget", npc, *shorts)
     yield remove(npc, selection, cascade=cascade)
-    return Forgotten(selection.memories, selection.summary(), undoable)
+    return Forgotten(selection.memories, selection.profiles, undoable)
 
 
 def _utterances(npc: Any, forgotten: Forgotten) -> set[str]:
@@ -156,15 +154,9 @@ def _utterances(npc: Any, forgotten: Forgotten) -> set[str]:
 # --- what goes ------------------------------------------------------------------------------------
 
 
-def select(npc: Any, memory_id: str, *, cascade: bool = False) -> defer.Deferred:
-    """Find what forgetting a memory would remove, as a Deferred `Selection`; see
-    `select_several`."""
-    return select_several(npc, [memory_id], cascade=cascade)
-
-
 @defer.inlineCallbacks
-def select_several(
-    npc: Any, memory_ids: Sequence[str], *, cascade: bool = False
+def select(
+    npc: Any, memory_ids: Iterable[str], *, cascade: bool = False
 ) -> Generator[Any, Any, Selection]:
     """Find what forgetting some memories would remove, as a Deferred `Selection`. Changes nothing.
 
@@ -187,7 +179,7 @@ def select_several(
 
 
 @defer.inlineCallbacks
-def _find_all(npc: Any, memory_ids: Sequence[str]) -> Generator[Any, Any, list[MemoryRecord]]:
+def _find_all(npc: Any, memory_ids: Iterable[str]) -> Generator[Any, Any, list[MemoryRecord]]:
     """Return the memories of these ids, each once."""
     found: dict[str, MemoryRecord] = {}
     for memory_id in memory_ids:

@@ -101,15 +101,8 @@ def rekey(
     indexed = min(journal.cursors.get("indexed", 0), len(journal))
     pages: Collection[int] = range((indexed - 1) // ENTRIES_AT_ONCE + 1)
     if near is not None:
-        changed = {
-            page
-            for each in near
-            for page in range(
-                max(0, each - 1 - REACH) // ENTRIES_AT_ONCE,
-                (each - 1 + REACH) // ENTRIES_AT_ONCE + 1,
-            )
-        }
-        pages = sorted(changed.intersection(pages))
+        places = (each - 1 + away for each in near for away in range(-REACH, REACH + 1))
+        pages = sorted({place // ENTRIES_AT_ONCE for place in places}.intersection(pages))
     for page in pages:
         first = page * ENTRIES_AT_ONCE + 1
         last = min(first + ENTRIES_AT_ONCE - 1, indexed)
