@@ -68,12 +68,11 @@ LINES_AT_ONCE = 64
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """An exported file, and the counts of its lines."""
+    """An exported file, and how much is in it."""
 
     path: Path
     entries: int
     memories: int
-    lines: int
 
     @property
     def counts(self) -> str:
@@ -104,13 +103,23 @@ def _export(npc: Any, path: Path | None, progress: Progress) -> Generator[Any, A
     memory.flush()
     header = ArchiveHeader(memory.id, npc.get_memory_identity(npc), npc.key)
     writer = yield local_job(Writer, path or conf.directory() / FOLDER / file_name(npc), header)
+    counts, end = writer.counts, len(memory.journal)
     try:
-        exported = yield _write(npc, writer, progress)
+        for lines in _pages_of_game(npc, end):
+            yield local_job(writer.add, lines)
+            progress("journal", counts["entry"], end)
+        total = yield batch_job(memory_store.count, memory.id)
+
+        def add(found: list[Line]) -> defer.Deferred:
+            added = local_job(writer.add, found)
+            return added.addCallback(lambda _: progress("memories", counts["memory"], total))
+
+        yield store_pages(_memory_lines, memory.id, on_page=add)
         yield local_job(writer.finish)
     except BaseException:
         yield local_job(writer.discard)
         raise
-    return exported
+    return Exported(writer.path, counts["entry"], counts["memory"])
 
 
 def file_name(npc: Any) -> str:
@@ -119,27 +128,21 @@ def file_name(npc: Any) -> str:
     return f"{name}-{npc.memory.id[:8]}.jsonl"
 
 
-@defer.inlineCallbacks
-def _write(npc: Any, writer: Writer, progress: Progress) -> Generator[Any, Any, Exported]:
-    memory, end = npc.memory, len(npc.memory.journal)
-    for lines in _pages_of_game(npc, end):
-        yield local_job(writer.add, lines)
-        progress("journal", writer.counts["entry"], end)
-    total = yield batch_job(memory_store.count, memory.id)
-
-    @defer.inlineCallbacks
-    def add(found: list[Line]) -> Generator[Any, Any, None]:
-        yield local_job(writer.add, found)
-        progress("memories", writer.counts["memory"], total)
-
-    yield store_pages(_memory_lines, memory.id, on_page=add)
-    return Exported(writer.path, writer.counts["entry"], writer.counts["memory"], writer.lines)
-
-
 def _pages_of_game(npc: Any, end: int) -> Iterator[list[Line]]:
     """Yield the lines of what the game's database holds, some at a time; entries up to `end`."""
-    memory = npc.memory
-    yield list(_single_lines(npc, end))
+    memory, journal = npc.memory, npc.memory.journal
+    cursors = journal.cursors | dict.fromkeys(beyond_end(journal.cursors, end), end)
+    reflected = journal.last_reflection
+    # in their order: the newest of two in one place goes on
+    talk = [list(pair) for pair in attributes.read(npc, CONVERSATIONS, {}).items()]
+    script = {key: attributes.read(npc.assistant, key) for key in SCRIPT}
+    yield [
+        {"kind": "journal", "last_id": end, "last_reflection": reflected, "cursors": cursors},
+        {"kind": "people", "value": attributes.read(npc, PEOPLE, {})},
+        {"kind": "conversations", "value": talk},
+        # an empty one counts as none
+        *({"kind": "script", "key": key, "value": script[key] or None} for key in SCRIPT),
+    ]
     for category in ROWS_OF:
         keys = sorted(attributes.keys_of(npc, "", category))
         for first in range(0, len(keys), KEYS_AT_ONCE):
@@ -158,24 +161,6 @@ def _pages_of_game(npc: Any, end: int) -> Iterator[list[Line]]:
             for b, note in sorted(linked.items())
             if a < b  # each is stored at both ends
         ]
-
-
-def _single_lines(npc: Any, end: int) -> Iterator[Line]:
-    """Yield the lines of which a file has one each."""
-    journal = npc.memory.journal
-    yield {
-        "kind": "journal",
-        "last_id": end,
-        "last_reflection": journal.last_reflection,
-        "cursors": journal.cursors | dict.fromkeys(beyond_end(journal.cursors, end), end),
-    }
-    yield {"kind": "people", "value": attributes.read(npc, PEOPLE, {})}
-    conversations = attributes.read(npc, CONVERSATIONS, {})
-    # in their order: the newest of two in one place goes on
-    yield {"kind": "conversations", "value": [list(pair) for pair in conversations.items()]}
-    for key in SCRIPT:
-        value = attributes.read(npc.assistant, key) or None  # an empty one counts as none
-        yield {"kind": "script", "key": key, "value": value}
 
 
 def _memory_lines(agent_id: str, offset: Any) -> tuple[list[Line], Any]:
@@ -342,7 +327,7 @@ def _read_lines(
     memory.read_anew()
     memory.journal.flush()
     yield reindex.rekey(npc, progress=progress)
-    return Imported(reader.path, counts["entry"], counts["memory"], reader.lines, copied)
+    return Imported(reader.path, counts["entry"], counts["memory"], copied)
 
 
 def _set_id(npc: Any, agent_id: str) -> None:

@@ -92,10 +92,6 @@ class Writer:
         named = {"mind": header.agent_id, "identity": header.identity, "key": header.key}
         self._put({"format": FORMAT, "version": VERSION} | named)
 
-    @property
-    def lines(self) -> int:
-        return self.counts.total()
-
     def add(self, lines: Iterable[Line]) -> None:
         """Write lines."""
         for line in lines:
@@ -104,7 +100,7 @@ class Writer:
 
     def finish(self) -> None:
         """Write the last line; once on disk, the file gets its name."""
-        self._put({"end": self.lines})
+        self._put({"end": self.counts.total()})
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()

@@ -21,10 +21,9 @@ import os
 import shutil
 import sqlite3
 import tarfile
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from django.conf import settings
 from django.db import connections
@@ -204,8 +203,7 @@ def _copy(trees: dict[str, Path], database: Path | None, staging: Path, *, locke
             copy = staging / name / each
             copy.parent.mkdir(parents=True, exist_ok=True)
             try:
-                with path.open("rb") as source, _writable(copy) as target:
-                    _copy_changes(source, target)
+                _copy_changes(path, copy)
             except FileNotFoundError:
                 if locked:
                     raise
@@ -218,36 +216,26 @@ def _copy(trees: dict[str, Path], database: Path | None, staging: Path, *, locke
 def _copy_database(database: Path, copy: Path, *, locked: bool) -> None:
     with closing(sqlite3.connect(database, isolation_level=None)) as connection:
         (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
-        if mode == "wal":  # readers block nobody there
-            if locked:
-                with closing(sqlite3.connect(copy)) as target:
-                    connection.backup(target)
-            return
-        # opened and closed outside the lock: closing a file drops all of the process's locks on it
-        with database.open("rb") as source, _writable(copy) as target:
+        if mode != "wal":
             if locked:
                 connection.execute("BEGIN")
                 connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            _copy_changes(source, target)
-            if locked:
-                connection.execute("COMMIT")
+            _copy_changes(database, copy)  # it closes the file, which drops the lock
+        elif locked:  # readers block nobody there
+            with closing(sqlite3.connect(copy)) as target:
+                connection.backup(target)
 
 
-@contextmanager
-def _writable(path: Path) -> Iterator[BinaryIO]:
-    with path.open("r+b" if path.exists() else "w+b", buffering=0) as file:
-        yield file
-
-
-def _copy_changes(source: BinaryIO, target: BinaryIO) -> None:
+def _copy_changes(path: Path, copy: Path) -> None:
     """Make a file equal to another; only what differs is written, and holes stay holes."""
-    size = os.fstat(source.fileno()).st_size
-    target.truncate(size)
-    for offset in range(0, size, CHUNK):
-        length = min(CHUNK, size - offset)
-        wanted = os.pread(source.fileno(), length, offset)
-        if os.pread(target.fileno(), length, offset) != wanted:
-            os.pwrite(target.fileno(), wanted, offset)
+    with path.open("rb") as source, copy.open("r+b" if copy.exists() else "w+b") as target:
+        size = os.fstat(source.fileno()).st_size
+        target.truncate(size)
+        for offset in range(0, size, CHUNK):
+            length = min(CHUNK, size - offset)
+            wanted = os.pread(source.fileno(), length, offset)
+            if os.pread(target.fileno(), length, offset) != wanted:
+                os.pwrite(target.fileno(), wanted, offset)
 
 
 def _check_database(copy: Path) -> None:

@@ -698,7 +698,7 @@ def _restore(npc: Any, before: Before) -> Generator[Any, Any, None]:
     if made := (yield inspect.of_links(memory, before.made)):
         # with what nights drew from it, which would tell the same
         selection = yield forget.select(npc, made, cascade=True)
-        yield forget.remove(npc, selection, cascade=True)
+        yield forget.remove(npc, selection)
     entries = [Entry.from_dict(plain) for plain in before.entries]
     if before.fields:
         there = [(memory.journal.get(entry.id), entry) for entry in entries]
