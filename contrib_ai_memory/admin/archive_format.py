@@ -520,14 +520,6 @@ class Checker:
         self._agent_id = self.reader.header.agent_id
         self._last_id = self._newest = 0  # of the journal; of the entries so far
         self._missing = ["journal", "people", "conversations", *(f"script {key}" for key in SCRIPT)]
-        self._compare = {
-            "journal": self._journal,
-            "entry": self._entry,
-            "conversations": self._conversations,
-            "row": self._row,
-            "link": self._link,
-            "memory": self._memory,
-        }
 
     def check_some(self) -> dict[str, int] | None:
         """Check the next lines. Returns the memories in them, by id, each with the number of its
@@ -555,7 +547,7 @@ class Checker:
                 raise _Invalid(f"the line of its {self._missing[0].split()[-1]} is missing")
 
     def _check(self, line: Line) -> None:
-        """Check a line by itself, then against the lines before it."""
+        """Check a line by itself, and whether it may stand here."""
         _check_texts(line)
         kind = name = line["kind"]
         if part := {"row": "category", "script": "key"}.get(kind):
@@ -569,48 +561,48 @@ class Checker:
             if name not in self._missing:
                 raise _Invalid("it is there twice")
             self._missing.remove(name)
-        if kind in self._compare:
-            self._compare[kind](line)
+        self._compare(kind, line)
 
-    def _journal(self, line: Line) -> None:
-        self._last_id = line["last_id"]
-        for name, value in beyond_end(line["cursors"], self._last_id).items():
-            self._check_entry_id(f"cursors.{name}", value)
+    def _compare(self, kind: str, line: Line) -> None:
+        """Check a line against the lines before it."""
+        value: Any = line.get("value")
+        if kind == "journal":
+            self._last_id = line["last_id"]
+            for name, cursor in beyond_end(line["cursors"], self._last_id).items():
+                self._check_entry_ids(f"cursors.{name}", cursor)
+        elif kind == "entry":
+            self._check_entry_ids("value.id", value["id"])
+            if value["id"] <= self._newest:
+                raise _Invalid(f"value.id: {value['id']} is there twice, or out of order")
+            self._newest = value["id"]
+        elif kind == "conversations":
+            for session_id, _conversation in value:
+                self._once("conversation", session_id)
+        elif kind == "row":
+            key = self._key_of(line["category"], value)
+            if line["key"] != key.lower():
+                raise _Invalid(f"key: {_shown(line['key'])} does not fit its value")
+            self._once("row", line["category"], key)
+        elif kind == "link":
+            for end in ("a", "b"):
+                if line[end].isdecimal():
+                    self._check_entry_ids(end, int(line[end]))
+            if line["a"] >= line["b"]:
+                raise _Invalid("a, b: a link has two ends, the smaller first")
+            self._once("link", line["a"], line["b"])
+        elif kind == "memory":
+            self._memory(line)
 
-    def _entry(self, line: Line) -> None:
-        number = line["value"]["id"]
-        self._check_entry_id("value.id", number)
-        if number <= self._newest:
-            raise _Invalid(f"value.id: {number} is there twice, or out of order")
-        self._newest = number
-
-    def _conversations(self, line: Line) -> None:
-        for session_id, _conversation in line["value"]:
-            self._once("conversation", session_id)
-
-    def _row(self, line: Line) -> None:
-        value = line["value"]
-        if line["category"] == profiles.CATEGORY:
-            key = profiles.key_of(value["entity_id"])
-        elif line["category"] == agenda.CATEGORY:
-            for name in ("evidence", "closed_by"):
-                for number in value.get(name, ()):
-                    self._check_entry_id(f"value.{name}", number)
-            key = value["id"]
-        else:
+    def _key_of(self, category: str, value: Any) -> str:
+        """Return the key of a row with this value."""
+        if category == profiles.CATEGORY:
+            return profiles.key_of(value["entity_id"])
+        if category == preferences.CATEGORY:
             known = preferences.from_plain(value)
-            key = preferences.key_of(known.identity, known.slot, known.audience)
-        if line["key"] != key.lower():
-            raise _Invalid(f"key: {_shown(line['key'])} does not fit its value")
-        self._once("row", line["category"], key)
-
-    def _link(self, line: Line) -> None:
-        for end in ("a", "b"):
-            if line[end].isdecimal():
-                self._check_entry_id(end, int(line[end]))
-        if line["a"] >= line["b"]:
-            raise _Invalid("a, b: a link has two ends, the smaller first")
-        self._once("link", line["a"], line["b"])
+            return preferences.key_of(known.identity, known.slot, known.audience)
+        for name in ("evidence", "closed_by"):
+            self._check_entry_ids(f"value.{name}", *value.get(name, ()))
+        return value["id"]
 
     def _memory(self, line: Line) -> None:
         memory_id, payload = line["id"], line["payload"]
@@ -621,8 +613,7 @@ class Checker:
         heard = list(memory.witnesses) if memory.private else [ANYONE]
         if payload.get("audience", heard) != heard:
             raise _Invalid("payload.audience: it is not that of its witnesses")
-        for number in memory.journal_ids:
-            self._check_entry_id("payload.journal_ids", number)
+        self._check_entry_ids("payload.journal_ids", *memory.journal_ids)
         number = 0
         if memory.record in ("entry", INSIGHT):
             number = memory.journal_ids[0] if memory.journal_ids else 0
@@ -630,9 +621,10 @@ class Checker:
                 raise _Invalid(f"id: it is not that of entry {number} of this memory")
         self._once(memory_id, number=number)
 
-    def _check_entry_id(self, name: str, number: int) -> None:
-        if number > self._last_id:
-            raise _Invalid(f"{name}: {number} is beyond the journal's end, {self._last_id}")
+    def _check_entry_ids(self, name: str, *numbers: int) -> None:
+        for number in numbers:
+            if number > self._last_id:
+                raise _Invalid(f"{name}: {number} is beyond the journal's end, {self._last_id}")
 
     def _once(self, *what: str, number: int = 0) -> None:
         if (key := "\x1f".join(what)) in self.seen:

@@ -38,7 +38,6 @@ from ..records import Entry, MemoryRecord
 from ..store import attributes, game_database, memory_store, pause
 from ..store.journal import HEARD, NO_JOURNAL_ID, Journal
 from ..store.npc_memory import Memory
-from ..store.payload import entry_memory_id
 from ..store.removal import NO_SUBJECT, DataSubject, Removal
 from ..text import plural
 from . import closure, game_npcs, ids, reindex, requests, undo_log
@@ -91,7 +90,6 @@ class Erased:
         people: Whom the NPC knew, in its register or with a profile.
         observations: In profiles, observations and attributes.
         messages: Of conversations and of the conversation history.
-        changed: Entries of others that the person only witnessed: they stay, without the person.
         elsewhere: Journal entries of other NPCs: what they heard this one say from all that, and
             what they passed on.
         at_next_start: Whether remains may be left in the free space of the game's database
@@ -107,18 +105,17 @@ class Erased:
     preferences: int = 0
     agenda: int = 0
     messages: int = 0
-    changed: int = 0
     elsewhere: int = 0
     at_next_start: bool = False
     name: str = ""
 
     def __add__(self, other: Erased) -> Erased:
-        names = (*COUNTED, "changed")
-        return replace(self, **{each: getattr(self, each) + getattr(other, each) for each in names})
+        summed = {each: getattr(self, each) + getattr(other, each) for each in COUNTED}
+        return replace(self, **summed)
 
     @property
     def anything(self) -> bool:
-        return any(getattr(self, name) for name in (*COUNTED, "changed"))
+        return any(getattr(self, name) for name in COUNTED)
 
     def summary(self) -> str:
         """Return the counts in words, without zeros: "2 journal entries, 1 link"; or "nothing"."""
@@ -368,7 +365,7 @@ def _erase_planned(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, Erased]:
         yield _clear_references(memory.id, removal)
         counts = yield memory.take_out(removal)
         _erase_from_nights(npc, subject)
-        removed, changed = yield _erase_from_journal(memory, removal)
+        entries = yield _erase_from_journal(memory, removal)
         yield reindex.rekey(npc, near=removal.entries)
         known = False
         if subject.identity:
@@ -376,9 +373,7 @@ def _erase_planned(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, Erased]:
             known |= memory.profiles.forget(subject.identity)
         requests.drop_granted()
         memory.journal.drop_damaged()
-        return Erased(
-            **counts, entries=removed, memories=memories, people=int(known), changed=changed
-        )
+        return Erased(**counts, entries=entries, memories=memories, people=int(known))
 
 
 @defer.inlineCallbacks
@@ -394,13 +389,17 @@ def _count_stored(ids: list[str]) -> int:
     return len(memory_store.shared().get(ids))
 
 
-def _delete_stored(ids: list[str], more_texts: Sequence[str] = ()) -> int:
-    """Delete memories and the cached vectors of their texts, and of others (worker thread)."""
+def _delete_stored(ids: list[str]) -> int:
+    """Delete memories and the cached vectors of their texts (worker thread)."""
     store = memory_store.shared()
     records = store.get(ids)
-    embedder.shared().forget([*more_texts, *(text for each in records for text in each.texts)])
+    _forget_texts([text for each in records for text in each.texts])
     store.delete(ids)
     return len(records)
+
+
+def _forget_texts(texts: list[str]) -> None:
+    embedder.shared().forget(texts)
 
 
 @defer.inlineCallbacks
@@ -452,30 +451,24 @@ def _erase_from_nights(npc: Any, subject: DataSubject) -> None:
 
 
 @defer.inlineCallbacks
-def _erase_from_journal(memory: Memory, removal: Removal) -> Generator[Any, Any, tuple[int, int]]:
-    """Remove the planned entries, and the person from the witnesses of others.
-
-    Returns how many were removed, and how many changed.
-    """
-    removed = changed = 0
+def _erase_from_journal(memory: Memory, removal: Removal) -> Generator[Any, Any, int]:
+    """Remove the planned entries, and the person from the witnesses of others. Returns how many
+    were removed."""
+    removed = 0
     for page in journal_pages(memory.journal):
         gone = [entry for entry in page if entry.id in removal.entries]
-        changes = {
-            entry.id: rest
-            for entry in page
-            if entry.id not in removal.entries and (rest := _changes_without(entry, removal))
-        }
+        stay = [entry for entry in page if entry.id not in removal.entries]
+        changes = {each.id: rest for each in stay if (rest := _changes_without(each, removal))}
         if gone:
-            yield batch_job(_delete_stored, [], [text for entry in gone for text in entry.texts])
+            yield batch_job(_forget_texts, [text for entry in gone for text in entry.texts])
         if not memory.owner.pk:
-            return removed, changed  # deleted meanwhile
+            return removed  # deleted meanwhile
         if gone or changes:
             removed += memory.journal.remove(entry.id for entry in gone)
             memory.journal.update(changes)
-            changed += len(changes)
             memory.journal.flush()
         yield offload.breathe()
-    return removed, changed
+    return removed
 
 
 # --- a whole memory -------------------------------------------------------------------------------
@@ -512,7 +505,18 @@ def wipe_held(npc: Any, until: int | None = None) -> Generator[Any, Any, Erased]
         "agenda": len(memory.agenda),
         "messages": len(memory.chat_log.messages),
     }
-    until = _begin_wipe(npc) if until is None else until
+    if until is None:
+        until, script = len(memory.journal), npc.assistant
+        with transaction.atomic():  # what the next line adds to is cleared at once
+            attributes.write_json(npc, WIPE_MARK, {"until": until})
+            for part in (memory.people, memory.conversations, memory.chat_log):
+                part.clear()
+            for key in ("night_records", "night"):
+                script.attributes.remove(key)
+            script.sleep.begin_anew()
+            script.answer_queue.clear()
+            script.ndb.exchanges = {}
+        hearing_queue.drop(npc)  # what could not be taken in
     with memory.evidence.withdraw():  # what is left meanwhile is neither learned nor indexed anew
         memories = yield _wipe_store(memory.id)
         entries = yield _wipe_texts(memory, until)
@@ -525,23 +529,6 @@ def wipe_held(npc: Any, until: int | None = None) -> Generator[Any, Any, Erased]
             attributes.remove_json(npc, WIPE_MARK)
         game_database.truncate_wal()
         return Erased(**counted, entries=entries, memories=memories)
-
-
-def _begin_wipe(npc: Any) -> int:
-    """Mark a wipe as begun, and clear at once what the next line adds to.
-
-    Returns:
-        The id of the last entry that goes.
-    """
-    memory = npc.memory
-    until = len(memory.journal)
-    with transaction.atomic():
-        attributes.write_json(npc, WIPE_MARK, {"until": until})
-        for part in (memory.people, memory.conversations, memory.chat_log):
-            part.clear()
-        _wipe_script(npc.assistant)
-    hearing_queue.drop(npc)  # what could not be taken in
-    return until
 
 
 def _wipe_journal(journal: Journal, until: int) -> None:
@@ -569,13 +556,11 @@ def _delete_page(agent_id: str) -> int:
 
 @defer.inlineCallbacks
 def _wipe_texts(memory: Memory, until: int) -> Generator[Any, Any, int]:
-    """Delete what is kept outside the journal of its texts up to an entry. Returns how many entries
-    these are."""
+    """Delete the cached vectors of entries up to one. Returns how many entries these are."""
     count = 0
     for page in journal_pages(memory.journal, last=until):
         count += len(page)
-        texts = [text for entry in page for text in entry.texts]
-        yield batch_job(_delete_stored, [entry_memory_id(memory.id, e.id) for e in page], texts)
+        yield batch_job(_forget_texts, [text for entry in page for text in entry.texts])
     return count
 
 
@@ -596,15 +581,6 @@ def _wipe_rows(npc: Any, category: str, until: int | None = None) -> Generator[A
         for key in some:
             attributes.remove_json(npc, key, category)
         yield offload.breathe()
-
-
-def _wipe_script(script: Any) -> None:
-    """Remove the records of nights, and those who wait for an answer."""
-    for key in ("night_records", "night"):
-        script.attributes.remove(key)
-    script.sleep.begin_anew()
-    script.answer_queue.clear()
-    script.ndb.exchanges = {}
 
 
 # --- the plan -------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from ..sleep import consolidation
 from ..store import generations, memory_store, metadata
 from ..store.condition import StoreDamaged
 from . import archive, reindex
-from .archive_format import BadArchive, Line, header_of
+from .archive_format import BadArchive, header_of
 from .jobs import batch_job, link_pages, local_job, silent
 
 
@@ -82,7 +82,11 @@ def restore_lost(npc: Any, stored: Collection[str]) -> Generator[Any, Any, tuple
             restored |= yield _restore_from(npc, file, lost.keys() - restored)
         except BadArchive as problem:
             logger().warning("Nothing is restored from an export: %s", problem)
-    _consolidate_again(npc, set().union(*(lost[each] for each in lost.keys() - restored)))
+    if again := set().union(*(lost[each] for each in lost.keys() - restored)):
+        journal = npc.memory.journal
+        journal.update({each: {"consolidated": False} for each in again})
+        done = journal.cursors.get(consolidation.CURSOR, 0)
+        journal.set_cursor(consolidation.CURSOR, min(done, min(again) - 1))
     return len(restored), len(lost) - len(restored)
 
 
@@ -99,28 +103,16 @@ def _restore_from(
     while lines := (yield local_job(reader.some, archive.LINES_AT_ONCE)):
         found = []
         for line in lines:
-            if line["kind"] == "entry" and _is_same(npc, line["value"]):
-                same.add(line["value"]["id"])
+            if line["kind"] == "entry":
+                entry = npc.memory.journal.get(line["value"]["id"])
+                if entry and entry.content == line["value"]["content"]:
+                    same.add(entry.id)
             elif line["kind"] == "memory" and line["id"] in wanted:
                 found += [line] if same.issuperset(line["payload"].get("journal_ids", ())) else []
         if found:
             yield batch_job(archive.write_stored, found)
             restored.update(line["id"] for line in found)
     return restored
-
-
-def _is_same(npc: Any, exported: Line) -> bool:
-    entry = npc.memory.journal.get(exported["id"])
-    return entry is not None and entry.content == exported.get("content")
-
-
-def _consolidate_again(npc: Any, entries: Collection[int]) -> None:
-    if not entries:
-        return
-    journal = npc.memory.journal
-    journal.update({each: {"consolidated": False} for each in entries})
-    done = journal.cursors.get(consolidation.CURSOR, 0)
-    journal.set_cursor(consolidation.CURSOR, min(done, min(entries) - 1))
 
 
 # --- on the worker thread -------------------------------------------------------------------------
