@@ -2,8 +2,8 @@
 
 The file holds nothing that follows from the rest: no vectors of memories, search keys or word
 counts; these are made at the import, for whatever store or embedding model it meets. Nor does it
-hold what was weighed for the last replies. Exported, imported and exported again, a memory gives
-the same file to the byte.
+hold what was weighed for the last replies, or the log of nights. Exported, imported and exported
+again, a memory gives the same file to the byte.
 
 Every line is checked before anything is changed (`archive_format`). During an import the NPC is
 paused and marked as half imported; an import that broke off leaves it so, and the next one starts

@@ -58,7 +58,7 @@ BYTES_AT_ONCE = 4_000_000  # of the lines that are held at one time
 LAST_ID = 100_000_000  # of a journal
 LARGEST_SCORE = 1.001  # of a link: cosines are rounded, and older exports have 1.0001
 ROWS_OF = (profiles.CATEGORY, preferences.CATEGORY, agenda.CATEGORY)
-SCRIPT = ("sleep_schedule", "night_records", CHAT_LOG)
+SCRIPT = ("sleep_schedule", CHAT_LOG)
 
 Line = dict[str, Any]
 
@@ -191,7 +191,7 @@ class Reader:
                     elif set(line) == {"end"}:
                         self._check_end(line["end"], file.read(1))
                         return
-                    elif line.get("kind") == FORMER:
+                    elif line.get("kind") in FORMER or line.get("key") in FORMER:
                         self.lines += 1
                     elif str(line.get("kind")) not in KINDS:
                         raise BadArchive(
@@ -295,7 +295,6 @@ MemoryId = Annotated[str, AfterValidator(_memory_id)]
 MemoryIdOrEmpty = Annotated[str, _or_empty(_memory_id)]
 LinkEnd = Annotated[str, AfterValidator(_link_end)]
 Text = str | None
-Counts = Annotated[dict[str, Count], Field(max_length=100)]
 
 # what a field of a record may hold, where that is less than its type says: by name, and by record
 NARROWER: dict[str, Any] = {
@@ -406,26 +405,6 @@ class _Schedule(_Line):
     clock: Literal["server", "game"] = "server"
 
 
-class _Pass(_Open):
-    read: Count = 0
-    changed: Count = 0
-    steps: Count = 0
-    seconds: float = 0
-    errors: Annotated[list[str], Field(max_length=100)] = []
-    made_by: Counts = {}
-    calls: Count = 0
-    tokens: Count = 0
-    unanswered: Counts = {}
-    refused: Counts = {}
-
-
-class _Night(_Open):
-    started: NameOrEmpty
-    ended: Time
-    whole: bool = True
-    passes: dict[Name, _Pass]
-
-
 class _ToolCall(_Open):
     id: Any
     type: Any
@@ -467,13 +446,11 @@ class _Payload(_Open):
 Version = tuple[Text, Text, str, Text, Text, Annotated[int, Field(ge=0, le=1)] | None]
 People = Annotated[dict[Name, Acquaintance], Field(max_length=PEOPLE_KEPT)]
 Talk = Annotated[list[tuple[Name, Conversation]], Field(max_length=CONVERSATIONS_KEPT)]
-Nights = Annotated[list[_Night], Field(max_length=366)]
 LINES: dict[str, type[_Line]] = {  # by kind, and by category or key where a kind has several
     "journal": _line(last_id=Count, last_reflection=Time | None, cursors=dict[Name, Count]),
     "people": _line(value=People),
     "conversations": _line(value=Talk),
     "script sleep_schedule": _line(key=str, value=_Schedule | None),
-    "script night_records": _line(key=str, value=Nights | None),
     f"script {CHAT_LOG}": _line(key=str, value=list[_ChatMessage] | None),
     f"row {profiles.CATEGORY}": _line(category=str, key=str, value=Profile),
     f"row {preferences.CATEGORY}": _line(category=str, key=str, value=Preference),
@@ -490,7 +467,7 @@ LINES: dict[str, type[_Line]] = {  # by kind, and by category or key where a kin
 }
 READ_PAYLOAD = _line(payload=MemoryRecord)
 KINDS = {name.split()[0] for name in LINES}
-FORMER = "centroid"  # lines of earlier exports that are left out
+FORMER = ("centroid", "night_records")  # kinds or keys of earlier exports that are left out
 
 
 # --- checks ---------------------------------------------------------------------------------------

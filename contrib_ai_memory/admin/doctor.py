@@ -18,9 +18,11 @@ from ..conf import PAGE_SIZE
 from ..handler import shed_copied
 from ..ingest import index
 from ..records import INSIGHT, Entry
-from ..store import attributes, condition, generations, links, memory_store, metadata, owner
+from ..store import attributes, condition, generations, memory_store, metadata, owner
 from ..store.condition import StoreDamaged, StoreError
 from ..store.journal import beyond_end, page_name
+from ..store.links import ATTRIBUTE as LINKS
+from ..store.links import Link
 from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id
 from . import erase, game_npcs, salvage
@@ -304,10 +306,13 @@ def _lost_entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, 
         journal.restore(entries)
         journal.mark_mended(number)
         yield offload.breathe()
-    return [
-        (1, _describe_lost(number, why, len(lost.get(number, []))))
-        for number, why in sorted(problems.items())
-    ]
+    found = []
+    for number, why in sorted(problems.items()):
+        reason = f" cannot be read whole ({why})" if why else " was damaged, or lacks entries"
+        page_of = f"{page_name(number)[0].upper()}{page_name(number)[1:]} of the journal{reason}"
+        held = len(lost.get(number, []))
+        found.append((1, f"{page_of}; the store holds {held} of the missing entries."))
+    return found
 
 
 def _rebuilt(memory: Memory, entry: Entry) -> Entry:
@@ -318,12 +323,6 @@ def _rebuilt(memory: Memory, entry: Entry) -> Entry:
     if entry.kind == INSIGHT:
         return replace(entry, evidence=tuple(sorted(drawn)))
     return replace(entry, consolidated=any(not linked.isdecimal() for linked in drawn))
-
-
-def _describe_lost(number: int, why: str, count: int) -> str:
-    page = f"{page_name(number)[0].upper()}{page_name(number)[1:]}"
-    reason = f" cannot be read whole ({why})" if why else " was damaged, or lacks entries"
-    return f"{page} of the journal{reason}; the store holds {count} of the missing entries."
 
 
 @defer.inlineCallbacks
@@ -343,7 +342,10 @@ def _entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, Probl
         missing, other = missing + len(lost), other + len(changed)
         waiting += sum(1 for entry in page if entry.recallable and entry.id > indexed)
         if mend and (lost or changed):
-            yield _index(memory, sorted([*lost, *changed], key=lambda entry: entry.id))
+            entries = sorted([*lost, *changed], key=lambda entry: entry.id)
+            first = entries[0].id
+            before = list(journal.read(first - index.LOOK_BACK, first - 1))
+            yield batch_job(index.index_entries, memory.id, entries, before)
             stored.ids.update(entry_memory_id(memory.id, entry.id) for entry in lost)
         yield offload.breathe()
     if mend:
@@ -397,28 +399,27 @@ def _rest_on(memory_id: str, journal_ids: list[int]) -> None:
     memory_store.shared().change(memory_id, journal_ids=journal_ids)
 
 
-def _index(memory: Memory, entries: list[Entry]) -> defer.Deferred:
-    first = entries[0].id
-    before = list(memory.journal.read(first - index.LOOK_BACK, first - 1))
-    return batch_job(index.index_entries, memory.id, entries, before)
-
-
 @defer.inlineCallbacks
 def _links(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, Problems]:
     """Check that both ends of each link exist and know each other."""
-    memory = npc.memory
-    ends = 0
+    memory, ends = npc.memory, 0
     dangling: set[str] = set()
-    single: list[links.Link] = []
+    single: list[Link] = []
+
+    def exists(linked: str) -> bool:
+        if not linked.isdecimal():
+            return linked in stored.ids
+        return memory.journal.get(int(linked)) is not None or int(linked) in stored.entries
+
     for page in link_pages(memory.links):
         for linked, others in page:
             ends += len(others)
-            for other, note in others.items():
-                if linked not in memory.links.of(other):
-                    single.append(
-                        links.Link(linked, other, note["score"], note["kind"], note["created"])
-                    )
-            dangling |= {each for each in (linked, *others) if not _exists(memory, each, stored)}
+            single += [
+                Link(linked, other, note["score"], note["kind"], note["created"])
+                for other, note in others.items()
+                if linked not in memory.links.of(other)
+            ]
+            dangling |= {each for each in (linked, *others) if not exists(each)}
             yield offload.breathe()
     one_sided = [each for each in single if each.a not in dangling and each.b not in dangling]
     if mend:
@@ -436,15 +437,9 @@ def _links(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, Problem
         for page in link_pages(memory.links):
             ends += sum(len(others) for _linked, others in page)
             yield offload.breathe()
-        attributes.write(npc, links.ATTRIBUTE, {"links": ends // 2})
+        attributes.write(npc, LINKS, {"links": ends // 2})
     return [
         (len(dangling), "linked memories do not exist"),
         (len(one_sided), "links are stored at one end only"),
         (int(wrong and not dangling and not one_sided), "the number of links is wrong"),
     ]
-
-
-def _exists(memory: Memory, linked: str, stored: _Stored) -> bool:
-    if linked.isdecimal():
-        return memory.journal.get(int(linked)) is not None or int(linked) in stored.entries
-    return linked in stored.ids

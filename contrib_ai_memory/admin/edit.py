@@ -602,11 +602,7 @@ Kept = TypeVar("Kept", Entry, MemoryRecord)
 def _write(
     npc: Any, old: MemoryRecord, new: MemoryRecord, line: dict[str, Any]
 ) -> Generator[Any, Any, None]:
-    """Write a changed memory to the store, and to the journal if it is an entry.
-
-    Args:
-        line: What changes in the entry.
-    """
+    """Write a changed memory to the store, and to the journal what changes in its entry."""
     memory, around = npc.memory, list[Entry]()
     if line:
         number = old.journal_ids[0]
@@ -670,15 +666,12 @@ def _state_before(
     memory, entry = npc.memory, ids.entry_of(npc.memory, link_id(record))
     known, history, _ended = yield change_job(forget.stored_state, memory.id, [record])
     fields_ = list(dict.fromkeys(changed))
-    # words that stay are not kept: they may be long, and an undo would not put them back
-    reworded = "content" in fields_
-    wordless = {} if reworded else {"content": "", "key": "", "line": ""}
     items = outranked.agenda
-    if entry and reworded:  # its line is read again
+    if entry and "content" in fields_:  # its line is read again
         items = memory.agenda.resting_on(Removal({entry.id}))
     return Before(
-        entries=[entry.to_dict() | wordless] if entry else [],
-        memories=[each.to_dict() | wordless for each in known or [record]],
+        entries=[entry.to_dict()] if entry else [],
+        memories=[each.to_dict() for each in known or [record]],
         history=history,
         payload=[[each.id, End.of(each).fields] for each in outranked.memories],
         profiles=list(outranked.profiles),

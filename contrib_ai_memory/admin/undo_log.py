@@ -99,13 +99,12 @@ def add(npc: Any, who: Any, action: str, ids: Sequence[str], before: Before) -> 
     The oldest are dropped above ten actions, or 64 kB.
     """
     act = Act(action, str(who.key) if who else "the server", now_iso(), tuple(ids), before)
-    if _size([act]) > LARGEST:
-        return False
     kept = [*acts(npc), act][-ACTS_KEPT:]
-    while _size(kept) > LARGEST:
+    while kept and len(attributes.as_json([each.to_dict() for each in kept]).encode()) > LARGEST:
         kept.pop(0)
-    _write(npc, kept)
-    return True
+    if kept:
+        _write(npc, kept)
+    return bool(kept)
 
 
 def acts(npc: Any) -> list[Act]:
@@ -146,7 +145,3 @@ def _write(npc: Any, kept: list[Act]) -> None:
         attributes.write_json(npc, KEY, [act.to_dict() for act in kept])
     else:
         attributes.remove_json(npc, KEY)
-
-
-def _size(kept: list[Act]) -> int:
-    return len(attributes.as_json([act.to_dict() for act in kept]).encode())
