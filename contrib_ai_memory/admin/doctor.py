@@ -2,12 +2,20 @@
 
 Normally there is nothing to find. Damage is left by restored backups, full disks, edits by hand,
 and NPCs deleted behind Evennia's back.
+
+A store whose files are damaged is rebuilt. They are set aside, and nothing is deleted. What cannot
+be read of them comes from exports, where it is still known by links of the game's database and
+rests on lines that have not changed; entries come from the journals. Lines whose facts could not be
+recovered are consolidated again by the next night.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+import contextlib
+import itertools
+from collections.abc import Callable, Collection, Generator, Iterable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from evennia.objects.models import ObjectDB
@@ -15,9 +23,12 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..conf import PAGE_SIZE
+from ..embedding import embedder
 from ..handler import shed_copied
 from ..ingest import index
+from ..log import logger
 from ..records import INSIGHT, Entry
+from ..sleep import consolidation
 from ..store import attributes, condition, generations, memory_store, metadata, owner
 from ..store.condition import StoreDamaged, StoreError
 from ..store.journal import beyond_end, page_name
@@ -25,7 +36,8 @@ from ..store.links import ATTRIBUTE as LINKS
 from ..store.links import Link
 from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id
-from . import erase, game_npcs, salvage
+from . import archive, erase, game_npcs, jobs, reindex
+from .archive_format import BadArchive, header_of
 from .jobs import (
     ENTRIES_AT_ONCE,
     batch_job,
@@ -33,6 +45,7 @@ from .jobs import (
     exclusively,
     journal_pages,
     link_pages,
+    local_job,
     store_pages,
 )
 
@@ -101,7 +114,11 @@ def check(
         except StoreDamaged as damage:
             if not mend or chosen is not None or len(damaged) == DAMAGES_AT_MOST:
                 return [*damaged, Finding("the store", str(damage))]
-            done = yield salvage.set_aside(damage)
+            if damage.path.name == metadata.FILE:
+                database = generations.id_of_database(), generations.mark_of_database()
+                done = yield batch_job(_describe_anew, damage.path, *database)
+            else:
+                done = yield batch_job(_begin_anew, damage.path)
             damaged.append(Finding("the store", done, 1, True))
         except StoreError as problem:
             return [*damaged, Finding("the store", str(problem))]
@@ -113,11 +130,12 @@ def _check(
 ) -> Generator[Any, Any, list[Finding]]:
     progress("the store")
     found = []
-    if rebuilding := (yield batch_job(salvage.rebuilding)):
+    if rebuilding := (yield batch_job(_noted, "rebuilding")):
         if not mend or chosen is not None:
             return [Finding("the store", UNFINISHED)]
-        found.append(Finding("the store", (yield salvage.rebuild()), 1, True))
-    lost = yield batch_job(_lost_much)
+        found.append(Finding("the store", (yield batch_job(_copy_readable)), 1, True))
+        yield reindex.reindex_all()  # keys of lines depend on the lines around them
+    lost = yield batch_job(_noted, "lost", True)
     found += yield _check_store(mend, chosen is None)
     found += _copies(chosen, mend)
     for npc in game_npcs.npcs() if chosen is None else chosen:
@@ -125,7 +143,7 @@ def _check(
             progress(npc.key)
             found += yield check_npc(npc, mend=mend, rebuilt=mend and (rebuilding or lost))
     if rebuilding:
-        yield batch_job(salvage.settle)
+        yield batch_job(_settle_rebuilt)
     return found
 
 
@@ -175,7 +193,7 @@ def _check_held(npc: Any, mend: bool, rebuilt: bool) -> Generator[Any, Any, Prob
     problems = _cursors(npc, mend)
     stored = yield _stored(npc.memory.id)
     if rebuilt:
-        restored, lost = yield salvage.restore_lost(npc, stored.ids)
+        restored, lost = yield _restore_lost(npc, stored.ids)
         problems += [
             (restored, "memories were restored from exports"),
             (
@@ -225,10 +243,16 @@ def _check_store(mend: bool, whole: bool) -> Generator[Any, Any, list[Finding]]:
     return found
 
 
-def _lost_much() -> bool:
-    """Return whether the store was opened with far fewer memories than it had."""
-    memory_store.shared()
-    return "lost" in metadata.read(conf.directory())
+def _noted(key: str, opened: bool = False) -> bool:
+    """Return whether store.json has a note: "rebuilding", of a store that was set aside and is not
+    rebuilt yet, or "lost", once it is opened with far fewer memories than it had."""
+    if opened:
+        memory_store.shared()
+    return key in metadata.read(conf.directory())
+
+
+def _settle_rebuilt() -> None:
+    metadata.note(conf.directory(), rebuilding=None, memories=memory_store.shared().total())
 
 
 def _settle_loss() -> None:
@@ -241,6 +265,114 @@ def _agent_counts() -> dict[str, int]:
     """Count the memories of each NPC of this game, if the store knows which those are."""
     store = memory_store.shared()
     return store.agents() if store.scoped else {}
+
+
+# --- what was damaged or lost ---------------------------------------------------------------------
+
+
+@defer.inlineCallbacks
+def _restore_lost(npc: Any, stored: Collection[str]) -> Generator[Any, Any, tuple[int, int]]:
+    """Restore an NPC's memories that its links name and the store, with these ids, lacks.
+
+    Returns (as a Deferred):
+        How many came from exports, and how many could not be recovered.
+    """
+    lost: dict[str, set[int]] = {}  # journal ids that are its evidence, by memory id
+    for page in link_pages(npc.memory.links):
+        for linked, others in page:
+            if not linked.isdecimal() and linked not in stored:
+                lost[linked] = {
+                    int(each)
+                    for each, note in others.items()
+                    if each.isdecimal() and note["kind"] == "evidence"
+                }
+    restored: set[str] = set()
+    for file in sorted((conf.directory() / archive.FOLDER).glob("*.jsonl")) if lost else ():
+        try:
+            restored |= yield _restore_from(npc, file, lost.keys() - restored)
+        except BadArchive as problem:
+            logger().warning("Nothing is restored from an export: %s", problem)
+    if again := set().union(*(lost[each] for each in lost.keys() - restored)):
+        journal = npc.memory.journal
+        journal.update({each: {"consolidated": False} for each in again})
+        done = journal.cursors.get(consolidation.CURSOR, 0)
+        journal.set_cursor(consolidation.CURSOR, min(done, min(again) - 1))
+    return len(restored), len(lost) - len(restored)
+
+
+@defer.inlineCallbacks
+def _restore_from(
+    npc: Any, file: Path, wanted: Collection[str]
+) -> Generator[Any, Any, Collection[str]]:
+    restored: set[str] = set()
+    if (yield local_job(header_of, file)).agent_id != npc.memory.id:
+        return restored
+    checked = yield archive.check_file(file, jobs.silent)
+    reader = yield local_job(archive.reopen, file, checked)
+    same: set[int] = set()  # entries that are in the journal as they are in the file
+    while lines := (yield local_job(reader.some, archive.LINES_AT_ONCE)):
+        found = []
+        for line in lines:
+            if line["kind"] == "entry":
+                entry = npc.memory.journal.get(line["value"]["id"])
+                if entry and entry.content == line["value"]["content"]:
+                    same.add(entry.id)
+            elif line["kind"] == "memory" and line["id"] in wanted:
+                found += [line] if same.issuperset(line["payload"].get("journal_ids", ())) else []
+        if found:
+            yield batch_job(archive.write_stored, found)
+            restored.update(line["id"] for line in found)
+    return restored
+
+
+def _aside(path: Path) -> Path:
+    names = (path.with_name(f"{path.name}.damaged_{number}") for number in itertools.count(1))
+    return next(each for each in names if not each.exists())
+
+
+def _describe_anew(path: Path, store_id: str, mark: metadata.Mark | None) -> str:
+    """Write store.json from what the game's database and the settings say."""
+    memory_store.close_shared(for_good=False)
+    aside, model = path.rename(_aside(path)), embedder.shared()
+    generation, text = mark or (None, None)
+    metadata.note(
+        path.parent,
+        **({"store_id": store_id} if store_id else {}),
+        embedding_model=model.name,
+        dimensions=model.dimensions,
+        generation=generation,
+        mark=text,
+    )
+    return (
+        f"{path.name} was damaged. It is set aside ({aside}), and written anew from the game's "
+        f"database. The memories are taken to be embedded by the model of the settings, "
+        f"{model.name}: if it was another, run evennia ai_memory reindex."
+    )
+
+
+def _begin_anew(path: Path) -> str:
+    with contextlib.suppress(StoreDamaged):
+        memory_store.close_shared(for_good=False)
+    aside, folder = _aside(path), conf.directory()
+    metadata.note(folder, rebuilding=str(aside), memories=None, lost=None)
+    path.rename(aside)
+    return f"The files of the store were damaged. They are set aside ({aside})."
+
+
+def _copy_readable() -> str:
+    from ..store import qdrant_edge
+
+    aside, store = Path(metadata.read(conf.directory())["rebuilding"]), memory_store.shared()
+    collection = conf.get().VECTOR_STORE.collection
+    read = unreadable = 0
+    try:
+        for rows, damaged in qdrant_edge.readable_rows(aside, collection):
+            if rows:
+                store.upsert_rows(rows, reindex.keys_of(rows))
+            read, unreadable = read + len(rows), unreadable + damaged
+    except StoreDamaged as damage:
+        return f"{read or 'None'} of its memories could be read ({damage.reason})."
+    return f"{read} of its memories could be read, {unreadable} could not."
 
 
 # --- one NPC --------------------------------------------------------------------------------------
