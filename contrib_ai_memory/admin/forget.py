@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from twisted.internet import defer
@@ -43,11 +43,12 @@ NAMES = {  # of a record, singular and plural, where they are not its own and th
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Memories to be forgotten: the named one first, then those that go with it (`cascade`)."""
+    """What is to be forgotten: the named memories first, then those that go with them (`cascade`);
+    `before` has the notes, preferences and agenda items that go."""
 
     memories: tuple[MemoryRecord, ...]
-    profiles: tuple[inspect.Drawn, ...] = ()
     cascade: bool = False
+    before: Before = field(default_factory=Before)
 
     @property
     def removal(self) -> Removal:
@@ -61,29 +62,30 @@ class Selection:
         """Return the counts in words: "1 journal entry, 2 facts"."""
         kinds = [each.record for each in self.memories]
         kinds.sort(key=lambda record: (record != "entry", record))
-        kinds += [
-            each.kind if each.kind in inspect.NO_ATTRIBUTES else "profile attribute"
-            for each in self.profiles
-        ]
+        for _identity, _name, observations, known in self.before.profiles:
+            kinds += ["profile attribute"] * len(known) + ["observation"] * len(observations)
+        kinds += ["preference"] * len(self.before.preferences)
+        kinds += ["agenda item"] * len(self.before.agenda)
         counts = Counter(kinds).items()
         return ", ".join(plural(number, *NAMES.get(kind, (kind,))) for kind, number in counts)
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten(Selection):
-    """Forgotten memories; `undoable` is False if they were too large to be kept for an undo."""
+class Forgotten:
+    """What was forgotten; `undoable` is False if it was too large to be kept for an undo."""
 
-    undoable: bool = True
+    selection: Selection
+    undoable: bool
 
     @property
     def ids(self) -> list[str]:
         """The short ids of the memories."""
-        return [ids.short(memory) for memory in self.memories]
+        return [ids.short(memory) for memory in self.selection.memories]
 
     @property
     def told(self) -> str:
         large = "" if self.undoable else " This was too large to be undone."
-        return f"{self.summary()}.{large}"
+        return f"{self.selection.summary()}.{large}"
 
 
 def forget(npc: Any, who: Any, memory_id: Id, cascade: bool = False) -> defer.Deferred[Forgotten]:
@@ -140,17 +142,34 @@ def _forget_heard(npc: Any, who: Any, utterances: frozenset[str]) -> Generator[A
 
 @defer.inlineCallbacks
 def _record_and_remove(npc: Any, who: Any, selection: Selection) -> Generator[Any, Any, Forgotten]:
-    before = yield _state_before(npc, selection)
-    shorts = [ids.short(memory) for memory in selection.memories]
+    memory, memories = npc.memory, selection.memories
+    known, history, superseded = yield change_job(stored_state, memory.id, memories)
+    links = []
+    for record in memories:
+        linked = link_id(record)
+        links += [
+            [linked, other, note["score"], note["kind"], note["created"]]
+            for other, note in memory.links.of(linked).items()
+        ]
+        yield offload.breathe()
+    before = replace(
+        selection.before,
+        entries=[entry.to_dict() for entry in selection.entries_in(memory)],
+        memories=[record.to_dict() for record in known],
+        history=history,
+        links=links,
+        payload=[[each.id, End.of(each).fields] for each in superseded],
+    )
+    shorts = [ids.short(each) for each in memories]
     undoable = undo_log.add(npc, who, "forget", shorts, before)
     audit.record(who, "forget with all from it" if selection.cascade else "forget", npc, *shorts)
     yield remove(npc, selection)
-    return Forgotten(selection.memories, selection.profiles, selection.cascade, undoable)
+    return Forgotten(selection, undoable)
 
 
 def _utterances(npc: Any, forgotten: Forgotten) -> set[str]:
     """`Entry.utterance` of all that the NPC may have said to others."""
-    return closure.utterances_of(npc.memory, ids.entry_ids(forgotten.memories))
+    return closure.utterances_of(npc.memory, ids.entry_ids(forgotten.selection.memories))
 
 
 # --- what goes ------------------------------------------------------------------------------------
@@ -167,15 +186,20 @@ def select(
     """
     roots = yield _find_all(npc, memory_ids)
     if cascade:
-        removal = Selection(tuple(roots), cascade=True).removal
+        removal = Selection(tuple(roots), cascade).removal
         first = min((number for root in roots for number in root.journal_ids), default=1)
         yield closure.close(npc.memory, removal, first, look_job)
         found = yield inspect.of_links(npc.memory, sorted(removal.linked, key=str.isdecimal))
         drawn = sorted(found.values(), key=lambda memory: (memory.created_at, memory.id))
         roots = list({memory.id: memory for memory in (*roots, *drawn)}.values())
-    profiles = yield inspect.profiled(npc.memory, set(ids.entry_ids(roots)))
-    told = [each for each in profiles if cascade or each.kind in inspect.BY_THEMSELVES]
-    return Selection(tuple(roots), tuple(told), cascade)
+    selection = Selection(tuple(roots), cascade)
+    removal, memory = selection.removal, npc.memory
+    before = Before(
+        profiles=(yield notes_before(memory, removal)) if cascade else [],
+        preferences=[asdict(each) for each in memory.preferences.resting_on(removal)],
+        agenda=[asdict(each) for each in memory.agenda.resting_on(removal)],
+    )
+    return replace(selection, before=before)
 
 
 @defer.inlineCallbacks
@@ -186,34 +210,6 @@ def _find_all(npc: Any, memory_ids: Iterable[str]) -> Generator[Any, Any, list[M
         memory = yield ids.find(npc, memory_id)
         found[link_id(memory)] = memory
     return list(found.values())
-
-
-# --- the state before -----------------------------------------------------------------------------
-
-
-@defer.inlineCallbacks
-def _state_before(npc: Any, selection: Selection) -> Generator[Any, Any, Before]:
-    """Read the present state of the selected memories, as a Deferred `Before`."""
-    memory, memories, removal = npc.memory, selection.memories, selection.removal
-    known, history, superseded = yield change_job(stored_state, memory.id, memories)
-    links = []
-    for record in memories:
-        linked = link_id(record)
-        links += [
-            [linked, other, note["score"], note["kind"], note["created"]]
-            for other, note in memory.links.of(linked).items()
-        ]
-        yield offload.breathe()
-    return Before(
-        entries=[entry.to_dict() for entry in selection.entries_in(memory)],
-        memories=[record.to_dict() for record in known],
-        history=history,
-        links=links,
-        payload=[[each.id, End.of(each).fields] for each in superseded],
-        profiles=(yield notes_before(memory, removal)) if removal.drawn else [],
-        preferences=[asdict(each) for each in memory.preferences.resting_on(removal)],
-        agenda=[asdict(each) for each in memory.agenda.resting_on(removal)],
-    )
 
 
 def stored_state(
