@@ -134,27 +134,36 @@ def edit(
     new = replace(old, **_changes(old, content, importance, emotions, lesson))
     if new == old:
         raise CannotEdit(f"Nothing to change: {ids.short(old)} says just that already.")
-    reworded, outranked = new.content != old.content, _Outranked()
+    outranked: list[MemoryRecord] = []
+    reworded, before = new.content != old.content, Before()
     if reworded:
         new = _worded_by_builder(npc, new)
-        outranked = yield _outranked(npc, old, new)
+        outranked, before = yield _outranked(npc, old, new)
     line: dict[str, Any] = {}
     if entry:
         line = _entry_changes(entry, old, new)
         again = to_memory(npc.memory.id, replace(entry, **line))
-        follows = ("key", "question", "tags") if reworded else ()
-        if new.importance != old.importance:
-            follows += ("memory_weight",)
+        follows = ["key", "question", "tags"] if reworded else []
+        follows += ["memory_weight"] if new.importance != old.importance else []
         new = replace(new, **{name: getattr(again, name) for name in follows})
-    before = yield _state_before(npc, old, [*_difference(old, new), *line], outranked)
+    known = yield change_job(memory_store.get, [old.id])
+    before = replace(
+        before,
+        entries=[entry.to_dict()] if entry else [],
+        memories=[each.to_dict() for each in known or [old]],
+        fields=list({**_difference(old, new), **line}),
+    )
+    if entry and reworded:  # its line is read again
+        items = npc.memory.agenda.resting_on(Removal({entry.id}))
+        before = replace(before, agenda=[asdict(each) for each in items])
     short = ids.short(old)
     if not undo_log.add(npc, who, "edit", [short], before):
         raise CannotEdit(f"{short} is too large to be edited: add a new memory and forget it.")
     audit.record(who, "edit", npc, short)
-    with npc.memory.evidence.withdraw(map(link_id, (old, *outranked.memories))):
+    with npc.memory.evidence.withdraw(map(link_id, (old, *outranked))):
         yield _write(npc, old, new, line)
         if reworded:
-            yield _outrank(npc, new, outranked)
+            yield _outrank(npc, new, outranked, before)
     return new
 
 
@@ -220,20 +229,6 @@ def _checked_importance(importance: int) -> int:
 TELLS = 0.5  # share of the words of a text in what tells it
 
 
-@dataclass(frozen=True, slots=True)
-class _Outranked:
-    """What tells the old words of an edited memory, and is superseded by it or corrected with it.
-
-    Attributes:
-        profiles: [identity, name, observations, attributes] that go, as in `undo_log.Before`.
-    """
-
-    memories: tuple[MemoryRecord, ...] = ()
-    profiles: tuple[list[Any], ...] = ()
-    preferences: tuple[Preference, ...] = ()
-    agenda: tuple[AgendaItem, ...] = ()
-
-
 def _worded_by_builder(npc: Any, memory: MemoryRecord) -> MemoryRecord:
     """Return an edited memory as the builder's word, which holds from now on."""
     if memory.outranked:
@@ -244,10 +239,15 @@ def _worded_by_builder(npc: Any, memory: MemoryRecord) -> MemoryRecord:
 
 
 @defer.inlineCallbacks
-def _outranked(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any, Any, _Outranked]:
-    """Find what tells the old words of a memory, as a Deferred `_Outranked`.
+def _outranked(
+    npc: Any, old: MemoryRecord, new: MemoryRecord
+) -> Generator[Any, Any, tuple[list[MemoryRecord], Before]]:
+    """Find what tells the old words of a memory, and is superseded by it or corrected with it.
 
     These are the lines behind it, what was drawn from them, and what the NPC said from any of it.
+
+    Returns (as a Deferred):
+        The memories, and the state of all that before.
     """
     memory = npc.memory
     behind = [] if old.record in ("summary", INSIGHT) else list(old.journal_ids)
@@ -268,17 +268,18 @@ def _outranked(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any,
     numbers = lines & {*ids.entry_ids([old, *found])}
     known = {each.id for each in found}
     removal = Removal(numbers)
-    profiles = yield forget.notes_before(memory, removal, tells)
-    return _Outranked(
-        tuple(found),
-        tuple(profiles),
-        tuple(
-            each
-            for each in memory.preferences
-            if each.memory_id == old.id
-            or ((each.memory_id in known or each.journal_id in numbers) and tells(each.text))
-        ),
-        tuple(each for each in memory.agenda.resting_on(removal) if tells(each.text)),
+    preferences = [
+        asdict(each)
+        for each in memory.preferences
+        if each.memory_id == old.id
+        or ((each.memory_id in known or each.journal_id in numbers) and tells(each.text))
+    ]
+    items = memory.agenda.resting_on(removal)
+    return found, Before(
+        payload=[[each.id, End.of(each).fields] for each in found],
+        profiles=(yield forget.notes_before(memory, removal, tells)),
+        preferences=preferences,
+        agenda=[asdict(each) for each in items if tells(each.text)],
     )
 
 
@@ -305,29 +306,30 @@ def _words(text: str) -> set[str]:
     return language.get().content_words(text) | language.get().numbers(text)
 
 
-def _outrank(npc: Any, new: MemoryRecord, outranked: _Outranked) -> defer.Deferred:
+def _outrank(
+    npc: Any, new: MemoryRecord, outranked: Sequence[MemoryRecord], before: Before
+) -> defer.Deferred:
     """Supersede and correct what an edit outranks."""
     memory = npc.memory
-    _take_out_of_talk(memory, set(ids.entry_ids(outranked.memories)))
-    told = set(map(link_id, (new, *outranked.memories)))
-    memory.chat_log.take_out(Removal(memories=told))
-    for identity, _name, noted, known in outranked.profiles:
+    _take_out_of_talk(memory, set(ids.entry_ids(outranked)))
+    memory.chat_log.take_out(Removal(memories=set(map(link_id, (new, *outranked)))))
+    for identity, _name, noted, known in before.profiles:
         profile = memory.profiles.get(identity)
         if profile:
             seen = tuple(each for each in profile.observations if asdict(each) not in noted)
             held = tuple(each for each in profile.attributes if asdict(each) not in known)
             memory.profiles.put(replace(profile, observations=seen, attributes=held))
-    for preference in outranked.preferences:
+    for preference in map(from_plain, before.preferences):
         heard = _heard_by(preference, new)
         memory.preferences.put(replace(preference, text=new.content, **heard))
     if not ids.entry_ids([new]):  # an edited line was read again
         due_on = language.get().due(new.content, local(memory.clock()))
-        for item in outranked.agenda:
+        for item in map(AgendaItem.from_dict, before.agenda):
             text = new.content[:TEXT_KEPT]
             heard = _heard_by(item, new)
             memory.agenda.put(replace(item, text=text, told=text, due=due_on or item.due, **heard))
     memory.flush()
-    return change_job(_supersede, [each.id for each in outranked.memories], new.id)
+    return change_job(_supersede, [each.id for each in outranked], new.id)
 
 
 def _take_out_of_talk(memory: Memory, entries: set[int]) -> None:
@@ -655,30 +657,6 @@ def _write_stored(
                 if name != "key"
             }
             store.change(memory.id, **plain)
-
-
-@defer.inlineCallbacks
-def _state_before(
-    npc: Any, record: MemoryRecord, changed: Iterable[str], outranked: _Outranked
-) -> Generator[Any, Any, Before]:
-    """Read the state before a change of these fields of a memory and its entry, as a Deferred
-    `Before`."""
-    memory, entry = npc.memory, ids.entry_of(npc.memory, link_id(record))
-    known, history, _ended = yield change_job(forget.stored_state, memory.id, [record])
-    fields_ = list(dict.fromkeys(changed))
-    items = outranked.agenda
-    if entry and "content" in fields_:  # its line is read again
-        items = memory.agenda.resting_on(Removal({entry.id}))
-    return Before(
-        entries=[entry.to_dict()] if entry else [],
-        memories=[each.to_dict() for each in known or [record]],
-        history=history,
-        payload=[[each.id, End.of(each).fields] for each in outranked.memories],
-        profiles=list(outranked.profiles),
-        preferences=[asdict(each) for each in outranked.preferences],
-        agenda=[asdict(each) for each in items],
-        fields=fields_,
-    )
 
 
 # --- undoing ------------------------------------------------------------------------------------

@@ -143,7 +143,7 @@ def _forget_heard(npc: Any, who: Any, utterances: frozenset[str]) -> Generator[A
 @defer.inlineCallbacks
 def _record_and_remove(npc: Any, who: Any, selection: Selection) -> Generator[Any, Any, Forgotten]:
     memory, memories = npc.memory, selection.memories
-    known, history, superseded = yield change_job(stored_state, memory.id, memories)
+    known, history, superseded = yield change_job(_stored_state, memory.id, memories)
     links = []
     for record in memories:
         linked = link_id(record)
@@ -212,7 +212,7 @@ def _find_all(npc: Any, memory_ids: Iterable[str]) -> Generator[Any, Any, list[M
     return list(found.values())
 
 
-def stored_state(
+def _stored_state(
     agent_id: str, memories: Sequence[MemoryRecord]
 ) -> tuple[list[MemoryRecord], dict[str, list[list[str]]], list[MemoryRecord]]:
     """Read those that are stored, their history, and what they superseded (worker thread)."""
