@@ -146,20 +146,11 @@ def edit(
         follows = ["key", "question", "tags"] if reworded else []
         follows += ["memory_weight"] if new.importance != old.importance else []
         new = replace(new, **{name: getattr(again, name) for name in follows})
-    known = yield change_job(memory_store.get, [old.id])
-    before = replace(
-        before,
-        entries=[entry.to_dict()] if entry else [],
-        memories=[each.to_dict() for each in known or [old]],
-        fields=list({**_difference(old, new), **line}),
-    )
     if entry and reworded:  # its line is read again
         items = npc.memory.agenda.resting_on(Removal({entry.id}))
         before = replace(before, agenda=[asdict(each) for each in items])
-    short = ids.short(old)
-    if not undo_log.add(npc, who, "edit", [short], before):
-        raise CannotEdit(f"{short} is too large to be edited: add a new memory and forget it.")
-    audit.record(who, "edit", npc, short)
+    before = replace(before, fields=list({**_difference(old, new), **line}))
+    yield _note(npc, who, "edit", old, before)
     with npc.memory.evidence.withdraw(map(link_id, (old, *outranked))):
         yield _write(npc, old, new, line)
         if reworded:
@@ -383,32 +374,16 @@ def _tag(
     drop: tuple[str, ...] = (),
 ) -> Generator[Any, Any, MemoryRecord]:
     """Change the tags of a memory, as a Deferred `MemoryRecord` with the new ones."""
-    memory = yield ids.find(npc, memory_id)
-    entry = ids.entry_of(npc.memory, link_id(memory))
-    kept = (tag for tag in (entry or memory).tags if tag not in drop)
+    old = yield ids.find(npc, memory_id)
+    entry = ids.entry_of(npc.memory, link_id(old))
+    kept = (tag for tag in (entry or old).tags if tag not in drop)
     tags = tuple(dict.fromkeys((*kept, *add)))
-    short = ids.short(memory)
     # a pinned one no longer expires
-    expiry = {"expires_at": memory.expires_at} if add and memory.expires_at else {}
-    before = Before(
-        entries=[entry.to_dict()] if entry else [],
-        payload=[[memory.id, {"tags": list(memory.tags)} | expiry]],
-        fields=["tags"],
-    )
-    undo_log.add(npc, who, action, [short], before)
-    audit.record(who, action, npc, short)
-    if entry:
-        npc.memory.journal.update({entry.id: {"tags": tags}})
-        npc.memory.flush()
-    changes = {"tags": list(tags), **dict.fromkeys(expiry)}
-    yield change_job(_change_stored, [[memory.id, changes]])
-    return replace(memory, tags=tags)
-
-
-def _change_stored(changes: list[list[Any]]) -> None:
-    """Change [id, {field: value}] in the store, as far as it has the memories (worker thread)."""
-    for memory_id, fields_ in changes:
-        memory_store.shared().change(memory_id, **fields_)
+    new = replace(old, tags=tags, expires_at=None if add else old.expires_at)
+    line = {"tags": tags} if entry else {}
+    yield _note(npc, who, action, old, Before(fields=["tags", "expires_at"]))
+    yield _write(npc, old, new, line)
+    return new
 
 
 # --- undo and pause -------------------------------------------------------------------------------
@@ -601,20 +576,37 @@ Kept = TypeVar("Kept", Entry, MemoryRecord)
 
 
 @defer.inlineCallbacks
+def _note(
+    npc: Any, who: Any, action: str, old: MemoryRecord, before: Before
+) -> Generator[Any, Any, None]:
+    """Log a change of a memory; for an undo, keep it and its entry beside what `before` has."""
+    entry, short = ids.entry_of(npc.memory, link_id(old)), ids.short(old)
+    known = yield change_job(memory_store.get, [old.id])
+    before = replace(
+        before,
+        entries=[entry.to_dict()] if entry else [],
+        memories=[each.to_dict() for each in known or [old]],
+    )
+    if not undo_log.add(npc, who, action, [short], before):
+        raise CannotEdit(f"{short} is too large to be edited: add a new memory and forget it.")
+    audit.record(who, action, npc, short)
+
+
+@defer.inlineCallbacks
 def _write(
     npc: Any, old: MemoryRecord, new: MemoryRecord, line: dict[str, Any]
 ) -> Generator[Any, Any, None]:
     """Write a changed memory to the store, and to the journal what changes in its entry."""
     memory, around = npc.memory, list[Entry]()
-    if line:
-        number = old.journal_ids[0]
-        memory.journal.update({number: line})
-        if new.content != old.content:
-            _take_out_of_talk(memory, {number})
-            yield agenda_items.reread(memory, memory.journal.get(number))
-        around = forget.lines_around(memory, number)
-        memory.flush()
     entry = ids.entry_of(memory, link_id(old))
+    if entry:
+        entry = replace(entry, **line)
+        memory.journal.update({entry.id: line})
+        if new.content != old.content:
+            _take_out_of_talk(memory, {entry.id})
+            yield agenda_items.reread(memory, entry)
+        around = forget.lines_around(memory, entry.id)
+        memory.flush()
     if entry is None or entry.recallable:
         yield change_job(_write_stored, memory.id, new, list(_difference(old, new)), around)
 
@@ -717,7 +709,8 @@ def _restore_stored(agent_id: str, before: Before, around: dict[int, list[Entry]
         edits = [place for place, row in enumerate(rows) if row[::2] == (memory.content, "UPDATE")]
         if "content" in before.fields and edits:
             history.replace({memory.id: rows[: edits[-1]] + rows[edits[-1] + 1 :]})
-    _change_stored(before.payload)
+    for memory_id, payload in before.payload:
+        memory_store.shared().change(memory_id, **payload)
 
 
 @defer.inlineCallbacks
