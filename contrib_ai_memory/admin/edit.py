@@ -94,12 +94,8 @@ def teach(npc: Any, who: Any, text: args.LongText) -> Generator[Any, Any, pipeli
     began, held = memory.clock(), list(memory.preferences)
     learned = yield pipeline.ingest(memory, text)
     new = [record.id for record in learned.memories if record.created_at >= began]
-    changed = {each.memory_id for each in memory.preferences} & set(new)
-    replaced = []
-    for each in held:
-        now = memory.preferences.get(each.identity, each.slot, each.audience)
-        if now and now.memory_id in changed:
-            replaced.append(asdict(each))
+    now = ((each, memory.preferences.get(each.identity, each.slot, each.audience)) for each in held)
+    replaced = [asdict(each) for each, there in now if there and there.memory_id in new]
     shorts = [memory_id[: ids.LENGTH] for memory_id in new]
     if new:
         undo_log.add(npc, who, "teach", shorts, Before(made=new, preferences=replaced))

@@ -141,10 +141,8 @@ def store_pages(
 
 
 @defer.inlineCallbacks
-def compact_store() -> Generator[Any, Any, bool]:
-    """Rewrite the store's files without their deleted bytes, as a Deferred; False on a server,
-    which does that itself."""
-    own = yield batch_job(memory_store.begin_rewriting)
-    while own and not (yield batch_job(memory_store.rewrite_some)):
-        pass
-    return own
+def compact_store() -> Generator[Any, Any, None]:
+    """Rewrite the store's files without their deleted bytes; a server does that itself."""
+    if (yield batch_job(memory_store.begin_rewriting)):
+        while not (yield batch_job(memory_store.rewrite_some)):
+            pass
