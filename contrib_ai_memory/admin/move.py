@@ -10,7 +10,6 @@ whole, so that it does not open as the game's store before; the source is only r
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from twisted.internet import defer
@@ -33,33 +32,21 @@ class CannotMove(ExpectedError):
     """The memories cannot be moved. The message says what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """What a move came to.
-
-    Attributes:
-        memories: How many were written and compared.
-        left: How many of the source belong to nobody in this game; they were not moved.
-        source, target: The places of the two stores (`memory_store.place`).
-    """
-
-    memories: int
-    left: int
-    source: str
-    target: str
-
-
 @defer.inlineCallbacks
 def move(
     target: VectorStoreSettings, *, replace: bool = False, progress: Progress = silent
-) -> Generator[Any, Any, Moved]:
-    """Copy every memory into another store, as a Deferred `Moved`. The settings stay as they are.
+) -> Generator[Any, Any, tuple[int, int]]:
+    """Copy every memory into another store. The settings stay as they are.
 
     Killed, it is begun again with the same arguments.
 
     Args:
         replace: Whether the target may have memories of this game already; it then becomes equal
             to the source.
+
+    Returns (as a Deferred):
+        How many were written and compared, and how many of the source belong to nobody in this game
+        and were not moved.
 
     Raises (in the Deferred):
         CannotMove: It is the same store, there is nothing to move, the target is not empty, or
@@ -102,7 +89,7 @@ def move(
         metadata.note_total(folder, other.total())
     finally:
         memory_store.close_shared(for_good=False)
-    return Moved(moved, stored - total, here, there)
+    return moved, stored - total
 
 
 @defer.inlineCallbacks

@@ -602,14 +602,15 @@ def _move(command: BaseCommand, options: dict[str, Any]) -> None:
     _open_store(command)
     with ProgressBars() as bars:
         work = move.move(target, replace=options["replace"], progress=bars)
-        moved = offload.wait(work)
+        moved, left = offload.wait(work)
+    here, there = memory_store.place(conf.get().VECTOR_STORE), memory_store.place(target)
     command.stdout.write(
-        f"{plural(moved.memories, 'memory', 'memories')} are in {moved.target}, each compared with "
-        f"the one in {moved.source}."
+        f"{plural(moved, 'memory', 'memories')} are in {there}, each compared with the one in "
+        f"{here}."
     )
-    if moved.left:
+    if left:
         command.stdout.write(
-            f"{plural(moved.left, 'memory', 'memories')} of the old store belong to no object of "
+            f"{plural(left, 'memory', 'memories')} of the old store belong to no object of "
             "this game and stayed there: they may be another game's."
         )
     command.stdout.write(
