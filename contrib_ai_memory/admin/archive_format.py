@@ -360,7 +360,7 @@ def _strict(kind: Any) -> Any:
         return _model_of(cast(type, kind))
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        return Annotated[(_strict(parts[0]), *parts[1:])]  # type: ignore[return-value]
+        return Annotated[(_strict(parts[0]), *parts[1:])]
     return origin[tuple(map(_strict, parts))] if origin in (list, tuple, dict) else kind
 
 
@@ -384,7 +384,7 @@ def _model_of(record: type) -> type[_Line]:
 
 def _line(**kinds: Any) -> type[_Line]:
     """Return a model by the types of its fields, or (type, default)."""
-    defined = {
+    defined: dict[str, Any] = {
         name: kind if isinstance(kind, tuple) else (_strict(kind), ...)
         for name, kind in kinds.items()
     }

@@ -85,8 +85,8 @@ def record(who: Any, action: str, npc: Any, *ids: Any) -> None:
     _log(who, action, npc, *told)
     if who is not None and not may(who, None, "look"):
         return  # players cannot fill it with requests of theirs
-    whom = (_name_of(who), who.id) if who else ("the server", 0)
-    of_npc = (_name_of(npc), npc.id) if npc else ("", 0)
+    whom: tuple[str, int] = (_name_of(who), who.id) if who else ("the server", 0)
+    of_npc: tuple[str, int] = (_name_of(npc), npc.id) if npc else ("", 0)
     pages = _pages() or [1]
     kept = _read(pages[-1])
     if len(kept) >= RECORDS_OF_PAGE:

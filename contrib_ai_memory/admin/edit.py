@@ -558,9 +558,10 @@ def set_schedule(
     """Set when it falls asleep by itself, or show that. At that hour of each day it falls asleep,
     and consolidates its memory for the given number of hours at most. What is not done by then
     waits for the next night."""
-    own = {"sleep_start_hour": hour, "sleep_duration_hours": hours, "clock": clock}
-    plans = {"own": {"enabled": True, **own}, "off": {"enabled": False}, "default": {}}
-    npc.assistant.sleep.set_schedule(**plans[plan])
+    chosen: dict[str, Any] = {"own": {"enabled": True}, "off": {"enabled": False}}.get(plan, {})
+    if plan == "own":
+        chosen |= {"sleep_start_hour": hour, "sleep_duration_hours": hours, "clock": clock}
+    npc.assistant.sleep.set_schedule(**chosen)
     told = (hour, hours, clock) if plan == "own" else (plan,)
     audit.record(who, "schedule the sleep of", npc, *told)
     return schedule_of(npc)
