@@ -558,7 +558,7 @@ def set_schedule(
     """Set when it falls asleep by itself, or show that. At that hour of each day it falls asleep,
     and consolidates its memory for the given number of hours at most. What is not done by then
     waits for the next night."""
-    chosen: dict[str, Any] = {"own": {"enabled": True}, "off": {"enabled": False}}.get(plan, {})
+    chosen: dict[str, Any] = {} if plan == "default" else {"enabled": plan == "own"}
     if plan == "own":
         chosen |= {"sleep_start_hour": hour, "sleep_duration_hours": hours, "clock": clock}
     npc.assistant.sleep.set_schedule(**chosen)
