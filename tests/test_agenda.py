@@ -444,7 +444,7 @@ def test_a_wipe_leaves_no_item(talked):
 
 def test_forgetting_a_line_takes_its_item_and_an_undo_brings_it_back(talked, builder):
     before = {each.id: each for each in talked.memory.agenda}
-    selected = wait(forget.select(talked, "2"))
+    selected = wait(forget.select(talked, ["2"]))
     assert "1 agenda item" in selected.summary()
     wait(forget.forget(talked, None, "2"))
     assert set(before) - {each.id for each in talked.memory.agenda} == {"2"}

@@ -6,7 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.admin import archive, salvage
+from contrib_ai_memory.admin import archive, doctor
 from contrib_ai_memory.records import Percept
 from contrib_ai_memory.store import generations, memory_store, metadata
 
@@ -160,7 +160,7 @@ def test_a_rebuilding_that_was_killed_is_begun_anew(night, files, ai_memory, mon
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(salvage, "restore_lost", killed)
+        patched.setattr(doctor, "_restore_lost", killed)
         assert "Interrupted" in ai_memory("doctor", "--mend")
     assert "not rebuilt yet" in ai_memory("doctor")
     assert "of its memories could be read" in ai_memory("doctor", "--mend")

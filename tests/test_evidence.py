@@ -270,7 +270,7 @@ def test_an_answer_rests_on_the_lines_that_a_summary_before_it_covers(
 def test_an_answer_waits_until_what_it_would_rest_on_is_forgotten(
     mara, alice, bram, monkeypatch, logged
 ):
-    selecting, select = defer.Deferred(), forget.select_several
+    selecting, select = defer.Deferred(), forget.select
 
     @defer.inlineCallbacks
     def select_late(*args, **options):
@@ -280,7 +280,7 @@ def test_an_answer_waits_until_what_it_would_rest_on_is_forgotten(
     alice.execute_cmd("say Mara, I keep the ferry at Millbrook.")
     bram.execute_cmd("say Mara, wolves took two sheep at Thornwick.")
     mara.memory.conversations.clear()
-    monkeypatch.setattr(forget, "select_several", select_late)
+    monkeypatch.setattr(forget, "select", select_late)
     forgetting = forget.forget(mara, None, "1", cascade=True)
     bram.execute_cmd("say Mara, what did the wolves take?")
     assert mara.memory.journal.tail(1)[0].origin == "perceived"

@@ -17,7 +17,7 @@ def test_a_forgotten_entry_is_nowhere_any_more_and_comes_back_exactly(night, ali
     before = everything(night)
     entry = entry_of(night, "silver key")
     gone = wait(forget.forget(night, alice, str(entry.id)))
-    assert gone.summary == "1 journal entry" and gone.undoable
+    assert gone.selection.summary() == "1 journal entry" and gone.undoable
     assert night.memory.journal.get(entry.id) is None
     assert memory_store.shared().get([entry_memory_id(night.memory.id, entry.id)]) == []
     assert night.memory.links.of(entry.id) == {}
@@ -32,7 +32,7 @@ def test_a_cascade_takes_all_that_rests_on_an_entry_and_undo_brings_it_back(nigh
     before = everything(night)
     identity = night.get_memory_identity(alice)
     known = night.memory.profiles.get(identity)
-    going = wait(forget.select(night, str(entry.id), cascade=True))
+    going = wait(forget.select(night, [str(entry.id)], cascade=True))
     assert {"1 journal entry", "1 fact", "1 insight"} <= set(going.summary().split(", "))
     wait(forget.forget(night, alice, str(entry.id), cascade=True))
     assert memory_store.shared().get([fact.id]) == []
@@ -88,8 +88,8 @@ def test_a_preference_goes_with_the_line_that_states_it_whatever_memory_tells_it
     stated = day.memory.preferences.set(
         identity, "boats", "I like boats.", day.memory.clock(), entry.id, memory_id="a fact"
     )
-    going = wait(forget.select(day, str(entry.id)))
-    assert [each.text for each in going.profiles if each.kind == "preference"] == ["I like boats."]
+    going = wait(forget.select(day, [str(entry.id)]))
+    assert [each["text"] for each in going.before.preferences] == ["I like boats."]
     wait(forget.forget(day, alice, str(entry.id)))
     assert day.memory.preferences.get(identity, "boats") is None
     wait(edit.undo(day, alice))

@@ -273,8 +273,11 @@ def test_what_is_there_twice_is_refused(talked, tmp_path, kind):
 
 def test_lines_of_earlier_exports_that_are_no_part_of_a_memory_now_are_left_out(talked, tmp_path):
     lines = export(talked, tmp_path / "a.jsonl")
-    former = {"kind": "centroid", "person": "", "model": "m", "count": 1, "memories": []}
-    write(tmp_path / "b.jsonl", [*lines[:-1], former])
+    former = [
+        {"kind": "centroid", "person": "", "model": "m", "count": 1, "memories": []},
+        {"kind": "script", "key": "night_records", "value": []},
+    ]
+    write(tmp_path / "b.jsonl", [*lines[:-1], *former])
     wait(archive.import_(talked, tmp_path / "b.jsonl", replace=True))
     assert spelled(export(talked, tmp_path / "c.jsonl")) == spelled(lines)
 

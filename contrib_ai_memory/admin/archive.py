@@ -2,8 +2,8 @@
 
 The file holds nothing that follows from the rest: no vectors of memories, search keys or word
 counts; these are made at the import, for whatever store or embedding model it meets. Nor does it
-hold what was weighed for the last replies. Exported, imported and exported again, a memory gives
-the same file to the byte.
+hold what was weighed for the last replies, or the log of nights. Exported, imported and exported
+again, a memory gives the same file to the byte.
 
 Every line is checked before anything is changed (`archive_format`). During an import the NPC is
 paused and marked as half imported; an import that broke off leaves it so, and the next one starts
@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable, Generator, Iterable
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,6 @@ from .archive_format import (
 )
 from .erase import IMPORT_MARK
 from .jobs import (
-    ENTRIES_AT_ONCE,
     Progress,
     batch_job,
     exclusively,
@@ -68,12 +68,11 @@ LINES_AT_ONCE = 64
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """An exported file, and the counts of its lines."""
+    """An exported file, and how much is in it."""
 
     path: Path
     entries: int
     memories: int
-    lines: int
 
     @property
     def counts(self) -> str:
@@ -104,13 +103,23 @@ def _export(npc: Any, path: Path | None, progress: Progress) -> Generator[Any, A
     memory.flush()
     header = ArchiveHeader(memory.id, npc.get_memory_identity(npc), npc.key)
     writer = yield local_job(Writer, path or conf.directory() / FOLDER / file_name(npc), header)
+    counts, end = writer.counts, len(memory.journal)
     try:
-        exported = yield _write(npc, writer, progress)
+        for lines in _pages_of_game(npc, end):
+            yield local_job(writer.add, lines)
+            progress("journal", counts["entry"], end)
+        total = yield batch_job(memory_store.count, memory.id)
+
+        def add(found: list[Line]) -> defer.Deferred:
+            added = local_job(writer.add, found)
+            return added.addCallback(lambda _: progress("memories", counts["memory"], total))
+
+        yield store_pages(_memory_lines, memory.id, on_page=add)
         yield local_job(writer.finish)
     except BaseException:
         yield local_job(writer.discard)
         raise
-    return exported
+    return Exported(writer.path, counts["entry"], counts["memory"])
 
 
 def file_name(npc: Any) -> str:
@@ -119,100 +128,49 @@ def file_name(npc: Any) -> str:
     return f"{name}-{npc.memory.id[:8]}.jsonl"
 
 
-@defer.inlineCallbacks
-def _write(npc: Any, writer: Writer, progress: Progress) -> Generator[Any, Any, Exported]:
-    memory = npc.memory
-    end = len(memory.journal)
-    yield local_job(writer.add, list(_single_lines(npc)))
-    for category in ROWS_OF:
-        yield _write_rows(npc, writer, category)
-    entries = 0
-    for number, page in enumerate(journal_pages(memory.journal, last=end), start=1):
-        entries += len(page)
-        yield local_job(writer.add, [{"kind": "entry", "value": entry.to_dict()} for entry in page])
-        progress("journal", min(number * ENTRIES_AT_ONCE, end), end)
-    for links in link_pages(memory.links):
-        yield local_job(_write_links, writer, links)
-    total = yield batch_job(memory_store.count, memory.id)
-    memories = 0
-
-    @defer.inlineCallbacks
-    def add(found: list[Line]) -> Generator[Any, Any, None]:
-        nonlocal memories
-        yield local_job(writer.add, found)
-        memories += len(found)
-        progress("memories", memories, total)
-
-    yield store_pages(_memory_lines, memory.id, on_page=add)
-    return Exported(writer.path, entries, memories, writer.lines)
-
-
-def _single_lines(npc: Any) -> Iterable[Line]:
-    """Yield the lines of which a file has one each."""
-    journal = npc.memory.journal
-    end = len(journal)
-    yield {
-        "kind": "journal",
-        "last_id": end,
-        "last_reflection": journal.last_reflection,
-        "cursors": journal.cursors | dict.fromkeys(beyond_end(journal.cursors, end), end),
-    }
-    yield {"kind": "people", "value": attributes.read(npc, PEOPLE, {})}
-    conversations = attributes.read(npc, CONVERSATIONS, {})
+def _pages_of_game(npc: Any, end: int) -> Iterator[list[Line]]:
+    """Yield the lines of what the game's database holds, some at a time; entries up to `end`."""
+    memory, journal = npc.memory, npc.memory.journal
+    cursors = journal.cursors | dict.fromkeys(beyond_end(journal.cursors, end), end)
+    reflected = journal.last_reflection
     # in their order: the newest of two in one place goes on
-    yield {"kind": "conversations", "value": [list(pair) for pair in conversations.items()]}
-    for key in SCRIPT:
-        value = attributes.read(npc.assistant, key) or None  # an empty one counts as none
-        yield {"kind": "script", "key": key, "value": value}
-
-
-@defer.inlineCallbacks
-def _write_rows(npc: Any, writer: Writer, category: str) -> Generator[Any, Any, None]:
-    """Write the JSON Attributes of a category."""
-    rows = npc.db_attributes.filter(db_category=category)
-    keys = sorted(rows.values_list("db_key", flat=True))
-    for first in range(0, len(keys), KEYS_AT_ONCE):
-        lines = [
-            {
-                "kind": "row",
-                "category": category,
-                "key": key,
-                "value": attributes.read_json(npc, key, category),
-            }
-            for key in keys[first : first + KEYS_AT_ONCE]
+    talk = [list(pair) for pair in attributes.read(npc, CONVERSATIONS, {}).items()]
+    script = {key: attributes.read(npc.assistant, key) for key in SCRIPT}
+    yield [
+        {"kind": "journal", "last_id": end, "last_reflection": reflected, "cursors": cursors},
+        {"kind": "people", "value": attributes.read(npc, PEOPLE, {})},
+        {"kind": "conversations", "value": talk},
+        # an empty one counts as none
+        *({"kind": "script", "key": key, "value": script[key] or None} for key in SCRIPT),
+    ]
+    for category in ROWS_OF:
+        keys = sorted(attributes.keys_of(npc, "", category))
+        for first in range(0, len(keys), KEYS_AT_ONCE):
+            values = attributes.read_some_json(npc, keys[first : first + KEYS_AT_ONCE], category)
+            yield [
+                {"kind": "row", "category": category, "key": key, "value": value}
+                for key, value in sorted(values.items())
+            ]
+    for page in journal_pages(memory.journal, last=end):
+        yield [{"kind": "entry", "value": entry.to_dict()} for entry in page]
+    for links in link_pages(memory.links):
+        yield [
+            {"kind": "link", "a": a, "b": b, "linked": note["kind"]}
+            | {name: note[name] for name in ("score", "created")}
+            for a, linked in sorted(links)
+            for b, note in sorted(linked.items())
+            if a < b  # each is stored at both ends
         ]
-        yield local_job(writer.add, lines)
-
-
-# --- on the worker thread -------------------------------------------------------------------------
-
-
-def _write_links(writer: Writer, found: list[tuple[str, dict[str, dict[str, Any]]]]) -> int:
-    """Write each link once, from its smaller end."""
-    return writer.add(
-        {
-            "kind": "link",
-            "a": a,
-            "b": b,
-            "linked": note["kind"],
-            "score": note["score"],
-            "created": note["created"],
-        }
-        for a, linked in sorted(found)
-        for b, note in sorted(linked.items())
-        if a < b
-    )
 
 
 def _memory_lines(agent_id: str, offset: Any) -> tuple[list[Line], Any]:
+    """Return a page of the store's memories as lines (worker thread)."""
     store = memory_store.shared()
     rows, offset = store.rows(agent_id, offset)
-    said = {each: store.history.of(each, newest=None) for each, _payload in rows}
-    history = {each: [[*row, row[-1], 0] for row in said[each]] for each in said}
-    lines = [
-        {"kind": "memory", "id": each, "payload": payload, "history": history[each]}
-        for each, payload in rows
-    ]
+    lines = []
+    for memory_id, payload in rows:
+        history = [[*row, row[-1], 0] for row in store.history.of(memory_id, newest=None)]
+        lines.append({"kind": "memory", "id": memory_id, "payload": payload, "history": history})
     return lines, offset
 
 
@@ -280,11 +238,7 @@ def import_(
         StoreError: The store cannot be used.
     """
     checked = yield check_file(path, progress)
-    try:
-        imported = yield exclusively(npc, _import, path, checked, replace, progress)
-    finally:
-        checked.seen.close()
-    return imported
+    return (yield exclusively(npc, _import, path, checked, replace, progress))
 
 
 @defer.inlineCallbacks
@@ -317,15 +271,11 @@ def _import(
 def check_file(path: Path, progress: Progress) -> Generator[Any, Any, Checker]:
     """Check a whole file, as a Deferred `Checker` that has read all of it."""
     checker = yield local_job(Checker, path)
-    try:
-        while (found := (yield local_job(checker.check_some))) is not None:
-            if found:
-                checker.check_owners(found, (yield batch_job(memory_store.owners, list(found))))
-            progress("checking", checker.reader.lines, 0)
-        yield local_job(checker.check_end)
-    except BaseException:
-        checker.seen.close()
-        raise
+    while (found := (yield local_job(checker.check_some))) is not None:
+        if found:
+            checker.check_owners(found, (yield batch_job(memory_store.owners, list(found))))
+        progress("checking", checker.reader.lines, 0)
+    yield local_job(checker.check_end)
     return checker
 
 
@@ -365,21 +315,19 @@ def _read_lines(
         # on a server, where the old id may live on in another game, the NPC keeps its own
         _set_id(npc, old.agent_id)
         yield batch_job(memory_store.delete_all, memory.id)  # left by an NPC that is gone
-    identities = old.identity, npc.get_memory_identity(npc)
-    ids = IdMapping((old.agent_id, memory.id), identities, checked.seen.number_of)
-    counts = {"entry": 0, "memory": 0}
-    while lines := (yield local_job(lambda: ids.map(reader.some(LINES_AT_ONCE)))):
+    new = ArchiveHeader(memory.id, npc.get_memory_identity(npc), old.key)
+    mapped = id_mapping(old, new, checked.seen)
+    counts: Counter[str] = Counter()
+    while lines := (yield local_job(lambda: mapped(reader.some(LINES_AT_ONCE)))):
         if not npc.pk:
             raise BadArchive("The NPC was deleted while its memory was imported.")
         yield _write_lines(npc, lines)
-        for line in lines:
-            if line["kind"] in counts:
-                counts[line["kind"]] += 1
+        counts.update(line["kind"] for line in lines)
         progress("lines", reader.lines, checked.reader.lines)
     memory.read_anew()
     memory.journal.flush()
     yield reindex.rekey(npc, progress=progress)
-    return Imported(reader.path, counts["entry"], counts["memory"], reader.lines, copied)
+    return Imported(reader.path, counts["entry"], counts["memory"], copied)
 
 
 def _set_id(npc: Any, agent_id: str) -> None:
@@ -441,53 +389,39 @@ _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _NO_IDS = ("ref", "session_id", "run_id")  # a log may give its lines ids that look like ours
 
 
-class IdMapping:
-    """Maps the ids in an archive to those of the NPC that imports it.
+def id_mapping(
+    old: ArchiveHeader, new: ArchiveHeader, entry_of: Mapping[str, int]
+) -> Callable[[Any], Any]:
+    """Return a function that maps all ids in plain data to those of the NPC that imports it.
 
     Args:
-        agent_ids: The old and the new id of the memory.
-        identities: The old and the new memory identity of the NPC itself.
-        entry_of: Returns the journal id of an old memory id, 0 for any that is no journal entry:
-            the memory ids of entries follow from their journal ids.
+        entry_of: Journal ids by old memory id, 0 for those that are no entries: the memory ids of
+            entries follow from their journal ids.
     """
 
-    def __init__(
-        self,
-        agent_ids: tuple[str, str],
-        identities: tuple[str, str],
-        entry_of: Callable[[str], int],
-    ):
-        self._old_agent_id, self._agent_id = agent_ids
-        self._old_identity, self._identity = identities
-        self._entry_of = entry_of
-        self._same = self._old_agent_id == self._agent_id and self._old_identity == self._identity
+    def map_text(text: str) -> str:
+        if text == old.identity:
+            return new.identity
+        if text.startswith(f"ear:{old.identity}@"):
+            return text.replace(old.identity, new.identity, 1)
+        if old.agent_id != new.agent_id and len(text) == 36 and _UUID.fullmatch(text):
+            if text == old.agent_id:
+                return new.agent_id
+            if number := entry_of.get(text):
+                return entry_memory_id(new.agent_id, number)
+            return str(uuid.uuid5(uuid.UUID(new.agent_id), text))
+        return text
 
-    def map(self, value: Any) -> Any:
-        """Return plain data with all ids in it mapped, in keys too."""
-        if self._same:
-            return value
+    def map_any(value: Any) -> Any:
         if isinstance(value, str):
-            return self._text(value)
+            return map_text(value)
         if isinstance(value, dict):
             return {
-                self.map(key): each
+                map_any(key): each
                 if key in _NO_IDS and not str(each).startswith("ear:")
-                else self.map(each)
+                else map_any(each)
                 for key, each in value.items()
             }
-        if isinstance(value, list):
-            return [self.map(each) for each in value]
-        return value
+        return [map_any(each) for each in value] if isinstance(value, list) else value
 
-    def _text(self, text: str) -> str:
-        if text == self._old_identity:
-            return self._identity
-        if text.startswith(f"ear:{self._old_identity}@"):
-            return text.replace(self._old_identity, self._identity, 1)
-        if self._old_agent_id != self._agent_id and len(text) == 36 and _UUID.fullmatch(text):
-            if text == self._old_agent_id:
-                return self._agent_id
-            if number := self._entry_of(text):
-                return entry_memory_id(self._agent_id, number)
-            return str(uuid.uuid5(uuid.UUID(self._agent_id), text))
-        return text
+    return (lambda value: value) if old == new else map_any

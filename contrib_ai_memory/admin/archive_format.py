@@ -10,9 +10,9 @@ JSON lines, one item a line; the last line counts the others:
 It is written under a temporary name and renamed when it is complete. Keys are sorted and nothing
 holds the time of writing, so that equal memories make equal files.
 
-The checks refuse whatever no export writes: `LINES` has a strict model for each kind of line, and
-`Checker` compares each line with the ones before it. Ids seen so far lie in a temporary file, so
-that a long archive takes no more memory than a short one. Worker threads only.
+The checks refuse whatever no export writes: `LINES` has a strict model for each kind of line, made
+from the records that are stored, and `Checker` compares each line with the ones before it. Worker
+threads only.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from __future__ import annotations
 import json
 import os
 import re
-import sqlite3
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 from datetime import date, datetime
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Literal, cast, get_args, get_origin, get_type_hints
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from ..errors import InputError
 from ..records import INSIGHT, AgendaItem, Entry, MemoryRecord
@@ -40,14 +40,8 @@ from ..store.conversations import CONVERSATIONS_KEPT, Conversation
 from ..store.journal import beyond_end
 from ..store.payload import ANYONE, entry_memory_id, from_payload
 from ..store.people import PEOPLE_KEPT, Acquaintance
-from ..store.preferences import PastPreference, Preference
-from ..store.profiles import (
-    FIRST_FAVORABILITY,
-    Profile,
-    ProfileAttribute,
-    ProfileObservation,
-    Relationship,
-)
+from ..store.preferences import Preference
+from ..store.profiles import Profile, ProfileObservation, Relationship
 
 FORMAT = "contrib_ai_memory"
 VERSION = 1
@@ -64,7 +58,7 @@ BYTES_AT_ONCE = 4_000_000  # of the lines that are held at one time
 LAST_ID = 100_000_000  # of a journal
 LARGEST_SCORE = 1.001  # of a link: cosines are rounded, and older exports have 1.0001
 ROWS_OF = (profiles.CATEGORY, preferences.CATEGORY, agenda.CATEGORY)
-SCRIPT = ("sleep_schedule", "night_records", CHAT_LOG)
+SCRIPT = ("sleep_schedule", CHAT_LOG)
 
 Line = dict[str, Any]
 
@@ -87,27 +81,26 @@ class ArchiveHeader:
 
 
 class Writer:
-    """Writes a file, a few lines at a time."""
+    """Writes a file, a few lines at a time; `counts` are those of the lines by kind."""
 
     def __init__(self, path: Path, header: ArchiveHeader):
         self.path = path
-        self.lines = 0
+        self.counts: Counter[str] = Counter()
         self._beside = path.with_name(path.name + ".part")
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.fdopen(open_private(self._beside), "w", encoding="utf-8", newline="\n")
         named = {"mind": header.agent_id, "identity": header.identity, "key": header.key}
         self._put({"format": FORMAT, "version": VERSION} | named)
 
-    def add(self, lines: Iterable[Line]) -> int:
-        """Write lines. Returns how many there are by now."""
+    def add(self, lines: Iterable[Line]) -> None:
+        """Write lines."""
         for line in lines:
             self._put(line)
-            self.lines += 1
-        return self.lines
+            self.counts[line["kind"]] += 1
 
     def finish(self) -> None:
         """Write the last line; once on disk, the file gets its name."""
-        self._put({"end": self.lines})
+        self._put({"end": self.counts.total()})
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
@@ -198,7 +191,7 @@ class Reader:
                     elif set(line) == {"end"}:
                         self._check_end(line["end"], file.read(1))
                         return
-                    elif line.get("kind") == FORMER:
+                    elif line.get("kind") in FORMER or line.get("key") in FORMER:
                         self.lines += 1
                     elif str(line.get("kind")) not in KINDS:
                         raise BadArchive(
@@ -251,7 +244,7 @@ def open_private(path: Path) -> int:
     return descriptor
 
 
-# --- models of the lines --------------------------------------------------------------------------
+# --- what a line may hold -------------------------------------------------------------------------
 
 
 def _time(value: str) -> str:
@@ -282,22 +275,71 @@ def _link_end(value: str) -> str:
     return value if _ENTRY_ID.fullmatch(value) else _memory_id(value)
 
 
-Value = TypeVar("Value")
+def _or_empty(check: Callable[[str], str]) -> AfterValidator:
+    return AfterValidator(lambda value: value and check(value))
+
+
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _ENTRY_ID = re.compile(r"[1-9][0-9]{0,8}")
-_AGENDA_ID = r"^[1-9][0-9]{0,8}(\.[0-9]{1,4})?$"
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=0, le=LAST_ID)]
 EntryId = Annotated[int, Field(ge=1, le=LAST_ID)]
+EntryIds = tuple[EntryId, ...]
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 NameOrEmpty = Annotated[str, Field(max_length=LONGEST_NAME)]
 Time = Annotated[str, AfterValidator(_time)]
-TimeOrEmpty = Annotated[str, AfterValidator(lambda value: value and _time(value))]
-DateOrEmpty = Annotated[str, AfterValidator(lambda value: value and _date(value))]
+TimeOrEmpty = Annotated[str, _or_empty(_time)]
+DateOrEmpty = Annotated[str, _or_empty(_date)]
 MemoryId = Annotated[str, AfterValidator(_memory_id)]
-MemoryIdOrEmpty = Annotated[str, AfterValidator(lambda value: value and _memory_id(value))]
+MemoryIdOrEmpty = Annotated[str, _or_empty(_memory_id)]
 LinkEnd = Annotated[str, AfterValidator(_link_end)]
+Text = str | None
+
+# what a field of a record may hold, where that is less than its type says: by name, and by record
+NARROWER: dict[str, Any] = {
+    "access_count": Count,
+    "closed_by": EntryIds,
+    "due": DateOrEmpty,
+    "expires_at": TimeOrEmpty | None,
+    "favorability": Share,
+    "invalid_at": TimeOrEmpty | None,
+    "journal_ids": EntryIds,
+    "last_seen": TimeOrEmpty,
+    "memory_id": MemoryIdOrEmpty,
+    "memory_type": Literal["episodic", "semantic", "working", "procedural"],
+    "memory_weight": Share,
+    "seen": Time,
+    "since": Time,
+    "source_trust": Share,
+    "superseded_by": MemoryId | None,
+    "until": Time,
+    **dict.fromkeys(("created_at", "last_accessed", "updated", "valid_from"), TimeOrEmpty),
+}
+NARROWER_IN: dict[type, dict[str, Any]] = {
+    Entry: {"id": EntryId, "timestamp": Time, "importance": Annotated[int, Field(ge=1, le=10)]},
+    MemoryRecord: {"importance": Share},
+    ProfileObservation: {"timestamp": TimeOrEmpty},
+    AgendaItem: {
+        "id": Annotated[str, Field(pattern=r"^[1-9][0-9]{0,8}(\.[0-9]{1,4})?$")],
+        "who": NameOrEmpty,
+        "to": NameOrEmpty,
+        "evidence": EntryIds,
+        "created": Time,
+        "updated": Time,
+    },
+    Profile: {"entity_id": Name},
+}
+WITHOUT: dict[type, dict[str, Any]] = {  # fields that a file may lack, or has besides the record's
+    Acquaintance: {"identity": Literal[""]},  # it is the key
+    Conversation: {  # its id stands beside it
+        "session_id": Literal[""],
+        "started": TimeOrEmpty,
+        "last_activity": TimeOrEmpty,
+    },
+    Preference: {"identity": str},
+    Relationship: {"state": Name},  # written for people who read the file
+}
 
 
 class _Line(BaseModel):
@@ -306,112 +348,53 @@ class _Line(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
 
-class _Valued(_Line, Generic[Value]):
-    value: Value
-
-
-class _Row(_Valued[Value], Generic[Value]):
-    category: str
-    key: str
-
-
-class _OfScript(_Valued[Value], Generic[Value]):
-    key: str
-
-
 class _Open(BaseModel):
     """A part of a line that may have more fields than are checked."""
 
     model_config = ConfigDict(strict=True, extra="allow", allow_inf_nan=False)
 
 
+def _strict(kind: Any) -> Any:
+    """Return a type with every record in it as a model that accepts only what an export writes."""
+    if is_dataclass(kind):
+        return _model_of(cast(type, kind))
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return Annotated[(_strict(parts[0]), *parts[1:])]
+    return origin[tuple(map(_strict, parts))] if origin in (list, tuple, dict) else kind
+
+
+@cache
+def _model_of(record: type) -> type[_Line]:
+    narrower, optional = NARROWER | NARROWER_IN.get(record, {}), WITHOUT.get(record, {})
+    hints = get_type_hints(record)
+    required = {
+        spec.name
+        for spec in fields(record)
+        if spec.default is MISSING and spec.default_factory is MISSING
+    }
+    found = {name: narrower.get(name, _strict(hint)) for name, hint in hints.items()} | optional
+    return _line(
+        **{  # a default is not checked
+            name: kind if name in required - optional.keys() else (kind, None)
+            for name, kind in found.items()
+        }
+    )
+
+
+def _line(**kinds: Any) -> type[_Line]:
+    """Return a model by the types of its fields, or (type, default)."""
+    defined: dict[str, Any] = {
+        name: kind if isinstance(kind, tuple) else (_strict(kind), ...)
+        for name, kind in kinds.items()
+    }
+    return create_model("Line", __base__=_Line, **defined)
+
+
 class _Header(_Open):
     mind: MemoryId
     identity: NameOrEmpty
     key: NameOrEmpty
-
-
-class _JournalLine(_Line):
-    last_id: Count
-    last_reflection: Time | None
-    cursors: dict[Name, Count]
-
-
-@dataclass(frozen=True)
-class _Entry(Entry):
-    id: EntryId
-    timestamp: Time
-    source_trust: Share = 0.9
-    importance: Annotated[int, Field(ge=1, le=10)] = 2
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Acquaintance(Acquaintance):
-    identity: Literal[""] = ""  # it is the key
-    last_seen: TimeOrEmpty = ""
-
-
-@dataclass(kw_only=True)
-class _Conversation(Conversation):
-    session_id: Literal[""] = ""  # it stands beside the conversation
-    started: TimeOrEmpty = ""
-    last_activity: TimeOrEmpty = ""
-    participants: list[Name] = field(default_factory=list)
-    accessed: list[Name] = field(default_factory=list)
-    lessons: list[Name] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class _Observation(ProfileObservation):
-    timestamp: TimeOrEmpty = ""
-
-
-@dataclass(frozen=True)
-class _Attribute(ProfileAttribute):
-    updated: TimeOrEmpty = ""
-
-
-@dataclass(frozen=True)
-class _Relationship(Relationship):
-    favorability: Share = FIRST_FAVORABILITY
-    last_seen: TimeOrEmpty = ""
-    state: Name = ""  # written for people who read the file
-
-
-@dataclass(frozen=True)
-class _Profile(Profile):
-    entity_id: Name
-    observations: tuple[_Observation, ...] = ()
-    attributes: tuple[_Attribute, ...] = ()
-    relationship: _Relationship = _Relationship()
-
-
-@dataclass(frozen=True)
-class _PastPreference(PastPreference):
-    memory_id: MemoryIdOrEmpty
-    since: Time
-    until: Time
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Preference(Preference):
-    identity: str = ""
-    since: Time
-    seen: Time
-    memory_id: MemoryIdOrEmpty = ""
-    history: tuple[_PastPreference, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class _AgendaItem(AgendaItem):
-    id: Annotated[str, Field(pattern=_AGENDA_ID)]
-    who: NameOrEmpty
-    to: NameOrEmpty = ""
-    due: DateOrEmpty = ""
-    evidence: tuple[EntryId, ...] = ()
-    closed_by: tuple[EntryId, ...] = ()
-    created: Time
-    updated: Time
 
 
 class _Schedule(_Line):
@@ -422,29 +405,6 @@ class _Schedule(_Line):
     clock: Literal["server", "game"] = "server"
 
 
-Counts = Annotated[dict[str, Count], Field(max_length=100)]
-
-
-class _Pass(_Open):
-    read: Count = 0
-    changed: Count = 0
-    steps: Count = 0
-    seconds: float = 0
-    errors: Annotated[list[str], Field(max_length=100)] = []
-    made_by: Counts = {}
-    calls: Count = 0
-    tokens: Count = 0
-    unanswered: Counts = {}
-    refused: Counts = {}
-
-
-class _Night(_Open):
-    started: NameOrEmpty
-    ended: Time
-    whole: bool = True
-    passes: dict[Name, _Pass]
-
-
 class _ToolCall(_Open):
     id: Any
     type: Any
@@ -453,7 +413,7 @@ class _ToolCall(_Open):
 
 class _ChatMessage(_Open):
     role: Literal["user", "assistant", "tool"]
-    content: str | None = None
+    content: Text = None
     tool_calls: list[_ToolCall] | None = None
     private: bool = False
     unjudged: bool = False
@@ -466,38 +426,8 @@ class _ChatMessage(_Open):
     talk: str = ""
 
 
-class _LinkLine(_Line):
-    a: LinkEnd
-    b: LinkEnd
-    linked: Name
-    score: Annotated[float, Field(ge=0, le=LARGEST_SCORE)]
-    created: NameOrEmpty
-
-
-@dataclass(frozen=True)
-class _Memory(MemoryRecord):
-    memory_type: Literal["episodic", "semantic", "working", "procedural"] = "episodic"
-    importance: Share = 0.5
-    memory_weight: Share = 0.5
-    source_trust: Share = 0.9
-    journal_ids: tuple[EntryId, ...] = ()
-    created_at: TimeOrEmpty = ""
-    last_accessed: TimeOrEmpty = ""
-    access_count: Count = 1
-    valid_from: TimeOrEmpty = ""
-    invalid_at: TimeOrEmpty | None = None
-    superseded_by: MemoryId | None = None
-    expires_at: TimeOrEmpty | None = None
-
-
-class _ReadPayload(_Line):
-    """A payload as `from_payload` reads it."""
-
-    payload: _Memory
-
-
 class _Payload(_Open):
-    """A payload; the fields of its memory are checked by `_ReadPayload`."""
+    """A payload; the fields of its memory are checked as `from_payload` reads them."""
 
     agent_id: str
     record: Literal["entry", "experience", "fact", "taught", "summary", "insight"] = "fact"
@@ -512,36 +442,32 @@ class _Payload(_Open):
     tokens: Count = 0
 
 
-Text = str | None
-Flag = Annotated[int, Field(ge=0, le=1)]
-
-
-class _MemoryLine(_Line):
-    id: MemoryId
-    payload: _Payload
-    # old and new text, event, created, updated, deleted, as Mem0 has them
-    history: list[tuple[Text, Text, str, Text, Text, Flag | None]]
-
-
-People = Annotated[dict[Name, _Acquaintance], Field(max_length=PEOPLE_KEPT)]
-Talk = Annotated[list[tuple[Name, _Conversation]], Field(max_length=CONVERSATIONS_KEPT)]
-Nights = Annotated[list[_Night], Field(max_length=366)]
+# old and new text, event, created, updated, deleted, as Mem0 has them
+Version = tuple[Text, Text, str, Text, Text, Annotated[int, Field(ge=0, le=1)] | None]
+People = Annotated[dict[Name, Acquaintance], Field(max_length=PEOPLE_KEPT)]
+Talk = Annotated[list[tuple[Name, Conversation]], Field(max_length=CONVERSATIONS_KEPT)]
 LINES: dict[str, type[_Line]] = {  # by kind, and by category or key where a kind has several
-    "journal": _JournalLine,
-    "people": _Valued[People],
-    "conversations": _Valued[Talk],
-    "script sleep_schedule": _OfScript[_Schedule | None],
-    "script night_records": _OfScript[Nights | None],
-    f"script {CHAT_LOG}": _OfScript[list[_ChatMessage] | None],
-    f"row {profiles.CATEGORY}": _Row[_Profile],
-    f"row {preferences.CATEGORY}": _Row[_Preference],
-    f"row {agenda.CATEGORY}": _Row[_AgendaItem],
-    "entry": _Valued[_Entry],
-    "link": _LinkLine,
-    "memory": _MemoryLine,
+    "journal": _line(last_id=Count, last_reflection=Time | None, cursors=dict[Name, Count]),
+    "people": _line(value=People),
+    "conversations": _line(value=Talk),
+    "script sleep_schedule": _line(key=str, value=_Schedule | None),
+    f"script {CHAT_LOG}": _line(key=str, value=list[_ChatMessage] | None),
+    f"row {profiles.CATEGORY}": _line(category=str, key=str, value=Profile),
+    f"row {preferences.CATEGORY}": _line(category=str, key=str, value=Preference),
+    f"row {agenda.CATEGORY}": _line(category=str, key=str, value=AgendaItem),
+    "entry": _line(value=Entry),
+    "link": _line(
+        a=LinkEnd,
+        b=LinkEnd,
+        linked=Name,
+        score=Annotated[float, Field(ge=0, le=LARGEST_SCORE)],
+        created=NameOrEmpty,
+    ),
+    "memory": _line(id=MemoryId, payload=_Payload, history=list[Version]),
 }
+READ_PAYLOAD = _line(payload=MemoryRecord)
 KINDS = {name.split()[0] for name in LINES}
-FORMER = "centroid"  # lines of earlier exports that are left out
+FORMER = ("centroid", "night_records")  # kinds or keys of earlier exports that are left out
 
 
 # --- checks ---------------------------------------------------------------------------------------
@@ -549,29 +475,6 @@ FORMER = "centroid"  # lines of earlier exports that are left out
 
 class _Invalid(ValueError):
     """A line is none that an export writes; the message names the field and what is wrong."""
-
-
-class SeenIds:
-    """The ids of an archive, in a temporary SQLite file."""
-
-    def __init__(self) -> None:
-        self._db = sqlite3.connect("", check_same_thread=False, isolation_level=None)
-        self._db.execute("PRAGMA journal_mode = OFF")
-        self._db.execute("CREATE TABLE seen (id TEXT PRIMARY KEY, number INTEGER) WITHOUT ROWID")
-        self._db.execute("BEGIN")
-
-    def add(self, id_: str, number: int = 0) -> bool:
-        """Add an id. Returns whether it is new."""
-        query = "INSERT OR IGNORE INTO seen VALUES (?, ?)"
-        return self._db.execute(query, (id_, number)).rowcount == 1
-
-    def number_of(self, id_: str) -> int:
-        """Return the number that was added with an id, or 0."""
-        row = self._db.execute("SELECT number FROM seen WHERE id = ?", (id_,)).fetchone()
-        return row[0] if row else 0
-
-    def close(self) -> None:
-        self._db.close()
 
 
 class Checker:
@@ -582,7 +485,7 @@ class Checker:
 
     Attributes:
         reader: The file; at the end its `lines` and `state` are those of the whole file.
-        seen: The ids in the file.
+        seen: The ids in the file; of a memory that is an entry, with its journal id, else 0.
 
     Raises:
         BadArchive: From each public method, with the number of the line.
@@ -590,18 +493,10 @@ class Checker:
 
     def __init__(self, path: Path):
         self.reader = Reader(path)
-        self.seen = SeenIds()
+        self.seen: dict[str, int] = {}
         self._agent_id = self.reader.header.agent_id
         self._last_id = self._newest = 0  # of the journal; of the entries so far
         self._missing = ["journal", "people", "conversations", *(f"script {key}" for key in SCRIPT)]
-        self._compare = {
-            "journal": self._journal,
-            "entry": self._entry,
-            "conversations": self._conversations,
-            "row": self._row,
-            "link": self._link,
-            "memory": self._memory,
-        }
 
     def check_some(self) -> dict[str, int] | None:
         """Check the next lines. Returns the memories in them, by id, each with the number of its
@@ -629,7 +524,7 @@ class Checker:
                 raise _Invalid(f"the line of its {self._missing[0].split()[-1]} is missing")
 
     def _check(self, line: Line) -> None:
-        """Check a line by itself, then against the lines before it."""
+        """Check a line by itself, and whether it may stand here."""
         _check_texts(line)
         kind = name = line["kind"]
         if part := {"row": "category", "script": "key"}.get(kind):
@@ -643,75 +538,75 @@ class Checker:
             if name not in self._missing:
                 raise _Invalid("it is there twice")
             self._missing.remove(name)
-        if kind in self._compare:
-            self._compare[kind](line)
+        self._compare(kind, line)
 
-    def _journal(self, line: Line) -> None:
-        self._last_id = line["last_id"]
-        for name, value in beyond_end(line["cursors"], self._last_id).items():
-            self._check_entry_id(f"cursors.{name}", value)
+    def _compare(self, kind: str, line: Line) -> None:
+        """Check a line against the lines before it."""
+        value: Any = line.get("value")
+        if kind == "journal":
+            self._last_id = line["last_id"]
+            for name, cursor in beyond_end(line["cursors"], self._last_id).items():
+                self._check_entry_ids(f"cursors.{name}", cursor)
+        elif kind == "entry":
+            self._check_entry_ids("value.id", value["id"])
+            if value["id"] <= self._newest:
+                raise _Invalid(f"value.id: {value['id']} is there twice, or out of order")
+            self._newest = value["id"]
+        elif kind == "conversations":
+            for session_id, _conversation in value:
+                self._once("conversation", session_id)
+        elif kind == "row":
+            key = self._key_of(line["category"], value)
+            if line["key"] != key.lower():
+                raise _Invalid(f"key: {_shown(line['key'])} does not fit its value")
+            self._once("row", line["category"], key)
+        elif kind == "link":
+            for end in ("a", "b"):
+                if line[end].isdecimal():
+                    self._check_entry_ids(end, int(line[end]))
+            if line["a"] >= line["b"]:
+                raise _Invalid("a, b: a link has two ends, the smaller first")
+            self._once("link", line["a"], line["b"])
+        elif kind == "memory":
+            self._memory(line)
 
-    def _entry(self, line: Line) -> None:
-        number = line["value"]["id"]
-        self._check_entry_id("value.id", number)
-        if number <= self._newest:
-            raise _Invalid(f"value.id: {number} is there twice, or out of order")
-        self._newest = number
-
-    def _conversations(self, line: Line) -> None:
-        for session_id, _conversation in line["value"]:
-            self._once("conversation", session_id)
-
-    def _row(self, line: Line) -> None:
-        value = line["value"]
-        if line["category"] == profiles.CATEGORY:
-            key = profiles.key_of(value["entity_id"])
-        elif line["category"] == agenda.CATEGORY:
-            for name in ("evidence", "closed_by"):
-                for number in value.get(name, ()):
-                    self._check_entry_id(f"value.{name}", number)
-            key = value["id"]
-        else:
+    def _key_of(self, category: str, value: Any) -> str:
+        """Return the key of a row with this value."""
+        if category == profiles.CATEGORY:
+            return profiles.key_of(value["entity_id"])
+        if category == preferences.CATEGORY:
             known = preferences.from_plain(value)
-            key = preferences.key_of(known.identity, known.slot, known.audience)
-        if line["key"] != key.lower():
-            raise _Invalid(f"key: {_shown(line['key'])} does not fit its value")
-        self._once("row", line["category"], key)
-
-    def _link(self, line: Line) -> None:
-        for end in ("a", "b"):
-            if line[end].isdecimal():
-                self._check_entry_id(end, int(line[end]))
-        if line["a"] >= line["b"]:
-            raise _Invalid("a, b: a link has two ends, the smaller first")
-        self._once("link", line["a"], line["b"])
+            return preferences.key_of(known.identity, known.slot, known.audience)
+        for name in ("evidence", "closed_by"):
+            self._check_entry_ids(f"value.{name}", *value.get(name, ()))
+        return value["id"]
 
     def _memory(self, line: Line) -> None:
         memory_id, payload = line["id"], line["payload"]
         if payload["agent_id"] != self._agent_id:
             raise _Invalid("payload.agent_id: it belongs to another memory")
         memory = from_payload(memory_id, payload)
-        _validate(_ReadPayload, {"payload": asdict(memory)})
+        _validate(READ_PAYLOAD, {"payload": asdict(memory)})
         heard = list(memory.witnesses) if memory.private else [ANYONE]
         if payload.get("audience", heard) != heard:
             raise _Invalid("payload.audience: it is not that of its witnesses")
-        for number in memory.journal_ids:
-            self._check_entry_id("payload.journal_ids", number)
+        self._check_entry_ids("payload.journal_ids", *memory.journal_ids)
         number = 0
         if memory.record in ("entry", INSIGHT):
             number = memory.journal_ids[0] if memory.journal_ids else 0
             if memory_id != entry_memory_id(self._agent_id, number):
                 raise _Invalid(f"id: it is not that of entry {number} of this memory")
-        if not self.seen.add(memory_id, number):
-            raise _Invalid("it is there twice")
+        self._once(memory_id, number=number)
 
-    def _check_entry_id(self, name: str, number: int) -> None:
-        if number > self._last_id:
-            raise _Invalid(f"{name}: {number} is beyond the journal's end, {self._last_id}")
+    def _check_entry_ids(self, name: str, *numbers: int) -> None:
+        for number in numbers:
+            if number > self._last_id:
+                raise _Invalid(f"{name}: {number} is beyond the journal's end, {self._last_id}")
 
-    def _once(self, *what: str) -> None:
-        if not self.seen.add("\x1f".join(what)):
+    def _once(self, *what: str, number: int = 0) -> None:
+        if (key := "\x1f".join(what)) in self.seen:
             raise _Invalid("it is there twice")
+        self.seen[key] = number
 
 
 @contextmanager

@@ -53,31 +53,13 @@ class Record:
     ids: tuple[str, ...] = ()
 
 
-def add(who: tuple[str, int], action: str, npc: tuple[str, int], ids: tuple[str, ...]) -> None:
-    """Add a record of what was done just now.
-
-    Args:
-        who, npc: Name and number.
-    """
-    pages = _pages()
-    page = pages[-1] if pages else 1
-    records = _read(page)
-    if len(records) >= RECORDS_OF_PAGE:
-        page, records = page + 1, []
-        pages.append(page)
-    plain = asdict(Record(now_iso(), *who, action, *npc, ids))
-    ServerConfig.objects.conf(_key(page), value=as_json([*records, plain]))
-    for old in pages[:-PAGES_KEPT]:
-        ServerConfig.objects.conf(_key(old), delete=True)
-
-
 def records() -> list[Record]:
     """Return all records, newest first."""
-    found = []
-    for page in reversed(_pages()):
-        for plain in reversed(_read(page)):
-            found.append(Record(**plain | {"ids": tuple(plain["ids"])}))
-    return found
+    return [
+        Record(**plain | {"ids": tuple(plain["ids"])})
+        for page in reversed(_pages())
+        for plain in reversed(_read(page))
+    ]
 
 
 def _pages() -> list[int]:
@@ -86,12 +68,7 @@ def _pages() -> list[int]:
 
 
 def _read(page: int) -> list[dict[str, Any]]:
-    text = ServerConfig.objects.conf(_key(page), default="")
-    return json.loads(text) if text else []
-
-
-def _key(page: int) -> str:
-    return f"{KEY}{page}"
+    return json.loads(ServerConfig.objects.conf(f"{KEY}{page}", default="[]"))
 
 
 def record(who: Any, action: str, npc: Any, *ids: Any) -> None:
@@ -99,16 +76,26 @@ def record(who: Any, action: str, npc: Any, *ids: Any) -> None:
 
     Args:
         who: An Account, a Character, or None for the server itself.
-        action: A word for what was done: "edit", "forget".
         npc: Whose memory; None is all of them.
         ids: Short ids or memory identities it was done to.
     """
     told = tuple(oneline(sanitise(str(each), 80)) for each in ids[:IDS_LOGGED])
-    more = (f"and {len(ids) - IDS_LOGGED} more",) if len(ids) > IDS_LOGGED else ()
-    _log(who, action, npc, *told, *more)
-    if who is None or may(who, None, "look"):  # players cannot fill it with requests of theirs
-        whom = (_name_of(who), who.id) if who else ("the server", 0)
-        add(whom, action, (_name_of(npc), npc.id) if npc else ("", 0), (*told, *more))
+    if len(ids) > IDS_LOGGED:
+        told += (f"and {len(ids) - IDS_LOGGED} more",)
+    _log(who, action, npc, *told)
+    if who is not None and not may(who, None, "look"):
+        return  # players cannot fill it with requests of theirs
+    whom: tuple[str, int] = (_name_of(who), who.id) if who else ("the server", 0)
+    of_npc: tuple[str, int] = (_name_of(npc), npc.id) if npc else ("", 0)
+    pages = _pages() or [1]
+    kept = _read(pages[-1])
+    if len(kept) >= RECORDS_OF_PAGE:
+        kept = []
+        pages.append(pages[-1] + 1)
+    kept.append(asdict(Record(now_iso(), *whom, action, *of_npc, told)))
+    ServerConfig.objects.conf(f"{KEY}{pages[-1]}", value=as_json(kept))
+    for old in pages[:-PAGES_KEPT]:
+        ServerConfig.objects.conf(f"{KEY}{old}", delete=True)
 
 
 def _log(who: Any, action: str, npc: Any, *told: str) -> None:
@@ -120,9 +107,7 @@ def record_look(who: Any, what: str, npc: Any) -> None:
     """Write one line for a look into a memory, at most one in ten minutes for the same look.
 
     Args:
-        who: An Account or a Character.
         what: What they looked at: "@memory/journal", "the page facts".
-        npc: Whose memory.
     """
     look, now = (_named(who), what, npc.id), time.monotonic()
     last = _looks.get(look)
@@ -136,9 +121,7 @@ def record_look(who: Any, what: str, npc: Any) -> None:
 
 
 def _named(obj: Any, nobody: str = "the server") -> str:
-    if obj is None:
-        return nobody
-    return f"{_name_of(obj)} (#{obj.id})"
+    return nobody if obj is None else f"{_name_of(obj)} (#{obj.id})"
 
 
 def _name_of(obj: Any) -> str:

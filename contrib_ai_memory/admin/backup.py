@@ -1,7 +1,7 @@
 """Back up and restore the memories of a whole game: its database and its store at one moment.
 
-The file is a `tar.gz`: `manifest.json` first, which lists every other file with its length and
-SHA-256, then `database` (the SQLite file) and `ai_memory/…` (the store's folder).
+The file is a `tar.gz`: `manifest.json` first, which lists every other file with its SHA-256, then
+`database` (the SQLite file) and `ai_memory/…` (the store's folder).
 
 The first copies of a running game block nobody, but may be inconsistent. The game then stops
 writing to its store (`store.snapshot`), and only the differences are copied again, the database
@@ -21,11 +21,9 @@ import os
 import shutil
 import sqlite3
 import tarfile
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass
+from contextlib import closing, nullcontext
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from django.conf import settings
 from django.db import connections
@@ -53,26 +51,8 @@ class BadBackup(InputError):
     """The backup cannot be made or restored. The message says why; nothing was changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Backup:
-    """A backup that was made.
-
-    Attributes:
-        size: Of the file in bytes.
-        generation: Of the store in it; None before the first.
-        database: Whether the game's database is in it.
-        store: Whether the memories are in it; those on a server are not.
-    """
-
-    path: Path
-    size: int
-    generation: int | None
-    database: bool
-    store: bool
-
-
-def create(file: Path, *, running: bool, progress: Progress = silent) -> Backup:
-    """Write a backup of this game to a file.
+def create(file: Path, *, running: bool, progress: Progress = silent) -> dict[str, Any]:
+    """Write a backup of this game to a file. Returns its manifest.
 
     Args:
         running: Whether the game runs and must be asked to hold still.
@@ -117,17 +97,16 @@ def restore(file: Path, progress: Progress = silent) -> dict[str, Any]:
     """
     manifest = read_manifest(file)
     targets = _targets(manifest)
+    unpacked = {name: _beside(path, UNPACKED) for name, path in targets.items()}
     if not marker().exists():
         for path in targets.values():  # left by a finished restore
             _remove(_beside(path, ASIDE))
-    for path in targets.values():
-        _remove(_beside(path, UNPACKED))
+    for path in unpacked.values():
+        _remove(path)
         path.parent.mkdir(parents=True, exist_ok=True)
     for name in manifest["folders"]:
-        _beside(targets[name], UNPACKED).mkdir()
-    _unpack(
-        file, manifest, {name: _beside(path, UNPACKED) for name, path in targets.items()}, progress
-    )
+        unpacked[name].mkdir()
+    _unpack(file, manifest, unpacked, progress)
     for connection in connections.all():
         if connection.vendor == "sqlite":  # its file is about to be replaced
             connection.close()
@@ -224,8 +203,7 @@ def _copy(trees: dict[str, Path], database: Path | None, staging: Path, *, locke
             copy = staging / name / each
             copy.parent.mkdir(parents=True, exist_ok=True)
             try:
-                with path.open("rb") as source, _writable(copy) as target:
-                    _copy_changes(source, target)
+                _copy_changes(path, copy)
             except FileNotFoundError:
                 if locked:
                     raise
@@ -238,36 +216,26 @@ def _copy(trees: dict[str, Path], database: Path | None, staging: Path, *, locke
 def _copy_database(database: Path, copy: Path, *, locked: bool) -> None:
     with closing(sqlite3.connect(database, isolation_level=None)) as connection:
         (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
-        if mode == "wal":  # readers block nobody there
-            if locked:
-                with closing(sqlite3.connect(copy)) as target:
-                    connection.backup(target)
-            return
-        # opened and closed outside the lock: closing a file drops all of the process's locks on it
-        with database.open("rb") as source, _writable(copy) as target:
+        if mode != "wal":
             if locked:
                 connection.execute("BEGIN")
                 connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            _copy_changes(source, target)
-            if locked:
-                connection.execute("COMMIT")
+            _copy_changes(database, copy)  # it closes the file, which drops the lock
+        elif locked:  # readers block nobody there
+            with closing(sqlite3.connect(copy)) as target:
+                connection.backup(target)
 
 
-@contextmanager
-def _writable(path: Path) -> Iterator[BinaryIO]:
-    with path.open("r+b" if path.exists() else "w+b", buffering=0) as file:
-        yield file
-
-
-def _copy_changes(source: BinaryIO, target: BinaryIO) -> None:
+def _copy_changes(path: Path, copy: Path) -> None:
     """Make a file equal to another; only what differs is written, and holes stay holes."""
-    size = os.fstat(source.fileno()).st_size
-    target.truncate(size)
-    for offset in range(0, size, CHUNK):
-        length = min(CHUNK, size - offset)
-        wanted = os.pread(source.fileno(), length, offset)
-        if os.pread(target.fileno(), length, offset) != wanted:
-            os.pwrite(target.fileno(), wanted, offset)
+    with path.open("rb") as source, copy.open("r+b" if copy.exists() else "w+b") as target:
+        size = os.fstat(source.fileno()).st_size
+        target.truncate(size)
+        for offset in range(0, size, CHUNK):
+            length = min(CHUNK, size - offset)
+            wanted = os.pread(source.fileno(), length, offset)
+            if os.pread(target.fileno(), length, offset) != wanted:
+                os.pwrite(target.fileno(), wanted, offset)
 
 
 def _check_database(copy: Path) -> None:
@@ -279,7 +247,7 @@ def _check_database(copy: Path) -> None:
         raise BadBackup(f"The game's database is damaged ({result}): see SQLite's documentation.")
 
 
-def _pack(staging: Path, file: Path, database: bool, progress: Progress) -> Backup:
+def _pack(staging: Path, file: Path, database: bool, progress: Progress) -> dict[str, Any]:
     names = sorted(str(p.relative_to(staging)) for p in staging.rglob("*") if p.is_file())
     stored = metadata.read(staging / STORE) if (staging / STORE).exists() else {}
     manifest = {
@@ -290,10 +258,7 @@ def _pack(staging: Path, file: Path, database: bool, progress: Progress) -> Back
         "store_id": stored.get("store_id"),
         "generation": stored.get("generation"),
         "folders": sorted(_trees()),
-        "files": {
-            name: {"size": (staging / name).stat().st_size, "sha256": _digest(staging / name)}
-            for name in names
-        },
+        "files": {name: {"sha256": _digest(staging / name)} for name in names},
     }
     beside = file.with_name(file.name + ".part")
     try:
@@ -313,8 +278,7 @@ def _pack(staging: Path, file: Path, database: bool, progress: Progress) -> Back
         beside.unlink(missing_ok=True)
     atomic_file.sync(file.absolute().parent)
     progress("packing", len(names), len(names))
-    own = conf.get().VECTOR_STORE.is_own
-    return Backup(file, file.stat().st_size, stored.get("generation"), database, own)
+    return manifest
 
 
 def _digest(path: Path) -> str:
@@ -364,16 +328,16 @@ def _unpack(
                 if _write_sparse(tar.extractfile(member), path) != known["sha256"]:
                     raise BadBackup(f"{file} is damaged: {member.name} is not what was packed.")
                 progress("unpacking", total - len(wanted), total)
+        if wanted:
+            raise BadBackup(
+                f"{file} is cut off: {len(wanted)} files are missing. Nothing was changed."
+            )
     except (EOFError, OSError, ValueError, tarfile.TarError) as error:
         for path in into.values():
             _remove(path)
         if isinstance(error, BadBackup):
             raise
         raise BadBackup(f"{file} cannot be unpacked: {error}. Nothing was changed.") from None
-    if wanted:
-        for path in into.values():
-            _remove(path)
-        raise BadBackup(f"{file} is cut off: {len(wanted)} files are missing. Nothing was changed.")
 
 
 def _write_sparse(source: Any, path: Path) -> str:

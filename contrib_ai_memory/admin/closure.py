@@ -18,7 +18,7 @@ from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id
 from ..store.removal import Removal
 from . import game_npcs, ids
-from .jobs import NpcDeleted, batch_job, journal_pages, pages_heard_from, store_pages
+from .jobs import NpcDeleted, batch_job, journal_pages, store_pages
 
 
 @defer.inlineCallbacks
@@ -36,13 +36,12 @@ def close(
         Those of its entries that the NPC said itself.
     """
     spoken: set[int] = set()
-    again = False
+    known = -1  # entries at the end of the round before
     while True:
-        before = len(removal.entries)
         yield _add_entries(memory, removal, spoken, first)
-        if again and before == len(removal.entries):
+        if known == len(removal.entries):
             return spoken
-        again = True
+        known = len(removal.entries)
         removal.memories.update(entry_memory_id(memory.id, each) for each in removal.entries)
         before = len(removal.memories)
         of_entries = replace(removal, entries=set(removal.entries), memories=set())
@@ -96,7 +95,9 @@ def utterances_of(memory: Memory, entries: Iterable[int]) -> set[str]:
 def heard(memory: Memory, utterances: Collection[str]) -> Generator[Any, Any, set[int]]:
     """Return the entries of a memory that are these utterances, as a Deferred set."""
     found: set[int] = set()
-    for page in pages_heard_from(memory.journal, utterances):
+    speakers = {each.partition(":")[0] for each in utterances}
+    first = min(filter(None, map(memory.journal.heard_from, speakers)), default=None)
+    for page in journal_pages(memory.journal, first) if first else ():
         found.update(entry.id for entry in page if entry.utterance in utterances)
         yield offload.breathe()
     return found

@@ -2,12 +2,20 @@
 
 Normally there is nothing to find. Damage is left by restored backups, full disks, edits by hand,
 and NPCs deleted behind Evennia's back.
+
+A store whose files are damaged is rebuilt. They are set aside, and nothing is deleted. What cannot
+be read of them comes from exports, where it is still known by links of the game's database and
+rests on lines that have not changed; entries come from the journals. Lines whose facts could not be
+recovered are consolidated again by the next night.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+import contextlib
+import itertools
+from collections.abc import Callable, Collection, Generator, Iterable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from evennia.objects.models import ObjectDB
@@ -15,15 +23,21 @@ from twisted.internet import defer
 
 from .. import conf, offload
 from ..conf import PAGE_SIZE
+from ..embedding import embedder
 from ..handler import shed_copied
 from ..ingest import index
+from ..log import logger
 from ..records import INSIGHT, Entry
-from ..store import attributes, condition, generations, links, memory_store, metadata, owner
+from ..sleep import consolidation
+from ..store import attributes, condition, generations, memory_store, metadata, owner
 from ..store.condition import StoreDamaged, StoreError
 from ..store.journal import beyond_end, page_name
+from ..store.links import ATTRIBUTE as LINKS
+from ..store.links import Link
 from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id
-from . import erase, game_npcs, salvage
+from . import archive, erase, game_npcs, jobs, reindex
+from .archive_format import BadArchive, header_of
 from .jobs import (
     ENTRIES_AT_ONCE,
     batch_job,
@@ -31,6 +45,7 @@ from .jobs import (
     exclusively,
     journal_pages,
     link_pages,
+    local_job,
     store_pages,
 )
 
@@ -59,20 +74,21 @@ class Finding:
     mended: bool = False
 
 
+Problems = list[tuple[int, str]]  # how many things are affected, and what is wrong with them
+
+
 @dataclass
 class _Stored:
-    """The ids and evidence of one NPC's memories in the store.
+    """The memories of one NPC in the store.
 
     Attributes:
         ids: All ids.
-        entries: Ids of journal entries, by journal id.
-        lines: Time and words of each entry, by journal id.
+        entries: Id, time and words of each journal entry, by journal id.
         evidence: The journal ids that each other memory rests on, and when it was made.
     """
 
     ids: set[str] = field(default_factory=set)
-    entries: dict[int, str] = field(default_factory=dict)
-    lines: dict[int, tuple[str, str]] = field(default_factory=dict)
+    entries: dict[int, tuple[str, str, str]] = field(default_factory=dict)
     evidence: dict[str, tuple[tuple[int, ...], str]] = field(default_factory=dict)
 
 
@@ -98,7 +114,11 @@ def check(
         except StoreDamaged as damage:
             if not mend or chosen is not None or len(damaged) == DAMAGES_AT_MOST:
                 return [*damaged, Finding("the store", str(damage))]
-            done = yield salvage.set_aside(damage)
+            if damage.path.name == metadata.FILE:
+                database = generations.id_of_database(), generations.mark_of_database()
+                done = yield batch_job(_describe_anew, damage.path, *database)
+            else:
+                done = yield batch_job(_begin_anew, damage.path)
             damaged.append(Finding("the store", done, 1, True))
         except StoreError as problem:
             return [*damaged, Finding("the store", str(problem))]
@@ -110,11 +130,12 @@ def _check(
 ) -> Generator[Any, Any, list[Finding]]:
     progress("the store")
     found = []
-    if rebuilding := (yield batch_job(salvage.rebuilding)):
+    if rebuilding := (yield batch_job(_noted, "rebuilding")):
         if not mend or chosen is not None:
             return [Finding("the store", UNFINISHED)]
-        found.append(Finding("the store", (yield salvage.rebuild()), 1, True))
-    lost = yield batch_job(_lost_much)
+        found.append(Finding("the store", (yield batch_job(_copy_readable)), 1, True))
+        yield reindex.reindex_all()  # keys of lines depend on the lines around them
+    lost = yield batch_job(_noted, "lost", True)
     found += yield _check_store(mend, chosen is None)
     found += _copies(chosen, mend)
     for npc in game_npcs.npcs() if chosen is None else chosen:
@@ -122,7 +143,7 @@ def _check(
             progress(npc.key)
             found += yield check_npc(npc, mend=mend, rebuilt=mend and (rebuilding or lost))
     if rebuilding:
-        yield batch_job(salvage.settle)
+        yield batch_job(_settle_rebuilt)
     return found
 
 
@@ -154,31 +175,38 @@ def check_npc(
     if attributes.read_json(npc, erase.IMPORT_MARK):
         what = "An import broke off half way. Import the file again, or @memory/wipe it."
         return [_finding(npc, what, 1, False)]
-    found = yield _unfinished(npc, mend)
-    found += yield exclusively(npc, _check_held, mend, rebuilt)
-    return found
+    found = []
+    if erase.half_wiped(npc):
+        if mend:
+            yield erase.wipe(npc, finish=True)
+        found.append(_finding(npc, "A wipe of its memory broke off half way.", 1, mend))
+    for plan in erase.unfinished(npc):
+        if mend:
+            yield erase.erase_person(npc, plan["identity"], plan["names"])
+        found.append(_finding(npc, "The erasure of a person broke off half way.", 1, mend))
+    problems = yield exclusively(npc, _check_held, mend, rebuilt)
+    return found + [_finding(npc, what, count, mend) for count, what in problems if count]
 
 
 @defer.inlineCallbacks
-def _check_held(npc: Any, mend: bool, rebuilt: bool) -> Generator[Any, Any, list[Finding]]:
-    found = _cursors(npc, mend)
+def _check_held(npc: Any, mend: bool, rebuilt: bool) -> Generator[Any, Any, Problems]:
+    problems = _cursors(npc, mend)
     stored = yield _stored(npc.memory.id)
     if rebuilt:
-        restored, lost = yield salvage.restore_lost(npc, stored.ids)
-        problems = (
+        restored, lost = yield _restore_lost(npc, stored.ids)
+        problems += [
             (restored, "memories were restored from exports"),
             (
                 lost,
                 "memories that only the store held could not be recovered; the next night draws "
                 "facts anew from their journal entries",
             ),
-        )
-        found += [_finding(npc, what, count, True) for count, what in problems if count]
+        ]
         stored = yield _stored(npc.memory.id)
     for checked in (_lost_entries, _entries, _evidence, _links):
-        found += yield checked(npc, stored, mend)
+        problems += yield checked(npc, stored, mend)
     npc.memory.flush()
-    return found
+    return problems
 
 
 def _finding(npc: Any, what: str, count: int, mended: bool) -> Finding:
@@ -215,10 +243,16 @@ def _check_store(mend: bool, whole: bool) -> Generator[Any, Any, list[Finding]]:
     return found
 
 
-def _lost_much() -> bool:
-    """Return whether the store was opened with far fewer memories than it had."""
-    memory_store.shared()
-    return "lost" in metadata.read(conf.directory())
+def _noted(key: str, opened: bool = False) -> bool:
+    """Return whether store.json has a note: "rebuilding", of a store that was set aside and is not
+    rebuilt yet, or "lost", once it is opened with far fewer memories than it had."""
+    if opened:
+        memory_store.shared()
+    return key in metadata.read(conf.directory())
+
+
+def _settle_rebuilt() -> None:
+    metadata.note(conf.directory(), rebuilding=None, memories=memory_store.shared().total())
 
 
 def _settle_loss() -> None:
@@ -233,31 +267,123 @@ def _agent_counts() -> dict[str, int]:
     return store.agents() if store.scoped else {}
 
 
-# --- one NPC --------------------------------------------------------------------------------------
+# --- what was damaged or lost ---------------------------------------------------------------------
 
 
 @defer.inlineCallbacks
-def _unfinished(npc: Any, mend: bool) -> Generator[Any, Any, list[Finding]]:
-    found = []
-    if erase.half_wiped(npc):
-        if mend:
-            yield erase.finish_wipe(npc)
-        found.append(_finding(npc, "A wipe of its memory broke off half way.", 1, mend))
-    for plan in erase.unfinished(npc):
-        if mend:
-            yield erase.erase_person(npc, plan["identity"], plan["names"])
-        found.append(_finding(npc, "The erasure of a person broke off half way.", 1, mend))
-    return found
+def _restore_lost(npc: Any, stored: Collection[str]) -> Generator[Any, Any, tuple[int, int]]:
+    """Restore an NPC's memories that its links name and the store, with these ids, lacks.
+
+    Returns (as a Deferred):
+        How many came from exports, and how many could not be recovered.
+    """
+    lost: dict[str, set[int]] = {}  # journal ids that are its evidence, by memory id
+    for page in link_pages(npc.memory.links):
+        for linked, others in page:
+            if not linked.isdecimal() and linked not in stored:
+                lost[linked] = {
+                    int(each)
+                    for each, note in others.items()
+                    if each.isdecimal() and note["kind"] == "evidence"
+                }
+    restored: set[str] = set()
+    for file in sorted((conf.directory() / archive.FOLDER).glob("*.jsonl")) if lost else ():
+        try:
+            restored |= yield _restore_from(npc, file, lost.keys() - restored)
+        except BadArchive as problem:
+            logger().warning("Nothing is restored from an export: %s", problem)
+    if again := set().union(*(lost[each] for each in lost.keys() - restored)):
+        journal = npc.memory.journal
+        journal.update({each: {"consolidated": False} for each in again})
+        done = journal.cursors.get(consolidation.CURSOR, 0)
+        journal.set_cursor(consolidation.CURSOR, min(done, min(again) - 1))
+    return len(restored), len(lost) - len(restored)
 
 
-def _cursors(npc: Any, mend: bool) -> list[Finding]:
+@defer.inlineCallbacks
+def _restore_from(
+    npc: Any, file: Path, wanted: Collection[str]
+) -> Generator[Any, Any, Collection[str]]:
+    restored: set[str] = set()
+    if (yield local_job(header_of, file)).agent_id != npc.memory.id:
+        return restored
+    checked = yield archive.check_file(file, jobs.silent)
+    reader = yield local_job(archive.reopen, file, checked)
+    same: set[int] = set()  # entries that are in the journal as they are in the file
+    while lines := (yield local_job(reader.some, archive.LINES_AT_ONCE)):
+        found = []
+        for line in lines:
+            if line["kind"] == "entry":
+                entry = npc.memory.journal.get(line["value"]["id"])
+                if entry and entry.content == line["value"]["content"]:
+                    same.add(entry.id)
+            elif line["kind"] == "memory" and line["id"] in wanted:
+                found += [line] if same.issuperset(line["payload"].get("journal_ids", ())) else []
+        if found:
+            yield batch_job(archive.write_stored, found)
+            restored.update(line["id"] for line in found)
+    return restored
+
+
+def _aside(path: Path) -> Path:
+    names = (path.with_name(f"{path.name}.damaged_{number}") for number in itertools.count(1))
+    return next(each for each in names if not each.exists())
+
+
+def _describe_anew(path: Path, store_id: str, mark: metadata.Mark | None) -> str:
+    """Write store.json from what the game's database and the settings say."""
+    memory_store.close_shared(for_good=False)
+    aside, model = path.rename(_aside(path)), embedder.shared()
+    generation, text = mark or (None, None)
+    metadata.note(
+        path.parent,
+        **({"store_id": store_id} if store_id else {}),
+        embedding_model=model.name,
+        dimensions=model.dimensions,
+        generation=generation,
+        mark=text,
+    )
+    return (
+        f"{path.name} was damaged. It is set aside ({aside}), and written anew from the game's "
+        f"database. The memories are taken to be embedded by the model of the settings, "
+        f"{model.name}: if it was another, run evennia ai_memory reindex."
+    )
+
+
+def _begin_anew(path: Path) -> str:
+    with contextlib.suppress(StoreDamaged):
+        memory_store.close_shared(for_good=False)
+    aside, folder = _aside(path), conf.directory()
+    metadata.note(folder, rebuilding=str(aside), memories=None, lost=None)
+    path.rename(aside)
+    return f"The files of the store were damaged. They are set aside ({aside})."
+
+
+def _copy_readable() -> str:
+    from ..store import qdrant_edge
+
+    aside, store = Path(metadata.read(conf.directory())["rebuilding"]), memory_store.shared()
+    collection = conf.get().VECTOR_STORE.collection
+    read = unreadable = 0
+    try:
+        for rows, damaged in qdrant_edge.readable_rows(aside, collection):
+            if rows:
+                store.upsert_rows(rows, reindex.keys_of(rows))
+            read, unreadable = read + len(rows), unreadable + damaged
+    except StoreDamaged as damage:
+        return f"{read or 'None'} of its memories could be read ({damage.reason})."
+    return f"{read} of its memories could be read, {unreadable} could not."
+
+
+# --- one NPC --------------------------------------------------------------------------------------
+
+
+def _cursors(npc: Any, mend: bool) -> Problems:
     journal = npc.memory.journal
     beyond = beyond_end(journal.cursors, len(journal))
-    if mend:
-        for name in beyond:
-            journal.set_cursor(name, len(journal))
-    what = f"cursors lie beyond the journal's end: {', '.join(sorted(beyond))}"
-    return [_finding(npc, what, len(beyond), mend)] if beyond else []
+    for name in beyond if mend else ():
+        journal.set_cursor(name, len(journal))
+    return [(len(beyond), f"cursors lie beyond the journal's end: {', '.join(sorted(beyond))}")]
 
 
 @defer.inlineCallbacks
@@ -268,8 +394,7 @@ def _stored(agent_id: str) -> Generator[Any, Any, _Stored]:
         for memory_id, entry_id, words, journal_ids, created_at in page:
             stored.ids.add(memory_id)
             if entry_id:
-                stored.entries[entry_id] = memory_id
-                stored.lines[entry_id] = created_at, words
+                stored.entries[entry_id] = memory_id, created_at, words
             elif journal_ids:
                 stored.evidence[memory_id] = journal_ids, created_at
 
@@ -279,20 +404,16 @@ def _stored(agent_id: str) -> Generator[Any, Any, _Stored]:
 
 def _stored_page(agent_id: str, offset: Any) -> tuple[list[tuple], Any]:
     memories, offset = memory_store.shared().page(agent_id, offset)
-    return [
-        (
-            m.id,
-            m.journal_ids[0] if m.record in ("entry", INSIGHT) and m.journal_ids else 0,
-            m.content,
-            m.journal_ids,
-            m.created_at,
-        )
-        for m in memories
-    ], offset
+    rows = []
+    for each in memories:
+        is_entry = each.record in ("entry", INSIGHT) and each.journal_ids
+        entry_id = each.journal_ids[0] if is_entry else 0
+        rows.append((each.id, entry_id, each.content, each.journal_ids, each.created_at))
+    return rows, offset
 
 
 @defer.inlineCallbacks
-def _lost_entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[Finding]]:
+def _lost_entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, Problems]:
     """Find entries that the journal lost, page by page, and rebuild them from the store.
 
     The store's copy is the last one: it is deleted only if the entry was removed on purpose.
@@ -303,7 +424,7 @@ def _lost_entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, 
         there.update(entry.id for entry in page)
         yield offload.breathe()
     lost: dict[int, list[str]] = {}  # by the number of their page
-    for number, memory_id in sorted(stored.entries.items()):
+    for number, (memory_id, _when, _words) in sorted(stored.entries.items()):
         own = number not in there and memory_id == entry_memory_id(memory.id, number)
         if own and not journal.was_removed(number):
             lost.setdefault((number - 1) // PAGE_SIZE, []).append(memory_id)
@@ -317,10 +438,13 @@ def _lost_entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, 
         journal.restore(entries)
         journal.mark_mended(number)
         yield offload.breathe()
-    return [
-        _finding(npc, _describe_lost(number, why, len(lost.get(number, []))), 1, mend)
-        for number, why in sorted(problems.items())
-    ]
+    found = []
+    for number, why in sorted(problems.items()):
+        reason = f" cannot be read whole ({why})" if why else " was damaged, or lacks entries"
+        page_of = f"{page_name(number)[0].upper()}{page_name(number)[1:]} of the journal{reason}"
+        held = len(lost.get(number, []))
+        found.append((1, f"{page_of}; the store holds {held} of the missing entries."))
+    return found
 
 
 def _rebuilt(memory: Memory, entry: Entry) -> Entry:
@@ -333,55 +457,48 @@ def _rebuilt(memory: Memory, entry: Entry) -> Entry:
     return replace(entry, consolidated=any(not linked.isdecimal() for linked in drawn))
 
 
-def _describe_lost(number: int, why: str, count: int) -> str:
-    page = f"{page_name(number)[0].upper()}{page_name(number)[1:]}"
-    reason = f" cannot be read whole ({why})" if why else " was damaged, or lacks entries"
-    return f"{page} of the journal{reason}; the store holds {count} of the missing entries."
-
-
 @defer.inlineCallbacks
-def _entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[Finding]]:
+def _entries(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, Problems]:
     """Check that journal and store hold the same entries."""
     memory, journal = npc.memory, npc.memory.journal
     indexed = journal.cursors.get("indexed", 0)
     missing = waiting = other = 0
     for page in journal_pages(journal):
         lost = [e for e in page if e.recallable and e.id <= indexed and e.id not in stored.entries]
-        missing += len(lost)
         changed = [
             entry
             for entry in page
-            if stored.lines.get(entry.id, (entry.timestamp, entry.words))
-            != (entry.timestamp, entry.words)
+            if entry.id in stored.entries
+            and stored.entries[entry.id][1:] != (entry.timestamp, entry.words)
         ]
-        other += len(changed)
-        if (lost or changed) and mend:
-            yield _index(memory, sorted([*lost, *changed], key=lambda entry: entry.id))
+        missing, other = missing + len(lost), other + len(changed)
+        waiting += sum(1 for entry in page if entry.recallable and entry.id > indexed)
+        if mend and (lost or changed):
+            entries = sorted([*lost, *changed], key=lambda entry: entry.id)
+            first = entries[0].id
+            before = list(journal.read(first - index.LOOK_BACK, first - 1))
+            yield batch_job(index.index_entries, memory.id, entries, before)
             stored.ids.update(entry_memory_id(memory.id, entry.id) for entry in lost)
         yield offload.breathe()
-        waiting += sum(1 for entry in page if entry.recallable and entry.id > indexed)
     if mend:
         while not (yield memory.index_pending()):
             pass
     # only those removed on purpose: of all others this is the last copy (`_lost_entries`)
-    gone = [
-        memory_id for number, memory_id in stored.entries.items() if journal.was_removed(number)
-    ]
+    gone = [row[0] for number, row in stored.entries.items() if journal.was_removed(number)]
     for first in range(0, len(gone) if mend else 0, IDS_AT_ONCE):
         some = gone[first : first + IDS_AT_ONCE]
         yield batch_job(memory_store.delete, some)
         stored.ids.difference_update(some)
-    problems = (
+    return [
         (missing, "indexed journal entries are missing in the store"),
         (other, "journal entries differ from the lines that the store has under their numbers"),
         (waiting, "journal entries wait to be indexed"),
         (len(gone), "memories of removed journal entries"),
-    )
-    return [_finding(npc, what, count, mend) for count, what in problems if count]
+    ]
 
 
 @defer.inlineCallbacks
-def _evidence(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[Finding]]:
+def _evidence(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, Problems]:
     """Check that memories rest on entries within the journal, and not newer than themselves.
 
     Forgotten entries leave gaps in the journal; what was drawn from them may stay.
@@ -404,39 +521,37 @@ def _evidence(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list
             stored.ids.discard(memory_id)
         if place % ENTRIES_AT_ONCE == 0:
             yield offload.breathe()
-    problems = (
+    return [
         (beyond, "memories rest on journal entries beyond the journal's end"),
         (later, "memories rest on journal entries that are newer than they are"),
-    )
-    return [_finding(npc, what, count, mend) for count, what in problems if count]
+    ]
 
 
 def _rest_on(memory_id: str, journal_ids: list[int]) -> None:
     memory_store.shared().change(memory_id, journal_ids=journal_ids)
 
 
-def _index(memory: Memory, entries: list[Entry]) -> defer.Deferred:
-    first = entries[0].id
-    before = list(memory.journal.read(first - index.LOOK_BACK, first - 1))
-    return batch_job(index.index_entries, memory.id, entries, before)
-
-
 @defer.inlineCallbacks
-def _links(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[Finding]]:
+def _links(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, Problems]:
     """Check that both ends of each link exist and know each other."""
-    memory = npc.memory
-    ends = 0
+    memory, ends = npc.memory, 0
     dangling: set[str] = set()
-    single: list[links.Link] = []
+    single: list[Link] = []
+
+    def exists(linked: str) -> bool:
+        if not linked.isdecimal():
+            return linked in stored.ids
+        return memory.journal.get(int(linked)) is not None or int(linked) in stored.entries
+
     for page in link_pages(memory.links):
         for linked, others in page:
             ends += len(others)
-            for other, note in others.items():
-                if linked not in memory.links.of(other):
-                    single.append(
-                        links.Link(linked, other, note["score"], note["kind"], note["created"])
-                    )
-            dangling |= {each for each in (linked, *others) if not _exists(memory, each, stored)}
+            single += [
+                Link(linked, other, note["score"], note["kind"], note["created"])
+                for other, note in others.items()
+                if linked not in memory.links.of(other)
+            ]
+            dangling |= {each for each in (linked, *others) if not exists(each)}
             yield offload.breathe()
     one_sided = [each for each in single if each.a not in dangling and each.b not in dangling]
     if mend:
@@ -450,25 +565,13 @@ def _links(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, list[Fi
                 yield offload.breathe()
     wrong = memory.links.count * 2 != ends
     if mend and (wrong or dangling or one_sided):
-        yield _recount(npc)
-    problems = (
+        ends = 0
+        for page in link_pages(memory.links):
+            ends += sum(len(others) for _linked, others in page)
+            yield offload.breathe()
+        attributes.write(npc, LINKS, {"links": ends // 2})
+    return [
         (len(dangling), "linked memories do not exist"),
         (len(one_sided), "links are stored at one end only"),
         (int(wrong and not dangling and not one_sided), "the number of links is wrong"),
-    )
-    return [_finding(npc, what, count, mend) for count, what in problems if count]
-
-
-def _exists(memory: Memory, linked: str, stored: _Stored) -> bool:
-    if linked.isdecimal():
-        return memory.journal.get(int(linked)) is not None or int(linked) in stored.entries
-    return linked in stored.ids
-
-
-@defer.inlineCallbacks
-def _recount(npc: Any) -> Generator[Any, Any, None]:
-    ends = 0
-    for page in link_pages(npc.memory.links):
-        ends += sum(len(others) for _linked, others in page)
-        yield offload.breathe()
-    attributes.write(npc, links.ATTRIBUTE, {"links": ends // 2})
+    ]

@@ -22,7 +22,6 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, TypeVar
 
 from twisted.internet import defer
-from twisted.python.failure import Failure
 
 from .. import conf, language, offload
 from ..embedding import emotions as taxonomy
@@ -50,7 +49,7 @@ from ..store import pause as pause_switch
 from ..store.links import Link, link_id
 from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id
-from ..store.preferences import PastPreference, Preference, from_plain
+from ..store.preferences import Preference, from_plain
 from ..store.profiles import Profile, ProfileAttribute, ProfileObservation
 from ..store.removal import Removal
 from ..text.sanitising import oneline, sanitise
@@ -62,14 +61,6 @@ from .undo_log import Act, Before, one_at_a_time
 
 class CannotEdit(InputError):
     """There is nothing to change, or the change is not possible."""
-
-
-class AlreadyDone(CannotEdit):
-    """A memory already has its new tags; `memory` is the memory as it is."""
-
-    def __init__(self, message: str, memory: MemoryRecord):
-        super().__init__(message)
-        self.memory = memory
 
 
 # --- adding and changing --------------------------------------------------------------------------
@@ -103,12 +94,8 @@ def teach(npc: Any, who: Any, text: args.LongText) -> Generator[Any, Any, pipeli
     began, held = memory.clock(), list(memory.preferences)
     learned = yield pipeline.ingest(memory, text)
     new = [record.id for record in learned.memories if record.created_at >= began]
-    changed = {each.memory_id for each in memory.preferences} & set(new)
-    replaced = []
-    for each in held:
-        now = memory.preferences.get(each.identity, each.slot, each.audience)
-        if now and now.memory_id in changed:
-            replaced.append(asdict(each))
+    now = ((each, memory.preferences.get(each.identity, each.slot, each.audience)) for each in held)
+    replaced = [asdict(each) for each, there in now if there and there.memory_id in new]
     shorts = [memory_id[: ids.LENGTH] for memory_id in new]
     if new:
         undo_log.add(npc, who, "teach", shorts, Before(made=new, preferences=replaced))
@@ -137,25 +124,49 @@ def edit(
         CannotEdit: There is nothing to change, or the text is empty.
     """
     old = yield ids.find(npc, memory_id)
-    if entry := ids.entry_of(npc.memory, link_id(old)):  # the store may not have its emotions
+    entry = ids.entry_of(npc.memory, link_id(old))
+    if entry:  # the store may not have its emotions
         old = replace(old, dominant_emotions=entry.emotions or old.dominant_emotions)
     new = replace(old, **_changes(old, content, importance, emotions, lesson))
     if new == old:
         raise CannotEdit(f"Nothing to change: {ids.short(old)} says just that already.")
-    reworded, outranked = new.content != old.content, _Outranked()
+    outranked: list[MemoryRecord] = []
+    reworded, before = new.content != old.content, Before()
     if reworded:
         new = _worded_by_builder(npc, new)
-        outranked = yield _outranked(npc, old, new)
-    before = yield _state_before(npc, old, _changed_fields(old, new), outranked)
-    short = ids.short(old)
-    if not undo_log.add(npc, who, "edit", [short], before):
-        raise CannotEdit(f"{short} is too large to be edited: add a new memory and forget it.")
-    audit.record(who, "edit", npc, short)
-    with npc.memory.evidence.withdraw(map(link_id, (old, *outranked.memories))):
-        new = yield _write(npc, old, new)
+        outranked, before = yield _outranked(npc, old, new)
+    line: dict[str, Any] = {}
+    if entry:
+        line = _entry_changes(entry, old, new)
+        again = to_memory(npc.memory.id, replace(entry, **line))
+        follows = ["key", "question", "tags"] if reworded else []
+        follows += ["memory_weight"] if new.importance != old.importance else []
+        new = replace(new, **{name: getattr(again, name) for name in follows})
+    if entry and reworded:  # its line is read again
+        items = npc.memory.agenda.resting_on(Removal({entry.id}))
+        before = replace(before, agenda=[asdict(each) for each in items])
+    before = replace(before, fields=list({**_difference(old, new), **line}))
+    yield _note(npc, who, "edit", old, before)
+    with npc.memory.evidence.withdraw(map(link_id, (old, *outranked))):
+        yield _write(npc, old, new, line)
         if reworded:
-            yield _outrank(npc, new, outranked)
+            yield _outrank(npc, new, outranked, before)
     return new
+
+
+def _entry_changes(entry: Entry, old: MemoryRecord, new: MemoryRecord) -> dict[str, Any]:
+    """Return what changes in an entry with its memory."""
+    changes: dict[str, Any] = {}
+    if new.content != old.content:
+        kept = tuple(tag for tag in entry.tags if tag != ASKS)
+        changes |= {"content": new.content, "line": None, "tags": kept}
+    if new.importance != old.importance:
+        changes |= {"importance": round(new.importance * 10), "scoring_method": "manual"}
+    if new.dominant_emotions != old.dominant_emotions:
+        changes["emotions"] = new.dominant_emotions
+    if new.the_lesson != old.the_lesson:
+        changes["lesson"] = new.the_lesson
+    return changes
 
 
 def _changes(
@@ -205,24 +216,6 @@ def _checked_importance(importance: int) -> int:
 TELLS = 0.5  # share of the words of a text in what tells it
 
 
-@dataclass(frozen=True, slots=True)
-class _Outranked:
-    """What tells the old words of an edited memory, and is superseded by it or corrected with it.
-
-    Attributes:
-        profiles: [identity, name, observations, attributes] that go, as in `undo_log.Before`.
-    """
-
-    memories: tuple[MemoryRecord, ...] = ()
-    profiles: tuple[list[Any], ...] = ()
-    preferences: tuple[Preference, ...] = ()
-    agenda: tuple[AgendaItem, ...] = ()
-
-    @property
-    def entries(self) -> set[int]:
-        return set(ids.entry_ids(self.memories))
-
-
 def _worded_by_builder(npc: Any, memory: MemoryRecord) -> MemoryRecord:
     """Return an edited memory as the builder's word, which holds from now on."""
     if memory.outranked:
@@ -233,17 +226,22 @@ def _worded_by_builder(npc: Any, memory: MemoryRecord) -> MemoryRecord:
 
 
 @defer.inlineCallbacks
-def _outranked(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any, Any, _Outranked]:
-    """Find what tells the old words of a memory, as a Deferred `_Outranked`.
+def _outranked(
+    npc: Any, old: MemoryRecord, new: MemoryRecord
+) -> Generator[Any, Any, tuple[list[MemoryRecord], Before]]:
+    """Find what tells the old words of a memory, and is superseded by it or corrected with it.
 
     These are the lines behind it, what was drawn from them, and what the NPC said from any of it.
+
+    Returns (as a Deferred):
+        The memories, and the state of all that before.
     """
     memory = npc.memory
     behind = [] if old.record in ("summary", INSIGHT) else list(old.journal_ids)
     lines = {number for number in behind if memory.journal.get(number)}
     roots = [link_id(old), *map(str, lines)]
-    selection = yield forget.select_several(npc, roots, cascade=True)
-    tells = _Telling(old, new, memory.people.name_of(old.about) if old.about else "")
+    selection = yield forget.select(npc, roots, cascade=True)
+    tells = _telling(old, new, memory.people.name_of(old.about) if old.about else "")
     found = [
         each
         for each in selection.memories
@@ -257,65 +255,68 @@ def _outranked(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any,
     numbers = lines & {*ids.entry_ids([old, *found])}
     known = {each.id for each in found}
     removal = Removal(numbers)
-    profiles = yield forget.notes_before(memory, removal, tells)
-    return _Outranked(
-        tuple(found),
-        tuple(profiles),
-        tuple(
-            each
-            for each in memory.preferences
-            if each.memory_id == old.id
-            or ((each.memory_id in known or each.journal_id in numbers) and tells(each.text))
-        ),
-        tuple(each for each in memory.agenda.resting_on(removal) if tells(each.text)),
+    preferences = [
+        asdict(each)
+        for each in memory.preferences
+        if each.memory_id == old.id
+        or ((each.memory_id in known or each.journal_id in numbers) and tells(each.text))
+    ]
+    items = memory.agenda.resting_on(removal)
+    return found, Before(
+        payload=[[each.id, End.of(each).fields] for each in found],
+        profiles=(yield forget.notes_before(memory, removal, tells)),
+        preferences=preferences,
+        agenda=[asdict(each) for each in items if tells(each.text)],
     )
 
 
-class _Telling:
-    """Whether a text tells the old words of a memory, or at least one of those that changed.
+def _telling(old: MemoryRecord, new: MemoryRecord, subject: str) -> Callable[[str], bool]:
+    """Return what says whether a text tells the old words of a memory, or at least one of those
+    that changed.
 
     Args:
         subject: Name of the person it is about, which all that is drawn from their lines tells.
     """
+    every = _words(old.content)
+    known = (every - _words(subject)) or every
+    gone = known - _words(new.content)
 
-    def __init__(self, old: MemoryRecord, new: MemoryRecord, subject: str):
-        words = _words(old.content)
-        self._old = (words - _words(subject)) or words
-        self._gone = self._old - _words(new.content)
-
-    def __call__(self, text: str) -> bool:
+    def tells(text: str) -> bool:
         words = _words(text)
-        most = len(words & self._old) >= TELLS * len(self._old)
-        return most and (not self._gone or not self._gone.isdisjoint(words))
+        most = len(words & known) >= TELLS * len(known)
+        return most and (not gone or not gone.isdisjoint(words))
+
+    return tells
 
 
 def _words(text: str) -> set[str]:
     return language.get().content_words(text) | language.get().numbers(text)
 
 
-def _outrank(npc: Any, new: MemoryRecord, outranked: _Outranked) -> defer.Deferred:
+def _outrank(
+    npc: Any, new: MemoryRecord, outranked: Sequence[MemoryRecord], before: Before
+) -> defer.Deferred:
     """Supersede and correct what an edit outranks."""
     memory = npc.memory
-    _take_out_of_talk(memory, outranked.entries)
-    told = set(map(link_id, (new, *outranked.memories)))
-    memory.chat_log.take_out(Removal(memories=told))
-    for identity, _name, noted, known in outranked.profiles:
+    _take_out_of_talk(memory, set(ids.entry_ids(outranked)))
+    memory.chat_log.take_out(Removal(memories=set(map(link_id, (new, *outranked)))))
+    for identity, _name, noted, known in before.profiles:
         profile = memory.profiles.get(identity)
         if profile:
             seen = tuple(each for each in profile.observations if asdict(each) not in noted)
             held = tuple(each for each in profile.attributes if asdict(each) not in known)
             memory.profiles.put(replace(profile, observations=seen, attributes=held))
-    for preference in outranked.preferences:
+    for preference in map(from_plain, before.preferences):
         heard = _heard_by(preference, new)
         memory.preferences.put(replace(preference, text=new.content, **heard))
     if not ids.entry_ids([new]):  # an edited line was read again
         due_on = language.get().due(new.content, local(memory.clock()))
-        for item in outranked.agenda:
+        for item in map(AgendaItem.from_dict, before.agenda):
             text = new.content[:TEXT_KEPT]
             heard = _heard_by(item, new)
             memory.agenda.put(replace(item, text=text, told=text, due=due_on or item.due, **heard))
     memory.flush()
-    return change_job(_supersede, [each.id for each in outranked.memories], new.id)
+    return change_job(_supersede, [each.id for each in outranked], new.id)
 
 
 def _take_out_of_talk(memory: Memory, entries: set[int]) -> None:
@@ -335,16 +336,6 @@ def _supersede(outranked: Sequence[str], by: str) -> None:
 
 
 # --- pinning --------------------------------------------------------------------------------------
-
-
-def accept_done(action: defer.Deferred) -> defer.Deferred:
-    """Give the memory as it is, instead of an error, where it was pinned or locked already."""
-
-    def unchanged(problem: Failure) -> MemoryRecord:
-        problem.trap(AlreadyDone)
-        return problem.value.memory
-
-    return action.addErrback(unchanged)
 
 
 def pin(npc: Any, who: Any, memory_id: args.Id) -> defer.Deferred[MemoryRecord]:
@@ -379,37 +370,16 @@ def _tag(
     drop: tuple[str, ...] = (),
 ) -> Generator[Any, Any, MemoryRecord]:
     """Change the tags of a memory, as a Deferred `MemoryRecord` with the new ones."""
-    memory = yield ids.find(npc, memory_id)
-    entry = ids.entry_of(npc.memory, link_id(memory))
-    old = entry.tags if entry else memory.tags
-    kept = (tag for tag in old if tag not in drop)
+    old = yield ids.find(npc, memory_id)
+    entry = ids.entry_of(npc.memory, link_id(old))
+    kept = (tag for tag in (entry or old).tags if tag not in drop)
     tags = tuple(dict.fromkeys((*kept, *add)))
-    short = ids.short(memory)
-    if tags == old:
-        state = "is not" if drop else "is already"
-        raise AlreadyDone(f"{short} {state} {(drop or add)[-1]}.", replace(memory, tags=tags))
-    expiry = {"expires_at": memory.expires_at} if add and memory.expires_at else {}
-    before = Before(
-        entries=[entry.to_dict()] if entry else [],
-        payload=[[memory.id, {"tags": list(memory.tags)} | expiry]],
-        fields=["tags"],
-    )
-    undo_log.add(npc, who, action, [short], before)
-    audit.record(who, action, npc, short)
-    if entry:
-        npc.memory.journal.update({entry.id: {"tags": tags}})
-        npc.memory.flush()
-    yield change_job(_write_tags, memory, tags, bool(add))
-    return replace(memory, tags=tags)
-
-
-def _write_tags(memory: MemoryRecord, tags: tuple[str, ...], lasting: bool) -> None:
-    """Write the tags of a memory into the store (worker thread); a pinned one no longer expires."""
-    store = memory_store.shared()
-    if store.get([memory.id]):
-        store.change(memory.id, tags=list(tags))
-        if lasting and memory.expires_at:
-            store.change(memory.id, expires_at=None)
+    # a pinned one no longer expires
+    new = replace(old, tags=tags, expires_at=None if add else old.expires_at)
+    line = {"tags": tags} if entry else {}
+    yield _note(npc, who, action, old, Before(fields=["tags", "expires_at"]))
+    yield _write(npc, old, new, line)
+    return new
 
 
 # --- undo and pause -------------------------------------------------------------------------------
@@ -588,15 +558,10 @@ def set_schedule(
     """Set when it falls asleep by itself, or show that. At that hour of each day it falls asleep,
     and consolidates its memory for the given number of hours at most. What is not done by then
     waits for the next night."""
-    sleep = npc.assistant.sleep
+    chosen: dict[str, Any] = {} if plan == "default" else {"enabled": plan == "own"}
     if plan == "own":
-        sleep.set_schedule(
-            enabled=True, sleep_start_hour=hour, sleep_duration_hours=hours, clock=clock
-        )
-    elif plan == "off":
-        sleep.set_schedule(enabled=False)
-    else:
-        sleep.set_schedule()
+        chosen |= {"sleep_start_hour": hour, "sleep_duration_hours": hours, "clock": clock}
+    npc.assistant.sleep.set_schedule(**chosen)
     told = (hour, hours, clock) if plan == "own" else (plan,)
     audit.record(who, "schedule the sleep of", npc, *told)
     return schedule_of(npc)
@@ -605,61 +570,54 @@ def set_schedule(
 # --- writing an edit ------------------------------------------------------------------------------
 
 Kept = TypeVar("Kept", Entry, MemoryRecord)
-ENTRY_FIELDS = {  # the fields of an entry that follow each field of its memory
-    "content": ("content", "line"),
-    "importance": ("importance", "scoring_method"),
-    "dominant_emotions": ("emotions",),
-    "the_lesson": ("lesson",),
-}
 
 
 @defer.inlineCallbacks
-def _write(npc: Any, old: MemoryRecord, new: MemoryRecord) -> Generator[Any, Any, MemoryRecord]:
-    """Write a changed memory to the store, and to the journal if it is an entry."""
-    memory, entry = npc.memory, ids.entry_of(npc.memory, link_id(old))
-    around: list[Entry] = []
+def _note(
+    npc: Any, who: Any, action: str, old: MemoryRecord, before: Before
+) -> Generator[Any, Any, None]:
+    """Log a change of a memory; for an undo, keep it and its entry beside what `before` has."""
+    entry, short = ids.entry_of(npc.memory, link_id(old)), ids.short(old)
+    known = yield change_job(memory_store.get, [old.id])
+    before = replace(
+        before,
+        entries=[entry.to_dict()] if entry else [],
+        memories=[each.to_dict() for each in known or [old]],
+    )
+    if not undo_log.add(npc, who, action, [short], before):
+        raise CannotEdit(f"{short} is too large to be edited: add a new memory and forget it.")
+    audit.record(who, action, npc, short)
+
+
+@defer.inlineCallbacks
+def _write(
+    npc: Any, old: MemoryRecord, new: MemoryRecord, line: dict[str, Any]
+) -> Generator[Any, Any, None]:
+    """Write a changed memory to the store, and to the journal what changes in its entry."""
+    memory, around = npc.memory, list[Entry]()
+    entry = ids.entry_of(memory, link_id(old))
     if entry:
-        entry = _changed_entry(entry, old, new)
-        memory.journal.restore([entry])
-        again = to_memory(memory.id, entry)
-        new = replace(new, key=again.key, question=again.question, tags=again.tags)
-        if new.importance != old.importance:
-            new = replace(new, memory_weight=again.memory_weight)
-        around = forget.lines_around(memory, entry.id)
+        entry = replace(entry, **line)
+        memory.journal.update({entry.id: line})
         if new.content != old.content:
             _take_out_of_talk(memory, {entry.id})
             yield agenda_items.reread(memory, entry)
+        around = forget.lines_around(memory, entry.id)
         memory.flush()
     if entry is None or entry.recallable:
-        changed = _changed_fields(old, new)
-        yield change_job(_write_stored, memory.id, new, changed, around)
-    return new
+        yield change_job(_write_stored, memory.id, new, list(_difference(old, new)), around)
 
 
-def _changed_fields(old: MemoryRecord, new: MemoryRecord) -> list[str]:
-    """Return the names of the fields in which two versions of a memory differ."""
-    names = [spec.name for spec in fields(MemoryRecord)]
-    return [name for name in names if getattr(old, name) != getattr(new, name)]
+def _difference(old: Kept, new: Kept) -> dict[str, Any]:
+    """Return the fields in which two versions of a record differ, with the new values."""
+    names = (spec.name for spec in fields(old))
+    return {name: getattr(new, name) for name in names if getattr(old, name) != getattr(new, name)}
 
 
 def _merged(now: Kept, then: Kept, changed: Iterable[str]) -> Kept:
     """Replace the changed fields of a record with those of another version."""
     own = {spec.name for spec in fields(now)}
     return replace(now, **{name: getattr(then, name) for name in changed if name in own})
-
-
-def _changed_entry(entry: Entry, old: MemoryRecord, new: MemoryRecord) -> Entry:
-    if new.content != old.content:
-        kept = tuple(tag for tag in entry.tags if tag != ASKS)
-        entry = replace(entry, content=new.content, line=None, tags=kept)
-    if new.importance != old.importance:
-        weight = round(new.importance * 10)
-        entry = replace(entry, importance=weight, scoring_method="manual")
-    if new.dominant_emotions != old.dominant_emotions:
-        entry = replace(entry, emotions=new.dominant_emotions)
-    if new.the_lesson != old.the_lesson:
-        entry = replace(entry, lesson=new.the_lesson)
-    return entry
 
 
 def _write_stored(
@@ -679,48 +637,15 @@ def _write_stored(
     store = memory_store.shared()
     for known in store.get([memory.id]):
         new = _merged(known, memory, changed)
-        if (new.content, new.embedded, new.words) == (known.content, known.embedded, known.words):
-            store.change(memory.id, **_payload_of(new, _changed_fields(known, new)))
-        else:
+        if (new.content, new.embedded, new.words) != (known.content, known.embedded, known.words):
             index.rewrite(agent_id, new, around, before=known.content if note else None)
-
-
-def _payload_of(memory: MemoryRecord, changed: Sequence[str]) -> dict[str, Any]:
-    values = {name: getattr(memory, name) for name in changed if name != "key"}
-    return {name: list(each) if isinstance(each, tuple) else each for name, each in values.items()}
-
-
-@defer.inlineCallbacks
-def _state_before(
-    npc: Any, record: MemoryRecord, changed: Sequence[str], outranked: _Outranked
-) -> Generator[Any, Any, Before]:
-    """Read the state before a change of these fields of one memory, as a Deferred `Before`."""
-    memory, entry = npc.memory, ids.entry_of(npc.memory, link_id(record))
-    known, history, _ended = yield change_job(forget.stored_state, memory.id, [record])
-    more = [name for each in changed for name in ENTRY_FIELDS.get(each, ())] if entry else []
-    if entry and "content" in changed:
-        more.append("question")
-    if entry and "importance" in changed:
-        more.append("memory_weight")  # of an entry it follows from the importance
-    # words that stay are not kept: they may be long, and an undo would not put them back
-    wordless = {} if "content" in changed else {"content": "", "key": "", "line": ""}
-    return Before(
-        entries=[entry.to_dict() | wordless] if entry else [],
-        memories=[each.to_dict() | wordless for each in known or [record]],
-        history=history,
-        payload=[[each.id, End.of(each).fields] for each in outranked.memories],
-        profiles=list(outranked.profiles),
-        preferences=[asdict(each) for each in outranked.preferences],
-        agenda=[
-            asdict(each)
-            for each in (
-                memory.agenda.resting_on(Removal({entry.id}))
-                if entry and "content" in changed
-                else outranked.agenda
-            )
-        ],
-        fields=list(dict.fromkeys((*changed, *more))),
-    )
+        else:
+            plain = {
+                name: list(value) if isinstance(value, tuple) else value
+                for name, value in _difference(known, new).items()
+                if name != "key"
+            }
+            store.change(memory.id, **plain)
 
 
 # --- undoing ------------------------------------------------------------------------------------
@@ -730,122 +655,90 @@ def _state_before(
 def _restore(npc: Any, before: Before) -> Generator[Any, Any, None]:
     """Restore the state before an action."""
     memory = npc.memory
-    if before.made:
-        made = yield inspect.of_links(memory, before.made)
-        for linked in made:  # with what nights drew from it, which would tell the same
-            selection = yield forget.select(npc, linked, cascade=True)
-            yield forget.remove(npc, selection, cascade=True)
-    memory.journal.restore(_entries_as_before(memory, before))
+    if made := (yield inspect.of_links(memory, before.made)):
+        # with what nights drew from it, which would tell the same
+        selection = yield forget.select(npc, made, cascade=True)
+        yield forget.remove(npc, selection)
+    entries = [Entry.from_dict(plain) for plain in before.entries]
+    if before.fields:
+        there = [(memory.journal.get(entry.id), entry) for entry in entries]
+        entries = [_merged(now, entry, before.fields) for now, entry in there if now]
+    memory.journal.restore(entries)
     around = {plain["id"]: forget.lines_around(memory, plain["id"]) for plain in before.entries}
     yield change_job(_restore_stored, memory.id, before, around)
     yield memory.links.add_gently(Link(*each) for each in before.links)
     for identity, name, noted, known in before.profiles:
-        _restore_profile(memory, identity, name, noted, known)
+        profile = memory.profiles.get(identity) or Profile(identity, name=name)
+        profile = profile.with_observations(
+            attributes.from_plain(ProfileObservation, each) for each in noted
+        )
+        held = [attributes.from_plain(ProfileAttribute, each) for each in known]
+        missing = [each for each in held if each not in profile.attributes]
+        memory.profiles.put(replace(profile, attributes=(*profile.attributes, *missing)))
     if "content" in before.fields:
         yield memory.agenda.take_out(Removal({plain["id"] for plain in before.entries}))
     for plain in before.agenda:
         memory.agenda.put(AgendaItem.from_dict(plain))
-    ended: list[End] = []
-    for plain in before.preferences:
-        ended += _restore_preference(memory, from_plain(plain), before.fields)
+    restore = _restore_text if before.fields else _restore_preference
+    ended = [each for plain in before.preferences for each in restore(memory, from_plain(plain))]
     if ended:
         yield change_job(preference_slots.retire, memory.id, ended)
-    yield _index_skipped(memory, before)
+    if not before.fields:
+        stored = {plain["id"] for plain in before.memories}
+        for entry in entries:
+            if entry_memory_id(memory.id, entry.id) not in stored:
+                yield _index_skipped(memory, entry)
     memory.flush()
 
 
 def _restore_stored(agent_id: str, before: Before, around: dict[int, list[Entry]]) -> None:
     """Restore in the store what an action changed there (worker thread)."""
-    store = memory_store.shared()
+    history = memory_store.shared().history
     for plain in before.memories:
         memory = MemoryRecord.from_dict(plain)
-        own = memory.journal_ids[0] if memory.record == "entry" else 0
-        if before.fields:
-            _revert_fields(agent_id, memory, around.get(own, []), before.fields)
+        lines = around.get(memory.journal_ids[0], []) if memory.record == "entry" else []
+        if not before.fields:
+            index.rewrite(agent_id, memory, lines)
+            history.replace({memory.id: before.history.get(memory.id, [])})
             continue
-        index.rewrite(agent_id, memory, around.get(own, ()))
-        store.history.replace({memory.id: before.history.get(memory.id, [])})
+        _write_stored(agent_id, memory, before.fields, lines, note=False)
+        rows = history.of(memory.id, newest=None)
+        edits = [place for place, row in enumerate(rows) if row[::2] == (memory.content, "UPDATE")]
+        if "content" in before.fields and edits:
+            history.replace({memory.id: rows[: edits[-1]] + rows[edits[-1] + 1 :]})
     for memory_id, payload in before.payload:
-        if store.get([memory_id]):
-            store.change(memory_id, **payload)
-
-
-def _revert_fields(
-    agent_id: str, memory: MemoryRecord, around: list[Entry], changed: Sequence[str]
-) -> None:
-    _write_stored(agent_id, memory, changed, around, note=False)
-    history = memory_store.shared().history
-    versions = history.of(memory.id, newest=None)
-    edits = [place for place, row in enumerate(versions) if row[::2] == (memory.content, "UPDATE")]
-    if "content" in changed and edits:
-        history.replace({memory.id: versions[: edits[-1]] + versions[edits[-1] + 1 :]})
-
-
-def _entries_as_before(memory: Memory, before: Before) -> list[Entry]:
-    entries = [Entry.from_dict(plain) for plain in before.entries]
-    if not before.fields:
-        return entries
-    there = [(memory.journal.get(entry.id), entry) for entry in entries]
-    return [_merged(now, entry, before.fields) for now, entry in there if now]
+        memory_store.shared().change(memory_id, **payload)
 
 
 @defer.inlineCallbacks
-def _index_skipped(memory: Memory, before: Before) -> Generator[Any, Any, None]:
-    """Index entries that were forgotten before they were indexed, if the index has passed them."""
-    stored = {plain["id"] for plain in before.memories}
-    indexed = memory.journal.cursors.get("indexed", 0)
-    for plain in () if before.fields else before.entries:
-        entry = Entry.from_dict(plain)
-        passed = entry.recallable and entry.id <= indexed
-        if passed and entry_memory_id(memory.id, entry.id) not in stored:
-            earlier = list(memory.journal.read(entry.id - index.LOOK_BACK, entry.id - 1))
-            with memory.evidence.work_on([*earlier, entry], priority=offload.REPLY) as work:
-                yield work.run(index.index_entries, memory.id, [entry], earlier)
-                yield preference_slots.fill_heard(memory, [entry], work)
+def _index_skipped(memory: Memory, entry: Entry) -> Generator[Any, Any, None]:
+    """Index an entry that was forgotten before it was indexed, if the index has passed it."""
+    if entry.recallable and entry.id <= memory.journal.cursors.get("indexed", 0):
+        earlier = list(memory.journal.read(entry.id - index.LOOK_BACK, entry.id - 1))
+        with memory.evidence.work_on([*earlier, entry], priority=offload.REPLY) as work:
+            yield work.run(index.index_entries, memory.id, [entry], earlier)
+            yield preference_slots.fill_heard(memory, [entry], work)
 
 
-def _restore_preference(
-    memory: Memory, preference: Preference, changed: Sequence[str]
-) -> list[End]:
-    """Restore a preference; after an edit only its text, wherever it stands by now.
-
-    A preference stated since then holds, and the restored one becomes its history. Returns the
-    memories that are superseded by that.
-    """
+def _restore_preference(memory: Memory, preference: Preference) -> list[End]:
+    """Restore a preference that was removed, unless another one was stated since: that holds.
+    Returns the memories that are superseded by it."""
     now = memory.preferences.get(preference.identity, preference.slot, preference.audience)
-    if not changed:
-        own = {preference.memory_id, *(held.memory_id for held in preference.history)}
-        if now is None or now.memory_id in own or now.since <= preference.since:
-            memory.preferences.put(preference)
-            return []
-        was = PastPreference(
-            preference.text,
-            preference.memory_id,
-            preference.since,
-            now.since,
-            preference.journal_id,
-        )
-        since = [held for held in now.history if held.memory_id not in own]
-        history = (*preference.history, was, *since)[-conf.PREFERENCE_HISTORY :]
-        memory.preferences.put(replace(now, history=history))
-        return preference_slots.replaced(replace(now, history=history))
-    if now:
-        same = now.memory_id == preference.memory_id
-        held = tuple(
-            replace(each, text=preference.text) if each.memory_id == preference.memory_id else each
-            for each in now.history
-        )
-        text = preference.text if same else now.text
-        memory.preferences.put(replace(now, text=text, history=held))
+    own = {preference.memory_id, *(held.memory_id for held in preference.history)}
+    if now and now.memory_id not in own and now.since > preference.since:
+        return [End(preference.memory_id, now.memory_id, now.since)]
+    memory.preferences.put(preference)
     return []
 
 
-def _restore_profile(
-    memory: Memory, identity: str, name: str, noted: list[dict], known: list[dict]
-) -> None:
-    profile = memory.profiles.get(identity) or Profile(identity, name=name)
-    seen = [attributes.from_plain(ProfileObservation, each) for each in noted]
-    profile = profile.with_observations(seen)
-    held = [attributes.from_plain(ProfileAttribute, each) for each in known]
-    missing = [each for each in held if each not in profile.attributes]
-    memory.profiles.put(replace(profile, attributes=(*profile.attributes, *missing)))
+def _restore_text(memory: Memory, preference: Preference) -> list[End]:
+    """Restore the text of a preference, wherever it stands by now. Nothing is superseded."""
+
+    def restored(held: Any) -> Any:
+        same = held.memory_id == preference.memory_id
+        return replace(held, text=preference.text) if same else held
+
+    if now := memory.preferences.get(preference.identity, preference.slot, preference.audience):
+        history = tuple(map(restored, now.history))
+        memory.preferences.put(replace(restored(now), history=history))
+    return []

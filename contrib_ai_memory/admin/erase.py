@@ -22,9 +22,8 @@ A wipe removes all that was heard before it began, and is marked at the NPC unti
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import transaction
@@ -39,7 +38,6 @@ from ..records import Entry, MemoryRecord
 from ..store import attributes, game_database, memory_store, pause
 from ..store.journal import HEARD, NO_JOURNAL_ID, Journal
 from ..store.npc_memory import Memory
-from ..store.payload import entry_memory_id
 from ..store.removal import NO_SUBJECT, DataSubject, Removal
 from ..text import plural
 from . import closure, game_npcs, ids, reindex, requests, undo_log
@@ -70,7 +68,6 @@ COUNTED = {
     "preferences": ("preference", "preferences"),
     "agenda": ("agenda item", "agenda items"),
     "messages": ("message", "messages"),
-    "vectors": ("cached vector", "cached vectors"),
     "elsewhere": (
         "entry of another NPC that had heard of it",
         "entries of other NPCs that had heard of it",
@@ -88,19 +85,13 @@ class Erased:
     """Counts of an erasure, by place.
 
     Attributes:
-        entries: Of the journal.
         memories: Of the store, journal entries among them.
-        kinds: How many of each record.
         links: Between memories.
         people: Whom the NPC knew, in its register or with a profile.
         observations: In profiles, observations and attributes.
         messages: Of conversations and of the conversation history.
-        vectors: Of the embedding cache.
-        changed: Entries of others that the person only witnessed: they stay, without the person.
         elsewhere: Journal entries of other NPCs: what they heard this one say from all that, and
             what they passed on.
-        from_disk: Whether the store's files were rewritten, so that no deleted byte is left in
-            them. A store that is a server sees to that itself.
         at_next_start: Whether remains may be left in the free space of the game's database
             (SQLite), which the next start of the game, or reload, clears.
         name: Of an erased person, as the NPC knew them.
@@ -108,29 +99,23 @@ class Erased:
 
     entries: int = 0
     memories: int = 0
-    kinds: dict[str, int] = field(default_factory=dict)
     links: int = 0
     people: int = 0
     observations: int = 0
     preferences: int = 0
     agenda: int = 0
     messages: int = 0
-    vectors: int = 0
-    changed: int = 0
     elsewhere: int = 0
-    from_disk: bool = False
     at_next_start: bool = False
     name: str = ""
 
     def __add__(self, other: Erased) -> Erased:
-        counts = {
-            name: getattr(self, name) + getattr(other, name) for name in (*COUNTED, "changed")
-        }
-        return replace(self, **counts, kinds=dict(Counter(self.kinds) + Counter(other.kinds)))
+        summed = {each: getattr(self, each) + getattr(other, each) for each in COUNTED}
+        return replace(self, **summed)
 
     @property
     def anything(self) -> bool:
-        return any(getattr(self, name) for name in (*COUNTED, "changed"))
+        return any(getattr(self, name) for name in COUNTED)
 
     def summary(self) -> str:
         """Return the counts in words, without zeros: "2 journal entries, 1 link"; or "nothing"."""
@@ -141,12 +126,8 @@ class Erased:
     def told(self) -> str:
         """What was erased, and where it may still be, in sentences."""
         elsewhere = ELSEWHERE if self.name else ""
-        return " ".join(filter(None, (f"{self.summary()}.", elsewhere, self.left_on_disk)))
-
-    @property
-    def left_on_disk(self) -> str:
-        """A sentence on what the next reload still has to clear; "" where there is nothing."""
-        return AT_NEXT_START if self.at_next_start else ""
+        on_disk = AT_NEXT_START if self.at_next_start else ""
+        return " ".join(filter(None, (f"{self.summary()}.", elsewhere, on_disk)))
 
 
 class CannotErase(InputError):
@@ -179,31 +160,21 @@ def erase_everywhere(
     identity: str,
     names: Sequence[str] = (),
     progress: Callable[[Any], None] = lambda npc: None,
+    npcs: Iterable[Any] | None = None,
 ) -> Generator[Any, Any, dict[str, Erased]]:
-    """Erase a person from every NPC, as a Deferred {dbref: `Erased`} of those that knew anything.
+    """Erase a person from every NPC, as a Deferred {dbref: `Erased`} of those that knew anything;
+    the store's files are rewritten once.
 
     Args:
         progress: Called with each NPC when it is done.
-    """
-    body = unmasked(identity)
-    others = [npc for npc in game_npcs.npcs() if npc.get_memory_identity(npc) != body]
-    found = yield erase_from(others, identity, names, progress)
-    return found
-
-
-@defer.inlineCallbacks
-def erase_from(
-    npcs: Sequence[Any],
-    identity: str,
-    names: Sequence[str] = (),
-    progress: Callable[[Any], None] = lambda npc: None,
-) -> Generator[Any, Any, dict[str, Erased]]:
-    """Erase a person from several NPCs, as `erase_everywhere` does; the store's files are rewritten
-    once.
+        npcs: Only from these.
 
     Raises (in the Deferred):
         CannotErase, StoreError: As `erase_person`.
     """
+    if npcs is None:
+        body = unmasked(identity)
+        npcs = [npc for npc in game_npcs.npcs() if npc.get_memory_identity(npc) != body]
     found: dict[str, Erased] = {}
     for npc in npcs:
         try:
@@ -214,29 +185,25 @@ def erase_from(
             found[npc.dbref] = erased
         progress(npc)
         yield offload.breathe()
-    whole = yield _clear_disk(Erased())
-    return {
-        dbref: replace(each, from_disk=whole.from_disk, at_next_start=whole.at_next_start)
-        for dbref, each in found.items()
-    }
+    yield _clear_disk(Erased())
+    due = game_database.is_vacuum_due()
+    return {dbref: replace(each, at_next_start=due) for dbref, each in found.items()}
 
 
-def wipe(npc: Any) -> defer.Deferred:
+def wipe(npc: Any, *, finish: bool = False) -> defer.Deferred:
     """Wipe an NPC's whole memory, as a Deferred `Erased`. Its id and sleep schedule stay.
 
     What it hears meanwhile is new talk, which stays and is answered afterwards.
+
+    Args:
+        finish: Finish a wipe that broke off: what was heard since it began stays.
     """
-    return exclusively(npc, _wipe).addCallback(_clear_disk)
+    return exclusively(npc, _wipe, finish).addCallback(_clear_disk)
 
 
 def half_wiped(npc: Any) -> bool:
     """Return whether a wipe broke off half way."""
     return attributes.read_json(npc, WIPE_MARK) is not None
-
-
-def finish_wipe(npc: Any) -> defer.Deferred:
-    """Finish a wipe that broke off, as a Deferred `Erased`. What was heard since stays."""
-    return exclusively(npc, _finish_wipe).addCallback(_clear_disk)
 
 
 @defer.inlineCallbacks
@@ -246,10 +213,10 @@ def _clear_disk(erased: Erased) -> Generator[Any, Any, Erased]:
     The game's database is rewritten too where nobody waits for it, otherwise at the next start.
     """
     game_database.note_vacuum()  # first: what follows may be broken off
-    own = yield compact_store()
+    yield compact_store()
     if not offload.in_game():
         game_database.run_due_vacuum()
-    return replace(erased, from_disk=own, at_next_start=game_database.is_vacuum_due())
+    return replace(erased, at_next_start=game_database.is_vacuum_due())
 
 
 # --- a person, from NPC to NPC --------------------------------------------------------------------
@@ -269,7 +236,7 @@ def _erase_person(npc: Any, identity: str, names: tuple[str, ...]) -> Generator[
         if not npc.pk:
             break  # it was deleted meanwhile
         plan, here = yield exclusively(npc, _erase_at_npc, each, names)
-        elsewhere = yield _erase_heard(npc, plan)
+        elsewhere = yield _of_others(npc, plan, remove=True)
         if npc.pk:
             attributes.remove_json(npc, plan.key)
         erased += replace(here, elsewhere=elsewhere)
@@ -317,47 +284,40 @@ def _erase_at_npc(
 
 
 @defer.inlineCallbacks
-def _erase_heard(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, int]:
-    """Erase at other NPCs what they heard this one say from the planned entries, and what they
-    passed on from that. Returns how many entries that were."""
-    elsewhere = 0
+def _of_others(npc: Any, plan: ErasurePlan, *, remove: bool) -> Generator[Any, Any, int]:
+    """Count what other NPCs heard this one say from the planned entries, and what they passed on
+    from that; or remove it, too."""
+    found: set[tuple[int, int]] = set()
 
     @defer.inlineCallbacks
-    def visit(listener: Any, _utterances: Collection[str]) -> Generator[Any, Any, set[str]]:
-        nonlocal elsewhere
-        entries, passed_on = yield exclusively(listener, _erase_heard_by, npc, plan)
-        elsewhere += entries
-        return passed_on
+    def visit(listener: Any, utterances: Collection[str]) -> Generator[Any, Any, set[str]]:
+        if remove:
+            own = yield exclusively(listener, _erase_heard_by, npc, plan)
+        else:
+            own = yield plan_heard(listener.memory, FOLLOWING + plan.key, utterances)
+        found.update((listener.id, number) for number in own.removal.entries)
+        return own.utterances
 
     yield closure.spread(plan.utterances, visit)
-    return elsewhere
+    return len(found)
 
 
 @defer.inlineCallbacks
-def _erase_heard_by(
-    listener: Any, npc: Any, plan: ErasurePlan
-) -> Generator[Any, Any, tuple[int, set[str]]]:
-    """Erase at a listener what it heard of the utterances in a plan of `npc`.
-
-    What the listener said itself from that is added to the plan. Returns how many entries went, and
-    those utterances.
-    """
+def _erase_heard_by(listener: Any, npc: Any, plan: ErasurePlan) -> Generator[Any, Any, ErasurePlan]:
+    """Erase at a listener what it heard of the utterances in a plan of `npc`. What the listener
+    said itself from that is added to the plan. Returns the listener's own plan."""
     listener.memory.flush()
     if undo_log.holds(listener, plan.utterances):  # also where nothing else is left of them
         undo_log.clear(listener)
     own = yield plan_heard(listener.memory, FOLLOWING + plan.key, frozenset(plan.utterances))
-    if not own.removal.linked:
-        return 0, set()
-    own.save(listener)
-    undo_log.clear(listener)
-    plan.utterances |= own.utterances
-    plan.save(npc)
-    erased = yield _erase_planned(listener, own)
-    attributes.remove_json(listener, own.key)
-    return erased.entries, own.utterances
-
-
-# --- a preview ------------------------------------------------------------------------------------
+    if own.removal.linked:
+        own.save(listener)
+        undo_log.clear(listener)
+        plan.utterances |= own.utterances
+        plan.save(npc)
+        yield _erase_planned(listener, own)
+        attributes.remove_json(listener, own.key)
+    return own
 
 
 @defer.inlineCallbacks
@@ -371,55 +331,22 @@ def preview_person(npc: Any, identity: str) -> Generator[Any, Any, Erased]:
         CannotErase: The person is the NPC itself.
     """
     _refuse_itself(npc, identity)
-    erased = Erased()
+    memory, erased = npc.memory, Erased()
     for each in (yield _guises(npc, identity)):
-        erased += yield _preview(npc, each)
+        plan = yield plan_person(memory, each, ())
+        linked, pairs = plan.removal.linked, set()
+        for page in link_pages(memory.links):
+            for a, notes in page:
+                pairs |= {frozenset((a, b)) for b in notes if a in linked or b in linked}
+            yield offload.breathe()
+        erased += Erased(
+            entries=sum(1 for number in plan.removal.entries if memory.journal.get(number)),
+            memories=(yield _in_batches(_count_stored, plan.removal.memories)),
+            links=len(pairs),
+            people=int(bool(memory.people.get(each) or memory.profiles.get(each))),
+            elsewhere=(yield _of_others(npc, plan, remove=False)),
+        )
     return erased
-
-
-@defer.inlineCallbacks
-def _preview(npc: Any, identity: str) -> Generator[Any, Any, Erased]:
-    memory = npc.memory
-    plan = yield plan_person(memory, identity, ())
-    kinds: Counter[str] = Counter()
-    memories = sorted(plan.removal.memories)
-    for first in range(0, len(memories), MEMORIES_AT_ONCE):
-        records = yield batch_job(_records_of, memories[first : first + MEMORIES_AT_ONCE])
-        kinds.update(records)
-    linked, pairs = plan.removal.linked, set()
-    for page in link_pages(memory.links):
-        for each, notes in page:
-            pairs |= {frozenset((each, to)) for to in notes if each in linked or to in linked}
-        yield offload.breathe()
-    elsewhere = yield _count_heard(npc, plan)
-    known = memory.people.get(identity) or memory.profiles.get(identity)
-    return Erased(
-        entries=sum(1 for number in plan.removal.entries if memory.journal.get(number)),
-        memories=sum(kinds.values()),
-        kinds=dict(kinds),
-        links=len(pairs),
-        people=int(known is not None),
-        elsewhere=elsewhere,
-    )
-
-
-def _records_of(ids: list[str]) -> list[str]:
-    return [record.record for record in memory_store.shared().get(ids)]
-
-
-@defer.inlineCallbacks
-def _count_heard(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, int]:
-    """Count what `_erase_heard` would remove."""
-    found: set[tuple[int, int]] = set()
-
-    @defer.inlineCallbacks
-    def visit(listener: Any, utterances: Collection[str]) -> Generator[Any, Any, set[str]]:
-        own = yield plan_heard(listener.memory, FOLLOWING + plan.key, utterances)
-        found.update((listener.id, number) for number in own.removal.entries)
-        return own.utterances
-
-    yield closure.spread(plan.utterances, visit)
-    return len(found)
 
 
 # --- a plan, place by place -----------------------------------------------------------------------
@@ -434,55 +361,45 @@ def _erase_planned(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, Erased]:
     memory, removal, subject = npc.memory, plan.removal, plan.removal.subject
     # from now on nothing is drawn from it, nor is it indexed anew
     with memory.evidence.withdraw(removal.linked):
-        kinds, vectors = yield _delete_memories(removal.memories)
+        memories = yield _in_batches(_delete_stored, removal.memories)
         yield _clear_references(memory.id, removal)
         counts = yield memory.take_out(removal)
         _erase_from_nights(npc, subject)
-        removed, changed = yield _erase_from_journal(memory, removal)
+        entries = yield _erase_from_journal(memory, removal)
         yield reindex.rekey(npc, near=removal.entries)
-        met = had_profile = False
+        known = False
         if subject.identity:
-            met = memory.people.forget(subject.identity)
-            had_profile = memory.profiles.forget(subject.identity)
+            known = memory.people.forget(subject.identity)
+            known |= memory.profiles.forget(subject.identity)
         requests.drop_granted()
         memory.journal.drop_damaged()
-        return Erased(
-            **counts,
-            entries=removed,
-            memories=sum(kinds.values()),
-            kinds=dict(kinds),
-            people=int(met or had_profile),
-            vectors=vectors,
-            changed=changed,
-        )
+        return Erased(**counts, entries=entries, memories=memories, people=int(known))
 
 
 @defer.inlineCallbacks
-def _delete_memories(ids: Iterable[str]) -> Generator[Any, Any, tuple[Counter[str], int]]:
-    """Delete memories from the store. Returns how many of each record, and of cached vectors."""
-    ids = sorted(ids)
-    kinds: Counter[str] = Counter()
-    vectors = 0
+def _in_batches(job: Callable[[list[str]], int], ids: Iterable[str]) -> Generator[Any, Any, int]:
+    """Run a job of the worker thread for some memories at a time. Returns the sum."""
+    ids, total = sorted(ids), 0
     for first in range(0, len(ids), MEMORIES_AT_ONCE):
-        records, forgotten = yield batch_job(_delete_some, ids[first : first + MEMORIES_AT_ONCE])
-        kinds.update(records)
-        vectors += forgotten
-    return kinds, vectors
+        total += yield batch_job(job, ids[first : first + MEMORIES_AT_ONCE])
+    return total
 
 
-def _delete_some(ids: list[str], more_texts: Sequence[str] = ()) -> tuple[list[str], int]:
-    """Delete memories and the cached vectors of their texts, and of others (worker thread)."""
+def _count_stored(ids: list[str]) -> int:
+    return len(memory_store.shared().get(ids))
+
+
+def _delete_stored(ids: list[str]) -> int:
+    """Delete memories and the cached vectors of their texts (worker thread)."""
     store = memory_store.shared()
     records = store.get(ids)
-    vectors = _delete_vectors({*more_texts, *(text for each in records for text in each.texts)})
+    _forget_texts([text for each in records for text in each.texts])
     store.delete(ids)
-    return [record.record for record in records], vectors
+    return len(records)
 
 
-def _delete_vectors(texts: Iterable[str]) -> int:
-    """Delete the cached vectors of texts (worker thread). Returns how many there were."""
-    texts = list(texts)
-    return embedder.shared().forget(texts) if texts else 0
+def _forget_texts(texts: list[str]) -> None:
+    embedder.shared().forget(texts)
 
 
 @defer.inlineCallbacks
@@ -534,48 +451,40 @@ def _erase_from_nights(npc: Any, subject: DataSubject) -> None:
 
 
 @defer.inlineCallbacks
-def _erase_from_journal(memory: Memory, removal: Removal) -> Generator[Any, Any, tuple[int, int]]:
-    """Remove the planned entries, and the person from the witnesses of others.
-
-    Returns how many were removed, and how many changed.
-    """
-    removed = changed = 0
+def _erase_from_journal(memory: Memory, removal: Removal) -> Generator[Any, Any, int]:
+    """Remove the planned entries, and the person from the witnesses of others. Returns how many
+    were removed."""
+    removed = 0
     for page in journal_pages(memory.journal):
         gone = [entry for entry in page if entry.id in removal.entries]
-        changes = {
-            entry.id: rest
-            for entry in page
-            if entry.id not in removal.entries and (rest := _changes_without(entry, removal))
-        }
+        stay = [entry for entry in page if entry.id not in removal.entries]
+        changes = {each.id: rest for each in stay if (rest := _changes_without(each, removal))}
         if gone:
-            yield batch_job(_delete_vectors, [text for entry in gone for text in entry.texts])
+            yield batch_job(_forget_texts, [text for entry in gone for text in entry.texts])
         if not memory.owner.pk:
-            return removed, changed  # deleted meanwhile
+            return removed  # deleted meanwhile
         if gone or changes:
             removed += memory.journal.remove(entry.id for entry in gone)
             memory.journal.update(changes)
-            changed += len(changes)
             memory.journal.flush()
         yield offload.breathe()
-    return removed, changed
+    return removed
 
 
 # --- a whole memory -------------------------------------------------------------------------------
 
 
 @defer.inlineCallbacks
-def _wipe(npc: Any) -> Generator[Any, Any, Erased]:
+def _wipe(npc: Any, finish: bool) -> Generator[Any, Any, Erased]:
     """Wipe a memory, and the mark of an import that broke off."""
-    erased = yield wipe_held(npc)
+    mark = attributes.read_json(npc, WIPE_MARK) if finish else {"until": None}
+    if mark is None:
+        return Erased()
+    erased = yield wipe_held(npc, mark["until"])
     if half := attributes.read_json(npc, IMPORT_MARK):
         attributes.remove_json(npc, IMPORT_MARK)
         pause.pause(npc, half["paused"])
     return erased
-
-
-def _finish_wipe(npc: Any) -> defer.Deferred:
-    mark = attributes.read_json(npc, WIPE_MARK)
-    return wipe_held(npc, mark["until"]) if mark else defer.succeed(Erased())
 
 
 @defer.inlineCallbacks
@@ -596,9 +505,20 @@ def wipe_held(npc: Any, until: int | None = None) -> Generator[Any, Any, Erased]
         "agenda": len(memory.agenda),
         "messages": len(memory.chat_log.messages),
     }
-    until = _begin_wipe(npc) if until is None else until
+    if until is None:
+        until, script = len(memory.journal), npc.assistant
+        with transaction.atomic():  # what the next line adds to is cleared at once
+            attributes.write_json(npc, WIPE_MARK, {"until": until})
+            for part in (memory.people, memory.conversations, memory.chat_log):
+                part.clear()
+            for key in ("night_records", "night"):
+                script.attributes.remove(key)
+            script.sleep.begin_anew()
+            script.answer_queue.clear()
+            script.ndb.exchanges = {}
+        hearing_queue.drop(npc)  # what could not be taken in
     with memory.evidence.withdraw():  # what is left meanwhile is neither learned nor indexed anew
-        kinds, vectors = yield _wipe_store(memory.id)
+        memories = yield _wipe_store(memory.id)
         entries = yield _wipe_texts(memory, until)
         for part in memory.rows:
             yield _wipe_rows(npc, part.category)
@@ -608,30 +528,7 @@ def wipe_held(npc: Any, until: int | None = None) -> Generator[Any, Any, Erased]
             _wipe_journal(memory.journal, until)
             attributes.remove_json(npc, WIPE_MARK)
         game_database.truncate_wal()
-        return Erased(
-            **counted,
-            entries=entries,
-            memories=sum(kinds.values()),
-            kinds=dict(kinds),
-            vectors=vectors,
-        )
-
-
-def _begin_wipe(npc: Any) -> int:
-    """Mark a wipe as begun, and clear at once what the next line adds to.
-
-    Returns:
-        The id of the last entry that goes.
-    """
-    memory = npc.memory
-    until = len(memory.journal)
-    with transaction.atomic():
-        attributes.write_json(npc, WIPE_MARK, {"until": until})
-        for part in (memory.people, memory.conversations, memory.chat_log):
-            part.clear()
-        _wipe_script(npc.assistant)
-    hearing_queue.drop(npc)  # what could not be taken in
-    return until
+        return Erased(**counted, entries=entries, memories=memories)
 
 
 def _wipe_journal(journal: Journal, until: int) -> None:
@@ -643,32 +540,27 @@ def _wipe_journal(journal: Journal, until: int) -> None:
 
 
 @defer.inlineCallbacks
-def _wipe_store(agent_id: str) -> Generator[Any, Any, tuple[Counter[str], int]]:
-    """Delete every memory of an NPC from the store. Returns what `_delete_memories` does."""
-    kinds: Counter[str] = Counter()
-    vectors = 0
-    while ids := (yield batch_job(_first_ids, agent_id)):
-        some, forgotten = yield _delete_memories(ids)
-        kinds.update(some)
-        vectors += forgotten
+def _wipe_store(agent_id: str) -> Generator[Any, Any, int]:
+    """Delete every memory of an NPC from the store. Returns how many there were."""
+    count = 0
+    while some := (yield batch_job(_delete_page, agent_id)):
+        count += some
     yield batch_job(memory_store.forget_words, agent_id)
-    return kinds, vectors
+    return count
 
 
-def _first_ids(agent_id: str) -> list[str]:
+def _delete_page(agent_id: str) -> int:
     records, _offset = memory_store.shared().page(agent_id)
-    return [record.id for record in records]
+    return _delete_stored([record.id for record in records])
 
 
 @defer.inlineCallbacks
 def _wipe_texts(memory: Memory, until: int) -> Generator[Any, Any, int]:
-    """Delete what is kept outside the journal of its texts up to an entry. Returns how many entries
-    these are."""
+    """Delete the cached vectors of entries up to one. Returns how many entries these are."""
     count = 0
     for page in journal_pages(memory.journal, last=until):
         count += len(page)
-        texts = [text for entry in page for text in entry.texts]
-        yield batch_job(_delete_some, [entry_memory_id(memory.id, e.id) for e in page], texts)
+        yield batch_job(_forget_texts, [text for entry in page for text in entry.texts])
     return count
 
 
@@ -689,15 +581,6 @@ def _wipe_rows(npc: Any, category: str, until: int | None = None) -> Generator[A
         for key in some:
             attributes.remove_json(npc, key, category)
         yield offload.breathe()
-
-
-def _wipe_script(script: Any) -> None:
-    """Remove the records of nights, and those who wait for an answer."""
-    for key in ("night_records", "night"):
-        script.attributes.remove(key)
-    script.sleep.begin_anew()
-    script.answer_queue.clear()
-    script.ndb.exchanges = {}
 
 
 # --- the plan -------------------------------------------------------------------------------------
@@ -779,10 +662,9 @@ def _plan(
     plan = ErasurePlan(
         key, Removal(found, memories, subject, shown=True), {*saved.get("heard", ())}
     )
-    spoken = {*saved.get("said", ())}  # by an earlier version
     if subject.identity or plan.removal.linked:
-        spoken |= yield closure.close(memory, plan.removal)
-    plan.utterances |= closure.utterances_of(memory, spoken)
+        spoken = yield closure.close(memory, plan.removal)
+        plan.utterances |= closure.utterances_of(memory, spoken)
     return plan
 
 

@@ -12,8 +12,8 @@ Reactor thread; the store's part is done on the worker thread.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from twisted.internet import defer
@@ -34,54 +34,58 @@ from .arguments import Id
 from .jobs import change_job, look_job
 from .undo_log import Before, one_at_a_time
 
-_NAMES = {"entry": "journal entry", "taught": "taught memory"}  # of a record, where they differ
-_PLURALS = {
-    "journal entry": "journal entries",
-    "summary": "summaries",
-    "taught memory": "taught memories",
+NAMES = {  # of a record, singular and plural, where they are not its own and that with an s
+    "entry": ("journal entry", "journal entries"),
+    "summary": ("summary", "summaries"),
+    "taught": ("taught memory", "taught memories"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Memories to be forgotten: the named one first, then those that go with it."""
+    """What is to be forgotten: the named memories first, then those that go with them (`cascade`);
+    `before` has the notes, preferences and agenda items that go."""
 
     memories: tuple[MemoryRecord, ...]
-    profiles: tuple[inspect.Drawn, ...] = ()
+    cascade: bool = False
+    before: Before = field(default_factory=Before)
+
+    @property
+    def removal(self) -> Removal:
+        entries, memories = ids.entry_ids(self.memories), (each.id for each in self.memories)
+        return Removal(set(entries), set(memories), drawn=self.cascade)
+
+    def entries_in(self, memory: Memory) -> list[Entry]:
+        return [entry for entry in map(memory.journal.get, ids.entry_ids(self.memories)) if entry]
 
     def summary(self) -> str:
         """Return the counts in words: "1 journal entry, 2 facts"."""
-        records = sorted(
-            (memory.record for memory in self.memories),
-            key=lambda record: (record != "entry", record),
-        )
-        counts = Counter(_NAMES.get(record, record) for record in records)
-        counts.update(
-            each.kind if each.kind in inspect.NO_ATTRIBUTES else "profile attribute"
-            for each in self.profiles
-        )
-        return ", ".join(
-            plural(number, name, _PLURALS.get(name, "")) for name, number in counts.items()
-        )
+        kinds = [each.record for each in self.memories]
+        kinds.sort(key=lambda record: (record != "entry", record))
+        for _identity, _name, observations, known in self.before.profiles:
+            kinds += ["profile attribute"] * len(known) + ["observation"] * len(observations)
+        kinds += ["preference"] * len(self.before.preferences)
+        kinds += ["agenda item"] * len(self.before.agenda)
+        counts = Counter(kinds).items()
+        return ", ".join(plural(number, *NAMES.get(kind, (kind,))) for kind, number in counts)
 
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """Forgotten memories; `undoable` is False if they were too large to be kept for an undo."""
+    """What was forgotten; `undoable` is False if it was too large to be kept for an undo."""
 
-    memories: tuple[MemoryRecord, ...]
-    summary: str
+    selection: Selection
     undoable: bool
 
     @property
     def ids(self) -> list[str]:
         """The short ids of the memories."""
-        return [ids.short(memory) for memory in self.memories]
+        return [ids.short(memory) for memory in self.selection.memories]
 
     @property
     def told(self) -> str:
         large = "" if self.undoable else " This was too large to be undone."
-        return f"{self.summary}.{large}"
+        return f"{self.selection.summary()}.{large}"
 
 
 def forget(npc: Any, who: Any, memory_id: Id, cascade: bool = False) -> defer.Deferred[Forgotten]:
@@ -118,8 +122,8 @@ def _forget(
 ) -> Generator[Any, Any, Forgotten]:
     roots = yield _find_all(npc, memory_ids)
     with npc.memory.evidence.withdraw(map(link_id, roots)):  # from now on nothing is drawn from it
-        selection = yield select_several(npc, memory_ids, cascade=cascade)
-        forgotten = yield _record_and_remove(npc, who, selection, cascade)
+        selection = yield select(npc, memory_ids, cascade=cascade)
+        forgotten = yield _record_and_remove(npc, who, selection)
     return forgotten
 
 
@@ -131,82 +135,15 @@ def _forget_heard(npc: Any, who: Any, utterances: frozenset[str]) -> Generator[A
     heard = yield closure.heard(npc.memory, utterances)
     if not heard:
         return set()
-    selection = yield select_several(npc, [*map(str, sorted(heard))], cascade=True)
-    forgotten = yield _record_and_remove(npc, who, selection, cascade=True)
+    selection = yield select(npc, [*map(str, sorted(heard))], cascade=True)
+    forgotten = yield _record_and_remove(npc, who, selection)
     return _utterances(npc, forgotten)
 
 
 @defer.inlineCallbacks
-def _record_and_remove(
-    npc: Any, who: Any, selection: Selection, cascade: bool
-) -> Generator[Any, Any, Forgotten]:
-    before = yield _state_before(npc, selection, cascade)
-    shorts = [ids.short(memory) for memory in selection.memories]
-    undoable = undo_log.add(npc, who, "forget", shorts, before)
-    audit.record(who, "forget with all from it" if cascade else "forget", npc, *shorts)
-    yield remove(npc, selection, cascade=cascade)
-    return Forgotten(selection.memories, selection.summary(), undoable)
-
-
-def _utterances(npc: Any, forgotten: Forgotten) -> set[str]:
-    """`Entry.utterance` of all that the NPC may have said to others."""
-    return closure.utterances_of(npc.memory, ids.entry_ids(forgotten.memories))
-
-
-# --- what goes ------------------------------------------------------------------------------------
-
-
-def select(npc: Any, memory_id: str, *, cascade: bool = False) -> defer.Deferred:
-    """Find what forgetting a memory would remove, as a Deferred `Selection`; see
-    `select_several`."""
-    return select_several(npc, [memory_id], cascade=cascade)
-
-
-@defer.inlineCallbacks
-def select_several(
-    npc: Any, memory_ids: Sequence[str], *, cascade: bool = False
-) -> Generator[Any, Any, Selection]:
-    """Find what forgetting some memories would remove, as a Deferred `Selection`. Changes nothing.
-
-    Raises (in the Deferred):
-        ids.UnknownMemory, ids.Ambiguous
-    """
-    roots = yield _find_all(npc, memory_ids)
-    if cascade:
-        removal = _removal_of(roots, cascade)
-        first = min((number for root in roots for number in root.journal_ids), default=1)
-        yield closure.close(npc.memory, removal, first, look_job)
-        found = yield inspect.of_links(npc.memory, sorted(removal.linked, key=str.isdecimal))
-        drawn = sorted(found.values(), key=lambda memory: (memory.created_at, memory.id))
-        roots = list({memory.id: memory for memory in (*roots, *drawn)}.values())
-    profiles = yield inspect.profiled(npc.memory, set(ids.entry_ids(roots)))
-    return Selection(
-        tuple(roots),
-        tuple(each for each in profiles if cascade or each.kind in inspect.BY_THEMSELVES),
-    )
-
-
-@defer.inlineCallbacks
-def _find_all(npc: Any, memory_ids: Sequence[str]) -> Generator[Any, Any, list[MemoryRecord]]:
-    """Return the memories of these ids, each once."""
-    found: dict[str, MemoryRecord] = {}
-    for memory_id in memory_ids:
-        memory = yield ids.find(npc, memory_id)
-        found[link_id(memory)] = memory
-    return list(found.values())
-
-
-# --- the state before -----------------------------------------------------------------------------
-
-
-@defer.inlineCallbacks
-def _state_before(npc: Any, selection: Selection, cascade: bool) -> Generator[Any, Any, Before]:
-    """Read the present state of the selected memories, as a Deferred `Before`."""
-    memory = npc.memory
-    memories = list(selection.memories)
-    entries = _entries_of(memory, memories)
-    removal = _removal_of(memories, cascade)
-    known, history, superseded = yield change_job(stored_state, memory.id, memories)
+def _record_and_remove(npc: Any, who: Any, selection: Selection) -> Generator[Any, Any, Forgotten]:
+    memory, memories = npc.memory, selection.memories
+    known, history, superseded = yield change_job(_stored_state, memory.id, memories)
     links = []
     for record in memories:
         linked = link_id(record)
@@ -215,19 +152,67 @@ def _state_before(npc: Any, selection: Selection, cascade: bool) -> Generator[An
             for other, note in memory.links.of(linked).items()
         ]
         yield offload.breathe()
-    return Before(
-        entries=[entry.to_dict() for entry in entries],
+    before = replace(
+        selection.before,
+        entries=[entry.to_dict() for entry in selection.entries_in(memory)],
         memories=[record.to_dict() for record in known],
         history=history,
         links=links,
         payload=[[each.id, End.of(each).fields] for each in superseded],
+    )
+    shorts = [ids.short(each) for each in memories]
+    undoable = undo_log.add(npc, who, "forget", shorts, before)
+    audit.record(who, "forget with all from it" if selection.cascade else "forget", npc, *shorts)
+    yield remove(npc, selection)
+    return Forgotten(selection, undoable)
+
+
+def _utterances(npc: Any, forgotten: Forgotten) -> set[str]:
+    """`Entry.utterance` of all that the NPC may have said to others."""
+    return closure.utterances_of(npc.memory, ids.entry_ids(forgotten.selection.memories))
+
+
+# --- what goes ------------------------------------------------------------------------------------
+
+
+@defer.inlineCallbacks
+def select(
+    npc: Any, memory_ids: Iterable[str], *, cascade: bool = False
+) -> Generator[Any, Any, Selection]:
+    """Find what forgetting some memories would remove, as a Deferred `Selection`. Changes nothing.
+
+    Raises (in the Deferred):
+        ids.UnknownMemory, ids.Ambiguous
+    """
+    roots = yield _find_all(npc, memory_ids)
+    if cascade:
+        removal = Selection(tuple(roots), cascade).removal
+        first = min((number for root in roots for number in root.journal_ids), default=1)
+        yield closure.close(npc.memory, removal, first, look_job)
+        found = yield inspect.of_links(npc.memory, sorted(removal.linked, key=str.isdecimal))
+        drawn = sorted(found.values(), key=lambda memory: (memory.created_at, memory.id))
+        roots = list({memory.id: memory for memory in (*roots, *drawn)}.values())
+    selection = Selection(tuple(roots), cascade)
+    removal, memory = selection.removal, npc.memory
+    before = Before(
         profiles=(yield notes_before(memory, removal)) if cascade else [],
         preferences=[asdict(each) for each in memory.preferences.resting_on(removal)],
         agenda=[asdict(each) for each in memory.agenda.resting_on(removal)],
     )
+    return replace(selection, before=before)
 
 
-def stored_state(
+@defer.inlineCallbacks
+def _find_all(npc: Any, memory_ids: Iterable[str]) -> Generator[Any, Any, list[MemoryRecord]]:
+    """Return the memories of these ids, each once."""
+    found: dict[str, MemoryRecord] = {}
+    for memory_id in memory_ids:
+        memory = yield ids.find(npc, memory_id)
+        found[link_id(memory)] = memory
+    return list(found.values())
+
+
+def _stored_state(
     agent_id: str, memories: Sequence[MemoryRecord]
 ) -> tuple[list[MemoryRecord], dict[str, list[list[str]]], list[MemoryRecord]]:
     """Read those that are stored, their history, and what they superseded (worker thread)."""
@@ -264,22 +249,21 @@ def notes_before(
 
 
 @defer.inlineCallbacks
-def remove(npc: Any, selection: Selection, *, cascade: bool) -> Generator[Any, Any, None]:
+def remove(npc: Any, selection: Selection) -> Generator[Any, Any, None]:
     """Remove memories from the store, links, profiles and conversations, and the journal last.
 
     Killed in between and called again, it ends in the same state.
     """
-    memory, memories = npc.memory, list(selection.memories)
-    with memory.evidence.withdraw(map(link_id, memories)):
-        entries = _entries_of(memory, memories)
+    memory, removal = npc.memory, selection.removal
+    with memory.evidence.withdraw(map(link_id, selection.memories)):
+        entries = selection.entries_in(memory)
         around = {
             entry.id: lines_around(memory, entry.id)
             for entry in entries
             if entry.recallable and entry.session_id
         }
-        yield change_job(_delete_stored, memory.id, memories, entries, around)
+        yield change_job(_delete_stored, memory.id, selection.memories, entries, around)
         if npc.pk:  # else it was deleted meanwhile
-            removal = _removal_of(memories, cascade)
             yield memory.take_out(removal)
             memory.journal.remove(removal.entries)
             memory.flush()
@@ -301,15 +285,6 @@ def _delete_stored(
         index.rekey_around(agent_id, entry, around.get(entry.id, ()))
     texts = [each.texts for each in memories] + [each.texts for each in entries]
     embedder.shared().forget(set().union(*texts))
-
-
-def _removal_of(memories: Sequence[MemoryRecord], cascade: bool) -> Removal:
-    numbers = set(ids.entry_ids(memories))
-    return Removal(numbers, {memory.id for memory in memories}, drawn=cascade)
-
-
-def _entries_of(memory: Memory, memories: Sequence[MemoryRecord]) -> list[Entry]:
-    return [entry for entry in map(memory.journal.get, ids.entry_ids(memories)) if entry]
 
 
 def lines_around(memory: Memory, entry_id: int) -> list[Entry]:

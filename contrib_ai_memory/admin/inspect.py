@@ -68,8 +68,6 @@ TRACED = 200  # memories of one trace
 GRAPH_READ = 200  # nodes read at once for the graph, and how many at most
 GRAPH_SEARCHED = 5000
 # kinds of `Drawn` that are no attributes of a profile, and that go with a single line
-NO_ATTRIBUTES = ("observation", "preference", "agenda item")
-BY_THEMSELVES = ("preference", "agenda item")
 INSIGHTS_READ = 4096  # the newest
 VACANT_CHECKED = 16  # missing pages of the journal whose entries are looked up in the store
 
@@ -710,7 +708,7 @@ class Drawn:
 
     identity: str
     name: str
-    kind: str  # of the attribute, or one of `NO_ATTRIBUTES`
+    kind: str  # of the attribute, or "observation", "preference", "agenda item"
     text: str
     private: bool
 

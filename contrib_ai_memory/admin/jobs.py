@@ -6,7 +6,7 @@ A walk only cuts the data into pages; the caller gives the reactor a turn after 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from twisted.internet import defer
@@ -88,20 +88,17 @@ def exclusively(npc: Any, work: Callable[..., defer.Deferred], *args: Any) -> de
     Raises (in the Deferred):
         NpcDeleted: The NPC was deleted before, or meanwhile.
     """
-    return unless_deleted(_exclusively, npc, work, *args)
 
+    @defer.inlineCallbacks
+    def held(npc: Any) -> Generator[Any, Any, Any]:
+        script = npc.assistant
+        yield script.hold_still()
+        try:
+            return (yield work(npc, *args))
+        finally:
+            script.let_go()
 
-@defer.inlineCallbacks
-def _exclusively(
-    npc: Any, work: Callable[..., defer.Deferred], *args: Any
-) -> Generator[Any, Any, Any]:
-    script = npc.assistant
-    yield script.hold_still()
-    try:
-        result = yield work(npc, *args)
-    finally:
-        script.let_go()
-    return result
+    return unless_deleted(held, npc)
 
 
 def journal_pages(
@@ -112,13 +109,6 @@ def journal_pages(
     end = len(journal) if last is None else min(last, len(journal))
     for start in range(first, end + 1, ENTRIES_AT_ONCE):
         yield list(journal.read(start, min(start + ENTRIES_AT_ONCE - 1, end)))
-
-
-def pages_heard_from(journal: Journal, utterances: Collection[str]) -> Iterator[list[Entry]]:
-    """Yield the pages of a journal from the first entry that one of these speakers said."""
-    speakers = {each.partition(":")[0] for each in utterances}
-    first = min(filter(None, map(journal.heard_from, speakers)), default=len(journal) + 1)
-    return journal_pages(journal, first)
 
 
 def link_pages(links: Links) -> Iterator[list[tuple[str, dict[str, dict[str, Any]]]]]:
@@ -151,10 +141,8 @@ def store_pages(
 
 
 @defer.inlineCallbacks
-def compact_store() -> Generator[Any, Any, bool]:
-    """Rewrite the store's files without their deleted bytes, as a Deferred; False on a server,
-    which does that itself."""
-    own = yield batch_job(memory_store.begin_rewriting)
-    while own and not (yield batch_job(memory_store.rewrite_some)):
-        pass
-    return own
+def compact_store() -> Generator[Any, Any, None]:
+    """Rewrite the store's files without their deleted bytes; a server does that itself."""
+    if (yield batch_job(memory_store.begin_rewriting)):
+        while not (yield batch_job(memory_store.rewrite_some)):
+            pass

@@ -146,10 +146,6 @@ class Operation:
             given["who"] = who
         return defer.maybeDeferred(self.function, **given, **arguments)
 
-    def repeat(self, npc: Any, who: Any, /, **arguments: Any) -> defer.Deferred:
-        """Run it; where it is done already, give what there is in place of an error."""
-        return edit.accept_done(self.run(npc, who, **arguments))
-
     def done(self, npc: Any, result: Any) -> str:
         """Tell what was done."""
         if callable(self.told):
@@ -293,7 +289,7 @@ def _taught(npc: Any, learned: Any) -> str:
 
 @defer.inlineCallbacks
 def _going(npc: Any, memory_id: str, cascade: bool = False) -> Generator[Any, Any, str]:
-    going = yield forget.select(npc, memory_id, cascade=cascade)
+    going = yield forget.select(npc, [memory_id], cascade=cascade)
     root = going.memories[0]
     text = root.content
     quoted = text if len(text) <= QUOTED else f"{text[:QUOTED].rstrip()}…"

@@ -101,22 +101,16 @@ def rekey(
     indexed = min(journal.cursors.get("indexed", 0), len(journal))
     pages: Collection[int] = range((indexed - 1) // ENTRIES_AT_ONCE + 1)
     if near is not None:
-        changed = {
-            page
-            for each in near
-            for page in range(
-                max(0, each - 1 - REACH) // ENTRIES_AT_ONCE,
-                (each - 1 + REACH) // ENTRIES_AT_ONCE + 1,
-            )
-        }
+        around = (*range(-REACH, REACH, ENTRIES_AT_ONCE), REACH)  # some place of each page
+        changed = {(each - 1 + away) // ENTRIES_AT_ONCE for each in near for away in around}
         pages = sorted(changed.intersection(pages))
     for page in pages:
         first = page * ENTRIES_AT_ONCE + 1
         last = min(first + ENTRIES_AT_ONCE - 1, indexed)
-        around: Sequence[Entry] = list(journal.read(first - REACH, min(last + REACH, indexed)))
-        wanted = {entry.id for entry in around if first <= entry.id <= last}
+        lines: Sequence[Entry] = list(journal.read(first - REACH, min(last + REACH, indexed)))
+        wanted = {entry.id for entry in lines if first <= entry.id <= last}
         if wanted:
-            yield batch_job(index.rekey_entries, npc.memory.id, around, wanted)
+            yield batch_job(index.rekey_entries, npc.memory.id, lines, wanted)
         progress(name, last, indexed)
         yield offload.breathe()
 

@@ -83,14 +83,14 @@ class Act:
 def one_at_a_time(action: Callable[..., defer.Deferred]) -> Callable[..., defer.Deferred]:
     """Serialise actions per NPC with its lock, the erasure of a person among them."""
 
-    def serialised(npc: Any, *args: Any, **options: Any) -> defer.Deferred:
-        return npc.assistant.edit_lock.run(unless_deleted, action, npc, *args, **options)
-
     @wraps(action)
-    def begin(npc: Any, *args: Any, **options: Any) -> defer.Deferred:
-        return unless_deleted(serialised, npc, *args, **options)
+    def serialised(npc: Any, *args: Any, **options: Any) -> defer.Deferred:
+        def run(npc: Any) -> defer.Deferred:
+            return npc.assistant.edit_lock.run(unless_deleted, action, npc, *args, **options)
 
-    return begin
+        return unless_deleted(run, npc)
+
+    return serialised
 
 
 def add(npc: Any, who: Any, action: str, ids: Sequence[str], before: Before) -> bool:
@@ -99,13 +99,12 @@ def add(npc: Any, who: Any, action: str, ids: Sequence[str], before: Before) -> 
     The oldest are dropped above ten actions, or 64 kB.
     """
     act = Act(action, str(who.key) if who else "the server", now_iso(), tuple(ids), before)
-    if _size([act]) > LARGEST:
-        return False
     kept = [*acts(npc), act][-ACTS_KEPT:]
-    while _size(kept) > LARGEST:
+    while kept and len(attributes.as_json([each.to_dict() for each in kept]).encode()) > LARGEST:
         kept.pop(0)
-    _write(npc, kept)
-    return True
+    if kept:
+        _write(npc, kept)
+    return bool(kept)
 
 
 def acts(npc: Any) -> list[Act]:
@@ -135,11 +134,10 @@ def clear(npc: Any) -> int:
 
 def remove(npc: Any, act: Act) -> None:
     """Remove one action, which was undone; others stay, later ones too."""
-    kept = acts(npc)
-    for place in range(len(kept) - 1, -1, -1):
-        if kept[place] == act:
-            _write(npc, [*kept[:place], *kept[place + 1 :]])
-            return
+    kept = acts(npc)[::-1]
+    if act in kept:
+        kept.remove(act)  # the newest of several equal ones
+        _write(npc, kept[::-1])
 
 
 def _write(npc: Any, kept: list[Act]) -> None:
@@ -147,7 +145,3 @@ def _write(npc: Any, kept: list[Act]) -> None:
         attributes.write_json(npc, KEY, [act.to_dict() for act in kept])
     else:
         attributes.remove_json(npc, KEY)
-
-
-def _size(kept: list[Act]) -> int:
-    return len(attributes.as_json([act.to_dict() for act in kept]).encode())

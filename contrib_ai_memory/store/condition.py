@@ -46,7 +46,7 @@ class StoreDamaged(StoreError):
     """Files of the store cannot be read.
 
     Attributes:
-        path: The file or folder to be set aside (`admin.salvage`).
+        path: The file or folder to be set aside (`admin.doctor`).
         reason: What reads it says.
     """
 

@@ -2,7 +2,7 @@
 
 Keys: format; store_id, embedding_model, dimensions; generation, mark, unsettled (`generations`);
 memories, lost; moving: the place of a store that memories are being moved into (`admin.move`);
-rebuilding: the folder of the damaged files while the store is rebuilt (`admin.salvage`).
+rebuilding: the folder of the damaged files while the store is rebuilt (`admin.doctor`).
 """
 
 from __future__ import annotations

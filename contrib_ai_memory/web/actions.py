@@ -40,7 +40,7 @@ def told(operation: Operation, npc: Any, result: Any) -> str:
 
 def carry_out(npc: Any, who: Any, operation: Operation, arguments: dict[str, Any]) -> Any:
     """Run an operation, as a Deferred of what was done (reactor thread)."""
-    done = operation.repeat(npc, who, **arguments)
+    done = operation.run(npc, who, **arguments)
     return done.addCallback(lambda result: told(operation, npc, result))
 
 
@@ -156,8 +156,8 @@ def _forget(npc: Any, who: Any, chosen: list[str], cascade: bool) -> defer.Defer
 
 @defer.inlineCallbacks
 def _going(npc: Any, chosen: list[str]) -> Any:
-    alone = yield forget.select_several(npc, chosen)
-    with_all = yield forget.select_several(npc, chosen, cascade=True)
+    alone = yield forget.select(npc, chosen)
+    with_all = yield forget.select(npc, chosen, cascade=True)
     return alone, with_all
 
 

@@ -80,9 +80,11 @@ def _erase(npcs: Sequence[Any], who: Any, identity: str, note: Any) -> Any:
     for npc in npcs:
         audit.record(who, "erase a person", npc, identity)
     keys = {npc.dbref: npc.key for npc in npcs}
-    erased: dict[str, erase.Erased] = yield erase.erase_from(npcs, identity, progress=progress)
+    erased: dict[str, erase.Erased] = yield erase.erase_everywhere(
+        identity, progress=progress, npcs=npcs
+    )
     told = [f"Erased from {keys[dbref]}: {each.summary()}." for dbref, each in erased.items()]
-    left = next((each.left_on_disk for each in erased.values() if each.at_next_start), "")
+    left = erase.AT_NEXT_START if any(each.at_next_start for each in erased.values()) else ""
     told = told or ["There was nothing left to erase."]
     return " ".join(filter(None, [*told, erase.ELSEWHERE, left]))
 

@@ -122,7 +122,7 @@ def test_several_memories_are_forgotten_after_a_preview_and_come_back_by_one_und
     chosen = {"id": ["1", "2"], "back": url("journal", lived)}
     asked = words(keeper.post(url("forget", lived), chosen))
     assert "Forget 2 memories?" in asked and "These alone 2 journal entries" in asked
-    with_all = offload.wait(forget.select_several(lived, ["1", "2"], cascade=True))
+    with_all = offload.wait(forget.select(lived, ["1", "2"], cascade=True))
     assert with_all.summary() in asked and len(with_all.memories) > 2
     assert left(lived) == [1, 2, 3], "a preview changes nothing"
     done = keeper.post(url("forget", lived), chosen | {"confirm": "alone"}, follow=True)

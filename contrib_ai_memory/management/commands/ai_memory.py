@@ -494,18 +494,18 @@ def _backup(command: BaseCommand, options: dict[str, Any]) -> None:
     except OSError as error:
         raise CommandError(f"{file} cannot be written: {error}") from None
     command.stdout.write(
-        f"{made.path}: {made.size / 1e6:.1f} MB, generation {made.generation or 0}. It contains "
-        "in plain text whatever NPCs were told: keep it safe."
+        f"{file}: {file.stat().st_size / 1e6:.1f} MB, generation {made['generation'] or 0}. It "
+        "contains in plain text whatever NPCs were told: keep it safe."
     )
-    if not made.database:
+    if not made["database"]:
         command.stdout.write(
             f"The game's database ({backup.database_kind()}) is NOT in it. Dump it with its own "
             "tools: stop the game, make this backup, dump the database, start the game, so that "
             "both are of one moment. Both carry a generation. They are compared at each start, and "
             "a mismatch is reported in the log and by @memory, status and doctor."
         )
-    if not made.store:
-        store = conf.get().VECTOR_STORE
+    store = conf.get().VECTOR_STORE
+    if not store.is_own:
         how = (
             f"Make a snapshot of the collection {store.collection} (POST /collections/"
             f"{store.collection}/snapshots, on each node of a cluster)"
@@ -602,14 +602,15 @@ def _move(command: BaseCommand, options: dict[str, Any]) -> None:
     _open_store(command)
     with ProgressBars() as bars:
         work = move.move(target, replace=options["replace"], progress=bars)
-        moved = offload.wait(work)
+        moved, left = offload.wait(work)
+    here, there = memory_store.place(conf.get().VECTOR_STORE), memory_store.place(target)
     command.stdout.write(
-        f"{plural(moved.memories, 'memory', 'memories')} are in {moved.target}, each compared with "
-        f"the one in {moved.source}; this run wrote {moved.written}."
+        f"{plural(moved, 'memory', 'memories')} are in {there}, each compared with the one in "
+        f"{here}."
     )
-    if moved.left:
+    if left:
         command.stdout.write(
-            f"{plural(moved.left, 'memory', 'memories')} of the old store belong to no object of "
+            f"{plural(left, 'memory', 'memories')} of the old store belong to no object of "
             "this game and stayed there: they may be another game's."
         )
     command.stdout.write(
