@@ -1147,6 +1147,10 @@ class Spending:
     tokens_in: int = 0
     tokens_out: int = 0
 
+    def __str__(self) -> str:
+        calls = plural(self.calls, "call")
+        return f"{calls}, {self.tokens_in:,} tokens in, {self.tokens_out:,} tokens out"
+
     @property
     def tokens(self) -> int:
         return self.tokens_in + self.tokens_out

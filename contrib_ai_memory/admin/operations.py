@@ -248,11 +248,6 @@ def _wipe(npc: Any, who: Any) -> defer.Deferred[erase.Erased]:
     return erase.wipe(npc)
 
 
-def _links(npc: Any, memory_id: str) -> defer.Deferred[inspect.Shown]:
-    """Show the memories linked with one."""
-    return inspect.show(npc, memory_id)
-
-
 # --- what is asked before, and told afterwards ----------------------------------------------------
 
 
@@ -365,7 +360,6 @@ _ROWS = (
         "search", inspect.search, "look", "@memory/search <question>", "GET search/", heavy=True
     ),
     Operation("show", inspect.show, "look", "@memory/show <id>", "GET memories/{memory_id}/"),
-    Operation("links", _links, "look", "@memory/links <id>"),
     Operation(
         "trace",
         inspect.trace,

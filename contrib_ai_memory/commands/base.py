@@ -277,24 +277,37 @@ def _after(usage: str) -> str:
 
 
 def record_lines(record: Any, indent: int = 2) -> list[str]:
-    """Return a record field by field, a list record by record."""
-    if is_dataclass(record):
-        lines = []
-        for spec in fields(record):
-            value = getattr(record, spec.name)
-            inner = value if isinstance(value, (list, tuple)) else [value]
-            if any(map(is_dataclass, inner)):
-                lines.append(f"{' ' * indent}{label(spec.name)}:")
-                lines += record_lines(value, indent + 2)
-            else:
-                told = ", ".join(map(str, inner))
-                lines.append(
-                    hanging(f"{' ' * indent}{label(spec.name)}: ", told, indent=indent + 4)
-                )
-        return lines
-    if isinstance(record, (list, tuple)):
+    """Return a record field by field, a list record by record; one with `__str__` in its words."""
+    if _has_fields(record):
+        named = [(spec.name, getattr(record, spec.name)) for spec in fields(record)]
+    elif isinstance(record, dict):
+        named = list(record.items())
+    elif isinstance(record, (list, tuple)):
         return [line for each in record for line in record_lines(each, indent)]
-    return [prose(str(record), indent=indent)]
+    else:
+        return [prose(str(record), indent=indent)]
+    lines = []
+    for name, value in named:
+        head = f"{' ' * indent}{label(name.replace('_', ' '))}:"
+        inner = [*value.values()] if isinstance(value, dict) else value
+        if any(map(_has_fields, inner if isinstance(inner, (list, tuple)) else [inner])):
+            lines += [head, *record_lines(value, indent + 2)]
+        else:
+            lines.append(hanging(f"{head} ", _in_words(value), indent=indent + 4))
+    return lines
+
+
+def _has_fields(value: Any) -> bool:
+    return is_dataclass(value) and type(value).__str__ is object.__str__
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, dict):
+        value = tuple(value.items())
+    if isinstance(value, (list, tuple)):
+        pairs = (each if isinstance(each, tuple) else (each,) for each in value)
+        return ", ".join(" ".join(map(str, each)) for each in pairs) or "none"
+    return f"{value:,}" if type(value) is int else str(value)
 
 
 def resume_command(npc: Any) -> str:

@@ -30,6 +30,7 @@ from ..admin import (
     requests,
     undo_log,
 )
+from ..admin.arguments import LARGEST
 from ..admin.jobs import local_job
 from ..admin.operations import TABLE
 from ..llm import router
@@ -41,7 +42,6 @@ from ..store.chat_log import Stored
 from ..text import plural
 from .base import Mistyped, OperationCommand, help_text, own_way, resume_command
 from .display import (
-    bar,
     dim,
     hanging,
     heading,
@@ -61,11 +61,9 @@ VIEWS: dict[str, Any] = {}  # show what an operation gives
 
 PAGE = 50
 SEARCH_SHOWN = 10
-LINKS_SHOWN = 10
 OBSERVATIONS_SHOWN = 20
 EMOTIONS_SHOWN = 8
 MESSAGES_SHOWN = 40
-DAYS_SHOWN = 14
 PROMPT_LIMIT = 20_000  # characters of one message in a preview
 VALUE_SHOWN = 100  # characters of a setting
 QUOTED = 60  # characters of a memory within a sentence
@@ -86,18 +84,15 @@ RECORDS = {  # as it is stored: what a builder calls one and several
 @defer.inlineCallbacks
 def _roster(command: OperationCommand) -> Steps:
     """All NPCs with a memory, one a line."""
-    npcs = game_npcs.npcs()
-    visible = [npc for npc in npcs if access.may(command.caller, npc, "look")]
-    if not npcs:
+    seen = yield inspect.visible(command.caller, limit=LARGEST)
+    if not seen.total:
         command.tell(
-            "No NPC has a memory yet. Give a typeclass MemoryMixin (see the README), then create "
-            "an NPC of it with @create/drop, or convert an existing one with @typeclass."
+            "The locks memory_look of all NPCs keep you out of their memories."
+            if game_npcs.npcs()
+            else "No NPC has a memory yet. Give a typeclass MemoryMixin (see the README), then "
+            "create an NPC of it with @create/drop, or convert an existing one with @typeclass."
         )
         return
-    if not visible:
-        command.tell("The locks memory_look of all NPCs keep you out of their memories.")
-        return
-    seen: list[inspect.Overview] = yield inspect.overviews(visible)
     rows = [
         (
             f"{each.key[:20]} ({each.dbref})",
@@ -108,74 +103,57 @@ def _roster(command: OperationCommand) -> Steps:
             minute(each.last_night),
             each.tokens,
         )
-        for each in seen
+        for each in seen.results
     ]
     headers = ("npc", "state", "journal", "facts", "people", "last night", "tokens")
+    told = f"Language model: {router.status()}. Tokens are today's. Details: @memory <npc>"
     command.page(
-        *_trouble_lines(),
+        *_warnings(condition.troubles()),
         table(headers, rows, right=(2, 3, 4, 6)),
-        dim(
-            f"Language model: {router.status()}. Tokens are today's. Details: @memory <npc>",
-            indent=0,
-        ),
+        dim(told, indent=0),
     )
 
 
 @own_way(VIEWS)
 def _overview(command: OperationCommand, npc: Any, seen: inspect.Overview) -> None:
-    state = seen.state
-    if state in ("compacting", "dreaming"):
-        state = f"asleep ({state})"
+    state = f"asleep ({seen.state})" if seen.state in ("compacting", "dreaming") else seen.state
     where = f", {seen.location}" if seen.location else ""
-    lines = [
-        heading(f"The memory of {seen.key}", f"{seen.dbref}, {state}{where}"),
-        f"  journal:      {plural(seen.entries, 'entry', 'entries')}, "
-        f"{seen.pending} not indexed yet",
-        f"  experiences:  {seen.counts['experience']}",
-        f"  facts:        {seen.counts['fact']}",
-        f"  taught:       {seen.counts['taught']}",
-        f"  insights:     {seen.counts['insight']}",
-        f"  summaries:    {seen.counts['summary']}",
-        f"  links:        {seen.links}",
-        f"  people met:   {seen.people}",
-        f"  last night:   {minute(seen.last_night)}",
-        f"  tokens today: {seen.tokens}",
-        f"  heartbeat:    {minute(seen.last_beat) if seen.last_beat else 'none since start-up'}",
-        hanging("  language:     ", seen.language, indent=16),
-    ]
-    if seen.settings:
-        own = ", ".join(f"{each.name} {each.value} ({each.source})" for each in seen.settings)
-        lines.append(hanging("  settings:     ", own, indent=16, limit=1000))
-    lines += [*_problem_lines(seen.problems), *_trouble_lines()]
+    entries = plural(seen.entries, "entry", "entries")
+    lines = [heading(f"The memory of {seen.key}", f"{seen.dbref}, {state}{where}")]
+    for name, value in (
+        ("journal", f"{entries}, {seen.pending} not indexed yet"),
+        *((many, seen.counts[record]) for record, (_one, many) in RECORDS.items()),
+        ("links", seen.links),
+        ("people met", seen.people),
+        ("last night", minute(seen.last_night)),
+        ("tokens today", seen.tokens),
+        ("heartbeat", minute(seen.last_beat) if seen.last_beat else "none since start-up"),
+        ("language", seen.language),
+        ("settings", ", ".join(f"{x.name} {x.value} ({x.source})" for x in seen.settings)),
+    ):
+        lines.append(_field(name, str(value), 14))
+    lines += _warnings([*_left_out(seen.problems), *condition.troubles()])
+    if seen.damaged:
+        lines += _warnings(
+            [
+                f"Damaged: {', '.join(seen.damaged)} of its journal cannot be read in full. It "
+                "continues with the rest. To rebuild what the store still holds, stop the server "
+                "and run: evennia ai_memory doctor --mend"
+            ]
+        )
     if seen.state == "paused":
         lines.append(f"|y  Paused: it does not hear or learn. To resume: {resume_command(npc)}|n")
-    if seen.damaged:
-        lines.append(
-            hanging(
-                "|r  damaged:|n      ",
-                f"{', '.join(seen.damaged)} of its journal cannot be read in full. It continues "
-                "with the rest. To rebuild what the store still holds, stop the server and run: "
-                "evennia ai_memory doctor --mend",
-                indent=16,
-                limit=1000,
-            )
-        )
     if seen.state == "off":
         lines.append("|y  Switched off by the tag memory_off or in the settings.|n")
-    command.page(*lines)
+    command.page(*filter(None, lines))
 
 
-def _problem_lines(problems: Iterable[str]) -> list[str]:
-    """The values of settings that cannot be used."""
-    return [
-        hanging("|r! |n", f"{each} The value is left out.", indent=2, limit=1000)
-        for each in problems
-    ]
+def _left_out(problems: Iterable[str]) -> list[str]:
+    return [f"{each} The value is left out." for each in problems]
 
 
-def _trouble_lines() -> list[str]:
-    """What is wrong with the store or the disk under it."""
-    return [hanging("|r! |n", each, indent=2, limit=1000) for each in condition.troubles()]
+def _warnings(problems: Iterable[str]) -> list[str]:
+    return [hanging("|r! |n", each, indent=2, limit=1000) for each in problems]
 
 
 # --- settings -------------------------------------------------------------------------------------
@@ -187,7 +165,7 @@ def _settings(command: OperationCommand, npc: Any, shown: inspect.NPCSettingsSho
     command.page(
         heading(f"Settings of {npc.key}", "to change one: @memory/set <npc> = <name>: <value>"),
         table(("name", "value", "from"), rows),
-        *_problem_lines(shown.problems),
+        *_warnings(_left_out(shown.problems)),
     )
 
 
@@ -408,53 +386,53 @@ def _recalled_lines(recalled: Recalled) -> str:
 @own_way(VIEWS)
 def _show(command: OperationCommand, npc: Any, shown: inspect.Shown) -> None:
     memory, entry = shown.memory, shown.entry
-    marks = [tag for tag in ("private", *shown.tags) if tag != "private" or memory.private]
+    marks = [*(["private"] if memory.private else []), *shown.tags]
+    importance = f"{entry.importance if entry else round(memory.importance * 10)} of 10"
+    ended = memory.invalid_at or memory.expires_at
     lines = [heading(f"{shown.id} of {npc.key}", f"{memory.record}, {memory.memory_type}")]
     if marks:
         lines.append(hanging("  |r", ", ".join(marks)) + "|n")
     lines.append(prose(memory.content))
-    lines += [
-        _field("said by", _said_by(npc, shown)),
-        _field("when", minute(entry.timestamp if entry else memory.created_at)),
-        _field("heard by", _names(npc, memory.witnesses) if memory.private else ""),
-        _field("perceived line", entry.line or "" if entry else ""),
-        _field("own words", memory.quote),
-        _field("importance", _weights(shown)),
-        _field("emotions", ", ".join(memory.dominant_emotions)),
-        _field("lesson", memory.the_lesson),
-        _field("told", _times_told(memory)),
-        _field("valid", _validity(memory)),
-        _field("made by", memory.provider),
-        _field("id", memory.id),
-    ]
+    for name, value in (
+        ("said by", _said_by(npc, shown)),
+        ("when", minute(entry.timestamp if entry else memory.created_at)),
+        ("heard by", _names(npc, memory.witnesses) if memory.private else ""),
+        ("perceived line", entry.line or "" if entry else ""),
+        ("own words", memory.quote),
+        ("importance", f"{importance} ({entry.scoring_method})" if entry else importance),
+        ("weight", f"{memory.memory_weight:.2f}; trust {memory.source_trust:.1f}"),
+        ("emotions", ", ".join(memory.dominant_emotions)),
+        ("lesson", memory.the_lesson),
+        ("told", plural(memory.recalls, "time")),
+        ("last told", minute(memory.last_accessed) if memory.recalls else ""),
+        ("valid from", minute(memory.valid_from) if memory.valid_from else ""),
+        ("valid until", minute(ended) if ended else ""),
+        ("summarised", "its summary is recalled instead" if memory.compressed else ""),
+        ("made by", memory.provider),
+        ("id", memory.id),
+    ):
+        lines.append(_field(name, value))
     for title, found in (
         ("Based on", shown.evidence),
         ("Supersedes", shown.superseded),
         ("Superseded by", [shown.superseded_by] if shown.superseded_by else []),
     ):
-        if found:
-            lines.append(f"|w{title}|n")
-            lines += [hanging(f"  |y{ids.short(each):<8}|n ", each.content) for each in found]
+        lines += [f"|w{title}|n"] if found else []
+        lines += [hanging(f"  |y{ids.short(each):<8}|n ", each.content) for each in found]
     if shown.forgotten:
-        count = plural(len(shown.forgotten), "entry", "entries")
-        numbers = ", ".join(map(str, shown.forgotten))
-        lines.append(dim(f"Forgotten since: {count} ({numbers})", indent=2))
-    if shown.links:
-        lines.append("|wLinked with|n")
-        lines += map(_link_line, shown.links[:LINKS_SHOWN])
-        if len(shown.links) > LINKS_SHOWN:
-            lines.append(dim(f"and {len(shown.links) - LINKS_SHOWN} more: @memory/links", indent=2))
-    if shown.history:
-        lines.append("|wHistory|n")
-        lines += [
-            hanging(f"  |x{minute(change.when)}|n {change.event:<6} ", change.new or change.old)
-            for change in shown.history
-        ]
+        lines.append(dim(f"Forgotten since: {', '.join(map(str, shown.forgotten))}", indent=2))
+    lines += ["|wLinked with|n"] if shown.links else []
+    lines += map(_link_line, shown.links)
+    lines += ["|wHistory|n"] if shown.history else []
+    for change in shown.history:
+        head = f"  |x{minute(change.when)}|n {change.event:<6} "
+        lines.append(hanging(head, change.new or change.old))
     command.page(*filter(None, lines))
 
 
-def _field(name: str, value: str) -> str:
-    return hanging(f"  {name + ':':<16}", value, indent=18, limit=1000) if value else ""
+def _field(name: str, value: str, width: int = 16) -> str:
+    head = f"  {name + ':':<{width}}"
+    return hanging(head, value, indent=width + 2, limit=1000) if value else ""
 
 
 def _said_by(npc: Any, shown: inspect.Shown) -> str:
@@ -472,46 +450,6 @@ def _names(npc: Any, identities: tuple[str, ...]) -> str:
     return ", ".join(npc.memory.people.name_of(each) or each for each in identities) or "nobody"
 
 
-def _weights(shown: inspect.Shown) -> str:
-    memory, entry = shown.memory, shown.entry
-    importance = (
-        f"{entry.importance} of 10 ({entry.scoring_method})"
-        if entry
-        else f"{round(memory.importance * 10)} of 10"
-    )
-    return f"{importance}; weight {memory.memory_weight:.2f}; trust {memory.source_trust:.1f}"
-
-
-def _times_told(memory: MemoryRecord) -> str:
-    last = f"; last {minute(memory.last_accessed)}" if memory.recalls else ""
-    return plural(memory.recalls, "time") + last
-
-
-def _validity(memory: MemoryRecord) -> str:
-    if memory.invalid_at or memory.superseded_by:
-        since = f"from {minute(memory.valid_from)}" if memory.valid_from else ""
-        until = f"until {minute(memory.invalid_at)}" if memory.invalid_at else ""
-        return ", ".join(filter(None, ("no longer", since, until)))
-    if memory.expires_at:
-        return f"until {minute(memory.expires_at)}"
-    if memory.compressed:
-        return "yes; its summary is recalled instead where that is available"
-    return f"since {minute(memory.valid_from)}" if memory.valid_from else ""
-
-
-@own_way(VIEWS)
-def _links(command: OperationCommand, npc: Any, shown: inspect.Shown) -> None:
-    if shown.links:
-        command.page(
-            heading(f"Links of {shown.id}", "strongest first"), *map(_link_line, shown.links)
-        )
-    else:
-        command.tell(
-            f"{safe(shown.id)} has no links. They are made at night, between similar memories and "
-            "between a memory and its evidence."
-        )
-
-
 def _link_line(link: inspect.LinkShown) -> str:
     mark = private_mark(link.private)
     head = f"  |g{link.score:.2f}|n {link.kind:<9}|y{safe(link.id):<8}|n{mark}"
@@ -521,19 +459,16 @@ def _link_line(link: inspect.LinkShown) -> str:
 @own_way(VIEWS)
 def _trace(command: OperationCommand, npc: Any, found: inspect.Trace) -> None:
     lines = [heading(f"{found.root.id} of {npc.key}"), prose(found.root.memory.content, limit=1000)]
-    lines.append("|wDerived from|n")
-    lines += map(_step_line, found.sources)
-    if not found.sources:
-        lines.append("  nothing else: it was perceived, added or taught")
-    lines.append("|wDerived from it|n")
-    lines += map(_step_line, found.results)
+    lines += ["|wDerived from|n", *map(_step_line, found.sources)]
+    lines += [] if found.sources else ["  nothing else: it was perceived, added or taught"]
+    lines += ["|wDerived from it|n", *map(_step_line, found.results)]
     for each in found.profiles:
         head = f"  profile of {label(each.name or each.identity)}{private_mark(each.private)}"
         lines.append(hanging(head, f"{each.kind}: {each.text}", limit=200))
-    if not found.results and not found.profiles:
-        lines.append("  nothing yet")
-    elif found.results:
+    if found.results:
         lines.append(dim(f"To forget it and these: @memory/forget {npc.key} = {found.root.id} all"))
+    elif not found.profiles:
+        lines.append("  nothing yet")
     if not found.whole:
         lines.append(dim(f"Only the nearest {inspect.TRACED} are shown."))
     command.page(*lines)
@@ -559,8 +494,7 @@ def _people(command: OperationCommand, npc: Any, name: str) -> Steps:
         command.page(*_person_lines(npc, inspect.person(npc, name)))
         return
     found: inspect.Page[inspect.PersonShown] = yield inspect.people(npc)
-    known = found.results
-    if not known:
+    if not found.total:
         command.tell(f"{safe(npc.key)} has met nobody yet.")
         return
     rows = [
@@ -573,14 +507,14 @@ def _people(command: OperationCommand, npc: Any, name: str) -> Steps:
             each.known,
             minute(each.last_seen),
         )
-        for each in known
+        for each in found.results
     ]
     headers = ("name", "relation", "favor", "lines", "notes", "traits", "last seen")
-    more = len(npc.memory.people) - len(known)
+    more = found.total - len(rows)
     command.page(
         heading(f"People {npc.key} knows", "details: @memory/profile <npc> = <name>"),
         table(headers, rows, right=(2, 3, 4, 5)),
-        *([f"|x{more} more, last seen earlier|n"] if more > 0 else []),
+        *([f"|x{more} more, last seen earlier|n"] if more else []),
     )
 
 
@@ -595,22 +529,16 @@ def _person_lines(npc: Any, page: inspect.PersonPage) -> list[str]:
     if page.course:
         course = ", ".join(f"{day} {value:.2f}" for day, value in page.course[-6:])
         lines.append(dim(f"favorability over time: {course}", indent=2))
-    if page.attributes:
-        lines.append("|wTraits|n")
+    lines += ["|wTraits|n"] if page.attributes else []
     for trait in sorted(page.attributes, key=lambda each: -each.confidence):
-        evidence = ", ".join(map(str, trait.evidence[-6:]))
-        lines.append(
-            hanging(
-                f" {private_mark(trait.private)}{label(trait.type)}: ",
-                f"{trait.value} ({trait.confidence:.2f}, from {evidence})",
-            )
-        )
-    if page.preferences:
-        lines.append("|wPreferences|n")
+        sure = f"{trait.confidence:.2f}, from {', '.join(map(str, trait.evidence[-6:]))}"
+        head = f" {private_mark(trait.private)}{label(trait.type)}: "
+        lines.append(hanging(head, f"{trait.value} ({sure})"))
+    lines += ["|wPreferences|n"] if page.preferences else []
     for held in page.preferences:
-        before = "; ".join(each.text for each in held.history)
-        since = f"since {minute(held.since)}{f'; before: {before}' if before else ''}"
-        lines.append(hanging(f" {private_mark(held.private)}", f"{held.text} ({since})"))
+        before = "".join(f"; before: {each.text}" for each in held.history)
+        told = f"{held.text} (since {minute(held.since)}{before})"
+        lines.append(hanging(f" {private_mark(held.private)}", told))
     noted = page.observations[-OBSERVATIONS_SHOWN:]
     if noted:
         lines.append(heading("Notes", f"the last {len(noted)} of {len(page.observations)}"))
@@ -647,7 +575,7 @@ def _agenda(command: OperationCommand, npc: Any, found: list[inspect.AgendaEntry
     command.page(*lines)
 
 
-# --- mood, talk, growth, cost ---------------------------------------------------------------------
+# --- mood and talk ---------------------------------------------------------------------
 
 
 @own_way(VIEWS)
@@ -662,7 +590,7 @@ def _mood(command: OperationCommand, npc: Any, found: Mood) -> None:
         return
     strongest, fainter = found.shares[:EMOTIONS_SHOWN], found.shares[EMOTIONS_SHOWN:]
     lines = [heading(f"The mood of {npc.key}")]
-    lines += [f"  {label(name, 13):<13} {share:>4.0%} {bar(share)}" for name, share in strongest]
+    lines += [f"  {label(name, 13):<13} {share:>4.0%}" for name, share in strongest]
     if fainter:
         lines.append(dim(f"and fainter: {', '.join(name for name, _ in fainter)}", indent=2))
     lines.append("|wIt comes from|n")
@@ -696,60 +624,6 @@ def _message_line(npc: Any, message: Stored) -> str:
     )
     words = filter(None, (f"{name}:" if name else "", message["content"] or "", calls))
     return hanging(f"{message['entry']:>5}{private_mark(message['private'])}", " ".join(words))
-
-
-@own_way(VIEWS)
-def _stats(command: OperationCommand, npc: Any, found: inspect.Stats) -> None:
-    growth, importance = found.growth[-DAYS_SHOWN:], found.importance.items()
-    lines = [
-        heading(
-            f"Growth of the memory of {npc.key}",
-            plural(found.entries, "journal entry", "journal entries"),
-        ),
-        *_bars(growth, max((number for _day, number in found.growth), default=0)),
-        heading("Importance of its journal entries", "1 to 10"),
-        *_bars([each for each in importance if each[1]], max(found.importance.values(), default=0)),
-    ]
-    if found.emotions:
-        lines.append(heading("Emotions of its experiences"))
-    total = sum(number for _name, number in found.emotions)
-    lines += _bars(found.emotions[:EMOTIONS_SHOWN], total)
-    memories = ", ".join(f"{name} {number}" for name, number in found.memories.items() if number)
-    kinds = ", ".join(f"{name} {number}" for name, number in found.kinds.items())
-    lines.append(hanging("|wIn the store:|n ", memories or "nothing"))
-    lines.append(hanging("|wIn the journal:|n ", kinds or "nothing"))
-    command.page(*lines)
-
-
-def _bars(numbers: Iterable[tuple[Any, int]], whole: int) -> list[str]:
-    """A line with a bar for each name and number; `whole` is as long as a bar gets."""
-    return [f"  {label(name, 13):<13}{number:>5} {bar(number / whole)}" for name, number in numbers]
-
-
-@own_way(VIEWS)
-def _cost(command: OperationCommand, npc: Any, spent: inspect.Cost) -> None:
-    rows = [
-        (name, each.calls, each.tokens_in, each.tokens_out)
-        for name, each in [
-            *sorted(spent.by_purpose.items()),
-            ("all NPCs", spent.game),
-            (npc.key, spent.npc),
-        ]
-    ]
-    budgets = [
-        f"{whose}: {each.tokens:,} of {limit:,} tokens"
-        for whose, each, limit in (
-            ("the game", spent.game, spent.game_limit),
-            (npc.key, spent.npc, spent.npc_limit),
-        )
-        if limit
-    ]
-    command.page(
-        heading(f"Language model usage on {spent.day}", "UTC"),
-        table(("for", "calls", "tokens in", "tokens out"), rows, right=(1, 2, 3)),
-        hanging("Budgets: ", "; ".join(budgets) or "none are set", indent=2),
-        hanging("Language model: ", spent.language, indent=2),
-    )
 
 
 # --- prompt ---------------------------------------------------------------------------------------
