@@ -192,28 +192,16 @@ def switches(command: str) -> dict[str, Operation]:
 # --- what no other module of `admin` does ---------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Paused(inspect.Status):
-    """The status after pausing or resuming, and whether that changed anything."""
-
-    changed: bool = True
-
-
 def _pause(npc: Any, who: Any) -> inspect.Status:
     """Stop it from hearing, learning and sleeping."""
     changed = edit.pause(npc, who)
-    return _Paused(*_state(npc), changed)
+    return replace(inspect.status(npc), changed=changed)
 
 
 def _resume(npc: Any, who: Any) -> inspect.Status:
     """Let it hear, learn and sleep again."""
     changed = edit.pause(npc, who, False)
-    return _Paused(*_state(npc), changed)
-
-
-def _state(npc: Any) -> tuple[str, inspect.NightProgress | None]:
-    status = inspect.status(npc)
-    return status.state, status.night
+    return replace(inspect.status(npc), changed=changed)
 
 
 def _export(npc: Any, who: Any, path: File, **options: Any) -> defer.Deferred[archive.Exported]:
@@ -251,20 +239,15 @@ def _wipe(npc: Any, who: Any) -> defer.Deferred[erase.Erased]:
 # --- what is asked before, and told afterwards ----------------------------------------------------
 
 
-def _told(how: str) -> Callable[[Any, MemoryRecord], str]:
-    """Return what tells how a memory was changed."""
-
-    def told(npc: Any, memory: MemoryRecord) -> str:
-        short = ids.short(memory)
-        what = "Entry" if short == link_id(memory) else "Memory"
-        return f"{what} {short} of {npc.key} {how}."
-
-    return told
+def named(npc: Any, memory: MemoryRecord) -> str:
+    """Name a memory in a sentence: "Entry 12 of Mara"."""
+    short = ids.short(memory)
+    return f"{'Entry' if short == link_id(memory) else 'Memory'} {short} of {npc.key}"
 
 
 def _edited(npc: Any, memory: MemoryRecord) -> str:
     lines = " The lines behind it can be corrected, too." if memory.record == "fact" else ""
-    return f"{_told('is changed')(npc, memory)}{lines}"
+    return f"{named(npc, memory)} is changed.{lines}"
 
 
 def _written(npc: Any, field: persona.SheetField) -> str:
@@ -459,7 +442,7 @@ _ROWS = (
             f"POST memories/{{memory_id}}/{function.__name__}/",
             function.__name__.title(),
             shown=shown,
-            told=_told(how),
+            told=lambda npc, memory, how=how: f"{named(npc, memory)} {how}.",
             inverse=UNDO,
         )
         for function, how, shown in (

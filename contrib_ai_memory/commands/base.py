@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar
 
@@ -141,6 +141,15 @@ class MemoryCommand(MuxCommand):
         else:
             self.caller.msg(text)
 
+    def listing(
+        self, head: str, lines: Iterable[str], empty: str, after: Iterable[str] = ()
+    ) -> None:
+        """Show a list with what stands before and after it, or tell that it is empty."""
+        if shown := list(lines):
+            self.page(head, *shown, *after)
+        else:
+            self.tell(empty)
+
 
 class OperationCommand(MemoryCommand):
     """A command whose switches are the operations of the table.
@@ -170,16 +179,14 @@ class OperationCommand(MemoryCommand):
         if not operation.of_npc:
             if not self.may(None, operation.access):
                 return
-        elif not self._is_complete(switch, operation):
-            return
         else:
-            npc = self.find_npc(self.lhs, operation.access)
+            if self._is_complete(switch, operation):
+                npc = self.find_npc(self.lhs, operation.access)
             if npc is None:
                 return
             # an export is logged with its file
             if operation.access == "look" and operation.name != "export":
-                what = f"{self.key}/{switch}" if switch else self.key
-                audit.record_look(self.caller, what, npc)
+                audit.record_look(self.caller, f"{self.key}/{switch}".rstrip("/"), npc)
         self.run(self._do, operation, npc)
 
     def _is_complete(self, switch: str, operation: Operation) -> bool:

@@ -225,19 +225,18 @@ def _journal(command: OperationCommand, npc: Any, text: str) -> Steps:
     if "entity" in search:
         filters.append(f"about {safe(search['entity'])}")
     older = f"|w@memory/journal {name} = {', '.join([*filters, f'before {page.older}'])}|n"
-    if page.entries:
-        shown = plural(len(page.entries), "entry", "entries")
-        command.page(
-            heading(f"The journal of {npc.key}", f"{shown}, newest last"),
-            *map(_entry_line, reversed(page.entries)),
-            *([f"Older: {older}"] if page.older else []),
-        )
-    elif page.older:
+    if page.older and not page.entries:
         command.tell(f"No match back to entry {page.searched_to}. To search further back: {older}")
-    elif search:
-        command.tell(f"No entry in the journal of {name} matches.")
-    else:
-        command.tell(f"{name} has perceived nothing yet.")
+        return
+    shown = plural(len(page.entries), "entry", "entries")
+    command.listing(
+        heading(f"The journal of {npc.key}", f"{shown}, newest last"),
+        map(_entry_line, reversed(page.entries)),
+        f"No entry in the journal of {name} matches."
+        if search
+        else f"{name} has perceived nothing yet.",
+        after=[f"Older: {older}"] if page.older else [],
+    )
 
 
 def _journal_search(npc: Any, text: str) -> dict[str, Any]:
@@ -297,22 +296,17 @@ def _facts(command: OperationCommand, npc: Any, text: str) -> Steps:
     """Memories of one kind, newest first: facts unless another kind is named."""
     search = _facts_search(text)
     page: inspect.MemoryPage = yield inspect.memories(npc, limit=4 * PAGE, **search)
-    name = safe(npc.key)
-    if page.memories:
-        one, many = RECORDS[search.get("record", "fact")]
-        more = page.total - len(page.memories)
-        command.page(
-            heading(
-                f"What {npc.key} {'used to know' if search.get('ended') else 'knows'}",
-                f"{plural(page.total, one, many)}, newest first",
-            ),
-            *map(_memory_lines, page.memories),
-            *([f"|x{more} older ones are not shown: search for words.|n"] if more else []),
-        )
-    elif search:
-        command.tell(f"{name} has no such memory. See help @memory for what can be searched.")
-    else:
-        command.tell(f"{name} knows no facts yet: they are made at night. Try @sleep/now {name}.")
+    name, knows = safe(npc.key), "used to know" if search.get("ended") else "knows"
+    count = plural(page.total, *RECORDS[search.get("record", "fact")])
+    more = page.total - len(page.results)
+    command.listing(
+        heading(f"What {npc.key} {knows}", f"{count}, newest first"),
+        map(_memory_lines, page.results),
+        f"{name} has no such memory. See help @memory for what can be searched."
+        if search
+        else f"{name} knows no facts yet: they are made at night. Try @sleep/now {name}.",
+        after=[f"|x{more} older ones are not shown: search for words.|n"] if more else [],
+    )
 
 
 def _facts_search(text: str) -> dict[str, Any]:
@@ -352,32 +346,31 @@ def _memory_lines(memory: MemoryRecord) -> str:
 def _search(command: OperationCommand, npc: Any, text: str) -> Steps:
     """What the NPC recalls for a question, each with the parts of its score."""
     result = yield npc.memory.recall(text, top_k=SEARCH_SHOWN)
-    if not result.memories:
-        command.tell(f"{safe(npc.key)} recalls nothing for that.")
-        return
     cost = f"{result.total_tokens} tokens, {result.budget_used:.0%} of the budget"
-    command.page(heading(f"What {npc.key} recalls", cost), *map(_recalled_lines, result.memories))
+    command.listing(
+        heading(f"What {npc.key} recalls", cost),
+        map(_recalled_lines, result.memories),
+        f"{safe(npc.key)} recalls nothing for that.",
+    )
 
 
 def _recalled_lines(recalled: Recalled) -> str:
     memory, score = recalled.memory, recalled.score
-    clues = ", ".join(
-        f"{clue} {value:.2f}" for clue, value in zip(CLUES, score.clues, strict=True) if value
-    )
-    parts = (
-        f"similarity {score.similarity:.2f} ({clues}); weight {score.weight:.2f}, "
-        f"recency {score.recency:.2f}, frequency {score.frequency:.2f}"
-    )
-    if score.emotion:
-        parts += f", emotion {score.emotion:.2f}"
-    if score.reranked is not None:
-        parts += f"; cross-encoder {score.reranked:.2f}"
+    clues = zip(CLUES, score.clues, strict=True)
+    parts = [
+        f"similarity {score.similarity:.2f} "
+        f"({', '.join(f'{clue} {value:.2f}' for clue, value in clues if value)}); "
+        f"weight {score.weight:.2f}, recency {score.recency:.2f}, frequency {score.frequency:.2f}"
+    ]
+    parts += [f"emotion {score.emotion:.2f}"] if score.emotion else []
+    parts += [] if score.reranked is None else [f"cross-encoder {score.reranked:.2f}"]
+    parts.append(f"{recalled.tokens} tokens")
     head = (
         f"|g{score.total:.3f}|n{private_mark(memory.private)}|y{ids.short(memory)}|n "
         f"[{memory.record}, {memory.memory_type}] "
     )
     who = f"{memory.speaker}: " if memory.speaker and memory.record == "entry" else ""
-    return f"{hanging(head, who + memory.content)}\n{dim(f'{parts}; {recalled.tokens} tokens')}"
+    return f"{hanging(head, who + memory.content)}\n{dim('; '.join(parts))}"
 
 
 # --- one memory -----------------------------------------------------------------------------------
@@ -494,9 +487,6 @@ def _people(command: OperationCommand, npc: Any, name: str) -> Steps:
         command.page(*_person_lines(npc, inspect.person(npc, name)))
         return
     found: inspect.Page[inspect.PersonShown] = yield inspect.people(npc)
-    if not found.total:
-        command.tell(f"{safe(npc.key)} has met nobody yet.")
-        return
     rows = [
         (
             each.name,
@@ -511,10 +501,11 @@ def _people(command: OperationCommand, npc: Any, name: str) -> Steps:
     ]
     headers = ("name", "relation", "favor", "lines", "notes", "traits", "last seen")
     more = found.total - len(rows)
-    command.page(
+    command.listing(
         heading(f"People {npc.key} knows", "details: @memory/profile <npc> = <name>"),
-        table(headers, rows, right=(2, 3, 4, 5)),
-        *([f"|x{more} more, last seen earlier|n"] if more else []),
+        [table(headers, rows, right=(2, 3, 4, 5))] if rows else [],
+        f"{safe(npc.key)} has met nobody yet.",
+        after=[f"|x{more} more, last seen earlier|n"] if more else [],
     )
 
 
@@ -552,27 +543,26 @@ def _person_lines(npc: Any, page: inspect.PersonPage) -> list[str]:
 
 @own_way(VIEWS)
 def _agenda(command: OperationCommand, npc: Any, found: list[inspect.AgendaEntry]) -> None:
-    if not found:
-        name = safe(npc.key)
-        command.tell(
-            f"There is nothing on the agenda of {name}. Promises, debts, plans with a date, and "
-            f"requests to {name} are noted as they are heard."
-        )
-        return
-    lines = [heading(f"Agenda of {npc.key}", "newest due date first")]
-    for each in found[:PAGE]:
-        item = each.item
-        people = f"{each.who} to {each.to}" if each.to else each.who
-        head = (
-            f"  |y{item.id:<6}|n{private_mark(item.private)}|w{each.state:<8}|n"
-            f"{item.due or '-':<11}{item.kind:<8} {label(people)}: "
-        )
-        lines.append(hanging(head, item.text, indent=9))
-        closed = f"; closed by {', '.join(map(str, item.closed_by))}" if item.closed_by else ""
-        lines.append(dim(f"from {', '.join(map(str, item.evidence))}{closed}", indent=9))
-    if len(found) > PAGE:
-        lines.append(dim(f"and {len(found) - PAGE} older ones", indent=2))
-    command.page(*lines)
+    name, more = safe(npc.key), len(found) - PAGE
+    command.listing(
+        heading(f"Agenda of {npc.key}", "newest due date first"),
+        map(_agenda_lines, found[:PAGE]),
+        f"There is nothing on the agenda of {name}. Promises, debts, plans with a date, and "
+        f"requests to {name} are noted as they are heard.",
+        after=[dim(f"and {more} older ones", indent=2)] if more > 0 else [],
+    )
+
+
+def _agenda_lines(each: inspect.AgendaEntry) -> str:
+    item = each.item
+    people = f"{each.who} to {each.to}" if each.to else each.who
+    head = (
+        f"  |y{item.id:<6}|n{private_mark(item.private)}|w{each.state:<8}|n"
+        f"{item.due or '-':<11}{item.kind:<8} {label(people)}: "
+    )
+    closed = f"; closed by {', '.join(map(str, item.closed_by))}" if item.closed_by else ""
+    details = f"from {', '.join(map(str, item.evidence))}{closed}"
+    return f"{hanging(head, item.text, indent=9)}\n{dim(details, indent=9)}"
 
 
 # --- mood and talk ---------------------------------------------------------------------
@@ -580,27 +570,25 @@ def _agenda(command: OperationCommand, npc: Any, found: list[inspect.AgendaEntry
 
 @own_way(VIEWS)
 def _mood(command: OperationCommand, npc: Any, found: Mood) -> None:
-    if not found.shares:
-        name = safe(npc.key)
-        command.tell(
-            f"{name} feels nothing in particular: a mood comes from experiences, and {name} has "
-            "none yet. They are made from talk near an awake NPC, after six lines or when the "
-            "talk falls silent."
-        )
-        return
-    strongest, fainter = found.shares[:EMOTIONS_SHOWN], found.shares[EMOTIONS_SHOWN:]
-    lines = [heading(f"The mood of {npc.key}")]
-    lines += [f"  {label(name, 13):<13} {share:>4.0%}" for name, share in strongest]
-    if fainter:
-        lines.append(dim(f"and fainter: {', '.join(name for name, _ in fainter)}", indent=2))
-    lines.append("|wIt comes from|n")
+    name = safe(npc.key)
+    lines = [f"  {label(felt, 13):<13} {share:>4.0%}" for felt, share in found.shares]
+    if len(lines) > EMOTIONS_SHOWN:
+        fainter = ", ".join(felt for felt, _share in found.shares[EMOTIONS_SHOWN:])
+        lines[EMOTIONS_SHOWN:] = [dim(f"and fainter: {fainter}", indent=2)]
+    lines += ["|wIt comes from|n"] if found.experiences else []
     for each in found.experiences:
         head = f"|x{minute(each.created_at)}|n{private_mark(each.private)}"
         lesson = f" Lesson: {each.the_lesson}" if each.the_lesson else ""
         emotions = ", ".join(each.dominant_emotions)
         lines.append(hanging(head, each.content))
         lines.append(dim(f"{emotions}; weight {each.memory_weight:.2f}.{lesson}"))
-    command.page(*lines)
+    command.listing(
+        heading(f"The mood of {npc.key}"),
+        lines,
+        f"{name} feels nothing in particular: a mood comes from experiences, and {name} has none "
+        "yet. They are made from talk near an awake NPC, after six lines or when the talk falls "
+        "silent.",
+    )
 
 
 @own_way(VIEWS)
@@ -659,32 +647,31 @@ def _preview(command: OperationCommand, npc: Any, text: str) -> Steps:
 
 @own_way(VIEWS)
 def _why(command: OperationCommand, npc: Any, found: list[inspect.Why]) -> None:
-    if not found:
-        command.tell(f"{safe(npc.key)} has answered nothing yet.")
-        return
-    lines = [heading(f"Why {npc.key} said that", "newest first")]
+    lines = []
     for each in found:
         when = f"|w{minute(each.when)}|n{private_mark(each.private)}"
         lines.append(hanging(f"{when} {safe(each.asker)}: ", each.asked))
         lines.append(hanging(f"  |w{safe(npc.key)}:|n ", each.said))
         lines += [dim(f"said first: {each.row}")] if each.row else []
-        lines += [_weighed_line(row) for row in each.weighed]
-    command.page(
-        *lines,
-        dim(f"{_HOW_CHOSEN} Of a model's answers it says how well each was recalled.", indent=0),
+        lines += map(_weighed_line, each.weighed)
+    how = f"{_HOW_CHOSEN} Of a model's answers it says how well each was recalled."
+    command.listing(
+        heading(f"Why {npc.key} said that", "newest first"),
+        lines,
+        f"{safe(npc.key)} has answered nothing yet.",
+        after=[dim(how, indent=0)],
     )
 
 
 def _answer_lines(npc: Any, seen: prompt_preview.Preview) -> list[str]:
     """What an NPC without a language model would say, and what it would choose that from."""
     says = "whispers" if seen.private else "says"
-    lines = [
+    return [
         heading(f"What {npc.key} would answer {seen.listener}"),
         hanging(f"{safe(npc.key)} {says}: ", seen.answer),
+        *map(_weighed_line, seen.weighed),
+        dim(_HOW_CHOSEN if seen.weighed else "No sentence was weighed for it.", indent=0),
     ]
-    lines += [_weighed_line(each) for each in seen.weighed]
-    how = _HOW_CHOSEN if seen.weighed else "No sentence was weighed for it."
-    return [*lines, dim(how, indent=0)]
 
 
 def _weighed_line(each: Weighed) -> str:
@@ -750,9 +737,8 @@ def _edit(command: OperationCommand, npc: Any, text: str) -> Steps:
     except edit.CannotEdit as problem:
         raise Mistyped(f"{problem} {usage}") from None
     memory = yield edit.edit(npc, command.caller, memory_id, **changes)
-    what = TABLE["edit"].done(npc, memory).partition(" is changed")[0]
-    done = f"{what} {_EDITED[next(iter(changes))]}."
-    command.tell_done(TABLE["edit"], npc, memory, done)
+    how = _EDITED[next(iter(changes))]
+    command.tell_done(TABLE["edit"], npc, memory, f"{operations.named(npc, memory)} {how}.")
     if "content" in changes and memory.record == "fact":
         lines = filter(None, map(npc.memory.journal.get, memory.journal_ids[-LINES_OFFERED:]))
         for line in lines:
@@ -772,23 +758,20 @@ def _edited_fields(change: str) -> dict[str, Any]:
         edit.CannotEdit: A field is named without a valid value.
     """
     field, value = [*change.split(None, 1), ""][:2]
-    field = field.lower()
+    field = field.lower().replace("emotions", "emotion")
+    if field not in ("importance", "emotion", "lesson"):
+        return {"content": change}
     if field == "importance":
         if not re.fullmatch(r"-?\d{1,4}", value):
             raise edit.CannotEdit(
                 f"Importance is a whole number from 1 to 10, not '{shortened(value, QUOTED)}'."
             )
         return {"importance": int(value)}
-    if field in ("emotion", "emotions"):
-        labels = tuple(filter(None, re.split(r"[,\s]+", value.lower())))
-        if not labels:
-            raise edit.CannotEdit("No emotion is given.")
-        return {"emotions": labels}
+    if not value.strip(", "):
+        raise edit.CannotEdit(f"No {field} is given.")
     if field == "lesson":
-        if not value:
-            raise edit.CannotEdit("No lesson is given.")
         return {"lesson": value}
-    return {"content": change}
+    return {"emotions": tuple(filter(None, re.split(r"[,\s]+", value.lower())))}
 
 
 # --- forgetting -----------------------------------------------------------------------------------
@@ -819,24 +802,21 @@ def _requests(command: OperationCommand, text: str) -> Steps:
         yield _drop_request(command, text)
         return
     waiting: list[requests.Request] = yield requests.waiting()
-    visible = [
-        (number, each)
-        for number, each in enumerate(waiting, start=1)  # `drop` counts the hidden ones too
-        if access.may(command.caller, requests.npc_of(each), "look")
-    ]
-    if not visible:
-        command.tell("No player has asked to be forgotten.")
-        return
     rows = [
         (number, each.name, f"{each.npc} (#{each.npc_id})", minute(each.when))
-        for number, each in visible
+        for number, each in enumerate(waiting, start=1)  # `drop` counts the hidden ones too
+        if access.may(command.caller, game_npcs.npc_of(each.npc_id), "look")
     ]
-    first = visible[0][1]
-    command.page(
-        "|wPlayers who asked to be forgotten|n",
-        table(("no.", "player", "npc", "since"), rows, right=(0,)),
-        f"To grant one: @memory/forget #{first.npc_id} = about {safe(first.identity)}",
-        "To drop one: @memory/requests = drop <number>",
+    lines = []
+    if rows:
+        first = waiting[rows[0][0] - 1]
+        lines = [
+            table(("no.", "player", "npc", "since"), rows, right=(0,)),
+            f"To grant one: @memory/forget #{first.npc_id} = about {safe(first.identity)}",
+            "To drop one: @memory/requests = drop <number>",
+        ]
+    command.listing(
+        "|wPlayers who asked to be forgotten|n", lines, "No player has asked to be forgotten."
     )
 
 
@@ -852,7 +832,7 @@ def _drop_request(command: OperationCommand, text: str) -> Steps:
     if not 1 <= number <= len(waiting):
         raise requests.UnknownRequest(f"There is no request {number}; {len(waiting)} waiting.")
     dropped = waiting[number - 1]
-    if command.may(requests.npc_of(dropped), "erase"):
+    if command.may(game_npcs.npc_of(dropped.npc_id), "erase"):
         requests.drop(dropped.identity, [dropped.npc_id])
         whose = dropped.identity, f"#{dropped.npc_id}"
         audit.record(command.caller, "drop a request of", None, *whose)
@@ -899,12 +879,10 @@ def _pause_all(command: OperationCommand, on: bool) -> None:
         message = "All NPCs hear and learn again, except those paused individually."
     else:
         message, locked = "They were not paused.", []
-    if locked:
-        # those that the caller may not look at are counted, not named
+    if locked:  # those that the caller may not look at are counted, not named
         visible = [npc for npc in locked if access.may(command.caller, npc, "look")]
         named = [f"{safe(npc.key)} ({npc.dbref})" for npc in visible[:LOCKED_SHOWN]]
-        more = len(locked) - len(named)
-        if more:
+        if more := len(locked) - len(named):
             named.append(f"{more} more" if named else plural(more, "NPC"))
         message += f" Unchanged, because their lock memory_edit keeps you out: {', '.join(named)}."
     command.tell(message)
