@@ -79,15 +79,11 @@ class InvalidSearch(InputError):
     """The journal cannot be searched for that; the message says how it can."""
 
 
-class InvalidDate(InvalidSearch):
-    """There is no such date."""
-
-
 def parse_date(text: str) -> str:
     """Check a date, month or year that was typed, and return it.
 
     Raises:
-        InvalidDate: The message says how dates look.
+        InvalidSearch: The message says how dates look.
     """
     year, month, day = ([*text.split("-"), "01", "01"])[:3]
     try:
@@ -95,7 +91,7 @@ def parse_date(text: str) -> str:
             raise ValueError
         date(int(year), int(month), int(day))
     except ValueError:
-        raise InvalidDate(
+        raise InvalidSearch(
             f"'{text[:40]}' is not a date. Dates look like 2026-11-20, 2026-11 or 2026 (UTC)."
         ) from None
     return text
@@ -438,7 +434,7 @@ def journal(
     page may be short or empty although there are older matches.
 
     Raises (in the Deferred):
-        InvalidDate, ids.UnknownPerson, ids.Ambiguous
+        InvalidSearch, ids.UnknownPerson, ids.Ambiguous
     """
     day = parse_date(day) if day else ""
     entity = ids.person(npc, entity) if entity.strip() else ""

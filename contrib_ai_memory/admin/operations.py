@@ -323,9 +323,7 @@ def _asleep(npc: Any) -> bool:
 _ROWS = (
     Operation("npcs", inspect.visible, "look", api="GET npcs/"),
     Operation("log", inspect.changes, "look", api="GET log/"),
-    Operation(
-        "requests", requests.by_player, "look", "@memory/requests [drop <number>]", "GET requests/"
-    ),
+    Operation("requests", requests.by_player, "look", "@memory/requests", "GET requests/"),
     Operation("overview", inspect.overview, "look", "@memory/", "GET "),
     Operation("journal", inspect.journal, "look", "@memory/journal [<search>]", "GET journal/"),
     Operation(

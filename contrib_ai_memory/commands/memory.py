@@ -38,7 +38,6 @@ from ..recall.mood import Mood
 from ..recall.rank import CLUES
 from ..records import TALK_KINDS, Entry, MemoryRecord, Recalled, Weighed
 from ..store import condition
-from ..store.chat_log import Stored
 from ..text import plural
 from .base import Mistyped, OperationCommand, help_text, own_way, resume_command
 from .display import (
@@ -63,11 +62,9 @@ PAGE = 50
 SEARCH_SHOWN = 10
 OBSERVATIONS_SHOWN = 20
 EMOTIONS_SHOWN = 8
-MESSAGES_SHOWN = 40
 PROMPT_LIMIT = 20_000  # characters of one message in a preview
 VALUE_SHOWN = 100  # characters of a setting
 QUOTED = 60  # characters of a memory within a sentence
-LOCKED_SHOWN = 10
 
 RECORDS = {  # as it is stored: what a builder calls one and several
     "fact": ("fact", "facts"),
@@ -571,10 +568,8 @@ def _agenda_lines(each: inspect.AgendaEntry) -> str:
 @own_way(VIEWS)
 def _mood(command: OperationCommand, npc: Any, found: Mood) -> None:
     name = safe(npc.key)
-    lines = [f"  {label(felt, 13):<13} {share:>4.0%}" for felt, share in found.shares]
-    if len(lines) > EMOTIONS_SHOWN:
-        fainter = ", ".join(felt for felt, _share in found.shares[EMOTIONS_SHOWN:])
-        lines[EMOTIONS_SHOWN:] = [dim(f"and fainter: {fainter}", indent=2)]
+    strongest = found.shares[:EMOTIONS_SHOWN]
+    lines = [f"  {label(felt, 13):<13} {share:>4.0%}" for felt, share in strongest]
     lines += ["|wIt comes from|n"] if found.experiences else []
     for each in found.experiences:
         head = f"|x{minute(each.created_at)}|n{private_mark(each.private)}"
@@ -593,25 +588,11 @@ def _mood(command: OperationCommand, npc: Any, found: Mood) -> None:
 
 @own_way(VIEWS)
 def _acts(command: OperationCommand, npc: Any, acts: list[undo_log.Act]) -> None:
-    messages = npc.memory.chat_log.messages
-    command.page(
-        heading(f"Conversation of {npc.key}", "as a language model is sent it"),
-        *(_message_line(npc, each) for each in messages[-MESSAGES_SHOWN:]),
-        *([] if messages else ["  none yet: only talk that it answered is kept here"]),
-        heading("Changes by builders", "newest first; @memory/undo takes them back"),
-        *(hanging("  ", act.summary(), indent=4) for act in acts),
-        *([] if acts else ["  none that can be undone"]),
+    command.listing(
+        heading(f"Changes by builders to {npc.key}", "newest first; @memory/undo takes them back"),
+        (hanging("  ", act.summary(), indent=4) for act in acts),
+        f"{safe(npc.key)} has no changes that can be undone.",
     )
-
-
-def _message_line(npc: Any, message: Stored) -> str:
-    name = {"assistant": npc.key, "tool": "(tool result)", "user": ""}[message["role"]]
-    calls = "; ".join(
-        f"{call['function']['name']} {call['function']['arguments']}"
-        for call in message.get("tool_calls") or ()
-    )
-    words = filter(None, (f"{name}:" if name else "", message["content"] or "", calls))
-    return hanging(f"{message['entry']:>5}{private_mark(message['private'])}", " ".join(words))
 
 
 # --- prompt ---------------------------------------------------------------------------------------
@@ -791,52 +772,22 @@ def _forget(command: OperationCommand, npc: Any, text: str) -> defer.Deferred:
 
 # --- players' requests to be forgotten ------------------------------------------------------------
 
-_DROP = re.compile(r"drop\s+(\d{1,4})", re.IGNORECASE)
 
-
-@own_way(OWN)
-@defer.inlineCallbacks
-def _requests(command: OperationCommand, text: str) -> Steps:
-    """List the players who asked to be forgotten, or drop a request."""
-    if text:
-        yield _drop_request(command, text)
-        return
-    waiting: list[requests.Request] = yield requests.waiting()
+@own_way(VIEWS)
+def _requests(command: OperationCommand, _npc: None, found: list[requests.Asked]) -> None:
     rows = [
-        (number, each.name, f"{each.npc} (#{each.npc_id})", minute(each.when))
-        for number, each in enumerate(waiting, start=1)  # `drop` counts the hidden ones too
-        if access.may(command.caller, game_npcs.npc_of(each.npc_id), "look")
+        (each.name, ", ".join(f"{x.name} (#{x.npc})" for x in each.npcs), minute(each.since))
+        for each in found
     ]
-    lines = []
-    if rows:
-        first = waiting[rows[0][0] - 1]
-        lines = [
-            table(("no.", "player", "npc", "since"), rows, right=(0,)),
-            f"To grant one: @memory/forget #{first.npc_id} = about {safe(first.identity)}",
-            "To drop one: @memory/requests = drop <number>",
-        ]
     command.listing(
-        "|wPlayers who asked to be forgotten|n", lines, "No player has asked to be forgotten."
+        "|wPlayers who asked to be forgotten|n",
+        [table(("player", "npcs", "since"), rows)] if rows else [],
+        "No player has asked to be forgotten.",
+        after=[
+            f"To grant one: @memory/forget #{each.npcs[0].npc} = about {safe(each.identity)}"
+            for each in found[:1]
+        ],
     )
-
-
-@defer.inlineCallbacks
-def _drop_request(command: OperationCommand, text: str) -> Steps:
-    found = _DROP.fullmatch(text)
-    if not found:
-        raise Mistyped("Usage: @memory/requests [= drop <number>]. See help @memory.")
-    if not command.may(None, "erase"):
-        return
-    number = int(found[1])
-    waiting: list[requests.Request] = yield requests.waiting()
-    if not 1 <= number <= len(waiting):
-        raise requests.UnknownRequest(f"There is no request {number}; {len(waiting)} waiting.")
-    dropped = waiting[number - 1]
-    if command.may(game_npcs.npc_of(dropped.npc_id), "erase"):
-        requests.drop(dropped.identity, [dropped.npc_id])
-        whose = dropped.identity, f"#{dropped.npc_id}"
-        audit.record(command.caller, "drop a request of", None, *whose)
-        command.tell(f"Dropped: {safe(dropped.npc)} still knows {safe(dropped.name)}.")
 
 
 # --- undo -----------------------------------------------------------------------------------------
@@ -861,31 +812,19 @@ def _undo(command: OperationCommand, npc: Any, text: str) -> Any:
 
 
 def _pause_all(command: OperationCommand, on: bool) -> None:
-    """Pause or resume every NPC whose lock memory_edit admits the caller."""
-    if not command.may(None, "edit"):
+    """Pause or resume every NPC, whatever its locks say."""
+    if not command.may(None, "erase"):
         return
-    npcs = game_npcs.npcs()
-    locked = [npc for npc in npcs if not access.may(command.caller, npc, "edit")]
-    if npcs and len(locked) == len(npcs):
-        command.tell("Nothing was done: the locks memory_edit of all NPCs keep you out.")
-        return
-    changed = edit.pause_all(command.caller, on, locked)
+    changed = edit.pause_all(command.caller, on)
     if on:
-        message = (
+        command.tell(
             f"All NPCs are {'' if changed else 'already '}paused: none hears, learns or sleeps. "
             "To resume: @memory/resume all"
         )
     elif changed:
-        message = "All NPCs hear and learn again, except those paused individually."
+        command.tell("All NPCs hear and learn again, except those paused individually.")
     else:
-        message, locked = "They were not paused.", []
-    if locked:  # those that the caller may not look at are counted, not named
-        visible = [npc for npc in locked if access.may(command.caller, npc, "look")]
-        named = [f"{safe(npc.key)} ({npc.dbref})" for npc in visible[:LOCKED_SHOWN]]
-        if more := len(locked) - len(named):
-            named.append(f"{more} more" if named else plural(more, "NPC"))
-        message += f" Unchanged, because their lock memory_edit keeps you out: {', '.join(named)}."
-    command.tell(message)
+        command.tell("They were not paused.")
 
 
 # --- files --------------------------------------------------------------------------------------
