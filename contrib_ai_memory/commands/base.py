@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import fields, is_dataclass
+from inspect import isgeneratorfunction
 from typing import Any, ClassVar
 
 from evennia.commands.default.muxcommand import MuxCommand
@@ -247,10 +248,12 @@ class OperationCommand(MemoryCommand):
 
 
 def own_way(own: dict[str, Callable[..., Any]]) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator for functions of `OperationCommand`, by their names."""
+    """Return a decorator for functions of `OperationCommand`, by their names; generators become
+    `inlineCallbacks`."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        own[function.__name__.strip("_")] = function
+        waits = isgeneratorfunction(function)
+        own[function.__name__.strip("_")] = defer.inlineCallbacks(function) if waits else function
         return function
 
     return register

@@ -167,7 +167,6 @@ def _settings(command: OperationCommand, npc: Any, shown: inspect.NPCSettingsSho
 
 
 @own_way(OWN)
-@defer.inlineCallbacks
 def _set(command: OperationCommand, npc: Any, text: str) -> Steps:
     """Read a name and a value, or a name alone."""
     name, colon, typed = text.partition(":")
@@ -212,7 +211,6 @@ _RANGES = (
 
 
 @own_way(OWN)
-@defer.inlineCallbacks
 def _journal(command: OperationCommand, npc: Any, text: str) -> Steps:
     """What the NPC perceived, filtered; the newest entries last."""
     search = _journal_search(npc, text)
@@ -288,7 +286,6 @@ def _pin_mark(tags: Iterable[str]) -> str:
 
 
 @own_way(OWN)
-@defer.inlineCallbacks
 def _facts(command: OperationCommand, npc: Any, text: str) -> Steps:
     """Memories of one kind, newest first: facts unless another kind is named."""
     search = _facts_search(text)
@@ -339,7 +336,6 @@ def _memory_lines(memory: MemoryRecord) -> str:
 
 
 @own_way(OWN)
-@defer.inlineCallbacks
 def _search(command: OperationCommand, npc: Any, text: str) -> Steps:
     """What the NPC recalls for a question, each with the parts of its score."""
     result = yield npc.memory.recall(text, top_k=SEARCH_SHOWN)
@@ -477,7 +473,6 @@ def _step_line(step: inspect.Step) -> str:
 
 
 @own_way(OWN)
-@defer.inlineCallbacks
 def _people(command: OperationCommand, npc: Any, name: str) -> Steps:
     """The people an NPC knows, or what it knows about one of them."""
     if name:
@@ -601,7 +596,6 @@ _WHISPERS = re.compile(r"\s+whispers$", re.IGNORECASE)
 
 
 @own_way(OWN)
-@defer.inlineCallbacks
 def _preview(command: OperationCommand, npc: Any, text: str) -> Steps:
     """The prompt for an answer to a line of talk, or the answer. Nothing is sent or remembered."""
     player, colon, words = text.partition(":")
@@ -672,7 +666,6 @@ _HOW_CHOSEN = (
 
 
 @own_way(OWN)
-@defer.inlineCallbacks
 def _persona(command: OperationCommand, npc: Any, text: str) -> Steps:
     """Show the persona sheet, or write one of its fields; `|/` begins a new line."""
     field, colon, words = text.partition(":")
@@ -706,7 +699,6 @@ _EDITED = {
 
 
 @own_way(OWN)
-@defer.inlineCallbacks
 def _edit(command: OperationCommand, npc: Any, text: str) -> Steps:
     """Change the text, importance, emotions or lesson of one memory."""
     memory_id, _, change = text.partition(" ")
@@ -834,7 +826,6 @@ _FILE_NAME = re.compile(r"\w[\w. -]{0,80}")
 
 
 @own_way(OWN)
-@defer.inlineCallbacks
 def _export(command: OperationCommand, npc: Any, file_name: str) -> Steps:
     """Write the memory of an NPC to a file; only an Admin may replace one."""
     path = _path(file_name or archive.file_name(npc))
@@ -850,7 +841,6 @@ def _export(command: OperationCommand, npc: Any, file_name: str) -> Steps:
 
 
 @own_way(OWN)
-@defer.inlineCallbacks
 def _import(command: OperationCommand, npc: Any, file_name: str) -> Steps:
     """Make an exported file the memory of an NPC; only an Admin may replace a memory."""
     path = _path(file_name)

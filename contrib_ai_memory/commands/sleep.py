@@ -10,8 +10,6 @@ import re
 from collections.abc import Generator
 from typing import Any
 
-from twisted.internet import defer
-
 from ..admin import edit, inspect, operations
 from ..admin.operations import TABLE
 from ..script import AssistantScript
@@ -30,7 +28,6 @@ NIGHTS_SHOWN = 10
 
 
 @own_way(OWN)
-@defer.inlineCallbacks
 def _now(command: OperationCommand, npc: Any) -> Generator[Any, Any, None]:
     name, script = safe(npc.key), AssistantScript.of(npc)
     does = "sleeps on" if script.asleep else "falls asleep"
