@@ -44,7 +44,6 @@ class Operation:
     """What staff can do to a memory.
 
     Attributes:
-        name: Its word everywhere.
         function: Called with the NPC unless it is of the whole game, who does it if it takes `who`,
             and the arguments by name. Gives a record, or a Deferred of one.
         access: What it does to a memory.
@@ -64,9 +63,9 @@ class Operation:
         told: What was done: a text with {npc} and {result}, or called with these.
         inverse: The switch that takes it back.
         reversible: Whether that is possible: called with the result.
+        name: Its word everywhere, where that is not the function's name.
     """
 
-    name: str
     function: Callable[..., Any]
     access: Action
     switch: str = ""
@@ -83,6 +82,11 @@ class Operation:
     told: str | Callable[[Any, Any], str] = "Done."
     inverse: str = ""
     reversible: Callable[[Any], bool] = lambda result: True
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            object.__setattr__(self, "name", self.function.__name__.strip("_"))
 
     @property
     def about(self) -> str:
@@ -321,13 +325,12 @@ def _asleep(npc: Any) -> bool:
 # --- the table ------------------------------------------------------------------------------------
 
 _ROWS = (
-    Operation("npcs", inspect.visible, "look", api="GET npcs/"),
-    Operation("log", inspect.changes, "look", api="GET log/"),
-    Operation("requests", requests.by_player, "look", "@memory/requests", "GET requests/"),
-    Operation("overview", inspect.overview, "look", "@memory/", "GET "),
-    Operation("journal", inspect.journal, "look", "@memory/journal [<search>]", "GET journal/"),
+    Operation(inspect.visible, "look", api="GET npcs/", name="npcs"),
+    Operation(inspect.changes, "look", api="GET log/", name="log"),
+    Operation(requests.by_player, "look", "@memory/requests", "GET requests/", name="requests"),
+    Operation(inspect.overview, "look", "@memory/", "GET "),
+    Operation(inspect.journal, "look", "@memory/journal [<search>]", "GET journal/"),
     Operation(
-        "facts",
         inspect.memories,
         "look",
         "@memory/facts [<search>]",
@@ -336,39 +339,35 @@ _ROWS = (
             ("<kind> [<words>]", "experiences, lessons (texts it was taught), summaries, insights"),
             ("ended [<kind>] [<words>]", "those that no longer hold"),
         ),
+        name="facts",
     ),
+    Operation(inspect.search, "look", "@memory/search <question>", "GET search/", heavy=True),
+    Operation(inspect.show, "look", "@memory/show <id>", "GET memories/{memory_id}/"),
     Operation(
-        "search", inspect.search, "look", "@memory/search <question>", "GET search/", heavy=True
-    ),
-    Operation("show", inspect.show, "look", "@memory/show <id>", "GET memories/{memory_id}/"),
-    Operation(
-        "trace",
         inspect.trace,
         "look",
         "@memory/trace <id>",
         "GET memories/{memory_id}/trace/",
         heavy=True,
     ),
-    Operation("people", inspect.people, "look", "@memory/profile [<name>]", "GET people/"),
-    Operation("person", inspect.person, "look", api="GET people/{person}/"),
-    Operation("agenda", inspect.agenda, "look", "@memory/agenda", "GET agenda/"),
-    Operation("mood", inspect.mood, "look", "@memory/mood"),
+    Operation(inspect.people, "look", "@memory/profile [<name>]", "GET people/"),
+    Operation(inspect.person, "look", api="GET people/{person}/"),
+    Operation(inspect.agenda, "look", "@memory/agenda", "GET agenda/"),
+    Operation(inspect.mood, "look", "@memory/mood"),
     Operation(
-        "preview",
         prompt_preview.preview,
         "look",
         "@memory/preview <player>: <line>",
         "POST preview/",
         heavy=True,
     ),
-    Operation("why", inspect.why, "look", "@memory/why"),
-    Operation("acts", undo_log.newest, "look", "@memory/history", "GET acts/"),
-    Operation("stats", inspect.stats, "look", "@memory/stats", "GET stats/", heavy=True),
-    Operation("cost", inspect.cost, "look", "@memory/cost", "GET cost/"),
-    Operation("settings", inspect.settings, "look", "@memory/settings", "GET settings/"),
-    Operation("graph", inspect.graph, "look", api="GET links/", heavy=True),
+    Operation(inspect.why, "look", "@memory/why"),
+    Operation(undo_log.newest, "look", "@memory/history", "GET acts/", name="acts"),
+    Operation(inspect.stats, "look", "@memory/stats", "GET stats/", heavy=True),
+    Operation(inspect.cost, "look", "@memory/cost", "GET cost/"),
+    Operation(inspect.settings, "look", "@memory/settings", "GET settings/"),
+    Operation(inspect.graph, "look", api="GET links/", heavy=True),
     Operation(
-        "add",
         edit.add,
         "edit",
         "@memory/add <text>",
@@ -378,7 +377,6 @@ _ROWS = (
         inverse=UNDO,
     ),
     Operation(
-        "teach",
         edit.teach,
         "edit",
         "@memory/teach <text>",
@@ -390,9 +388,8 @@ _ROWS = (
         inverse=UNDO,
         reversible=lambda learned: learned.new > 0,
     ),
-    Operation("sheet", persona.sheet_of, "look", api="GET persona/"),
+    Operation(persona.sheet_of, "look", api="GET persona/", name="sheet"),
     Operation(
-        "persona",
         persona.write,
         "edit",
         "@memory/persona [<field>: <text>]",
@@ -400,9 +397,9 @@ _ROWS = (
         "Persona sheet",
         more_help=(("<field>:", "remove it; " + ", ".join(persona.ABOUT)),),
         told=_written,
+        name="persona",
     ),
     Operation(
-        "edit",
         edit.edit,
         "edit",
         "@memory/edit <id> <new text>",
@@ -413,7 +410,6 @@ _ROWS = (
         inverse=UNDO,
     ),
     Operation(
-        "forget",
         forget.forget,
         "edit",
         "@memory/forget <id>",
@@ -433,7 +429,6 @@ _ROWS = (
     ),
     *(
         Operation(
-            function.__name__,
             function,
             "edit",
             f"@memory/{function.__name__} <id>",
@@ -455,7 +450,6 @@ _ROWS = (
         )
     ),
     Operation(
-        "undo",
         edit.undo,
         "edit",
         "@memory/undo [clear]",
@@ -467,15 +461,14 @@ _ROWS = (
         told=lambda npc, act: f"Undone for {npc.key}: {act.summary()}",
     ),
     Operation(
-        "set",
         edit.set_setting,
         "edit",
         "@memory/set <name>: <value>",
         more_help=(("<name>:", "go back to the inherited value"),),
         told="{npc}: {result}",
+        name="set",
     ),
     Operation(
-        "sleep",
         edit.sleep,
         "edit",
         "@sleep/",
@@ -488,9 +481,8 @@ _ROWS = (
         told="{npc} falls asleep.",
         inverse="@sleep/wake",
     ),
-    Operation("now", edit.whole_night, "edit", "@sleep/now"),
+    Operation(edit.whole_night, "edit", "@sleep/now", name="now"),
     Operation(
-        "wake",
         edit.wake,
         "edit",
         "@sleep/wake",
@@ -499,11 +491,10 @@ _ROWS = (
         shown=_asleep,
         told=_woken,
     ),
-    Operation("status", inspect.status, "look", "@sleep/status", "GET status/"),
-    Operation("nights", inspect.status_and_nights, "look", "@sleep/log", "GET nights/"),
-    Operation("schedule", edit.schedule_of, "look", api="GET schedule/"),
+    Operation(inspect.status, "look", "@sleep/status", "GET status/"),
+    Operation(inspect.status_and_nights, "look", "@sleep/log", "GET nights/", name="nights"),
+    Operation(edit.schedule_of, "look", api="GET schedule/", name="schedule"),
     Operation(
-        "set_schedule",
         edit.set_schedule,
         "edit",
         "@sleep/schedule [<hour> <hours> [game]]",
@@ -514,7 +505,6 @@ _ROWS = (
         told=lambda npc, plan: plan.sentence,
     ),
     Operation(
-        "pause",
         _pause,
         "edit",
         "@memory/pause",
@@ -525,7 +515,6 @@ _ROWS = (
         inverse="@memory/resume",
     ),
     Operation(
-        "resume",
         _resume,
         "edit",
         "@memory/resume",
@@ -536,7 +525,6 @@ _ROWS = (
         told=_resumed,
     ),
     Operation(
-        "export",
         _export,
         "look",
         "@memory/export [<file name>]",
@@ -545,7 +533,6 @@ _ROWS = (
         "{result.path}",
     ),
     Operation(
-        "import",
         _import,
         "edit",
         "@memory/import <file name>",
@@ -553,7 +540,6 @@ _ROWS = (
         told="{npc} remembers {result.told}",
     ),
     Operation(
-        "erase",
         _erase,
         "erase",
         api="DELETE people/{person}/",
@@ -562,7 +548,6 @@ _ROWS = (
         told="{npc} no longer knows {result.name}. Erased: {result.told}",
     ),
     Operation(
-        "wipe",
         _wipe,
         "erase",
         "@memory/wipe",
