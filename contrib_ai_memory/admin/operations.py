@@ -344,11 +344,7 @@ _ROWS = (
     Operation(inspect.search, "look", "@memory/search <question>", "GET search/", heavy=True),
     Operation(inspect.show, "look", "@memory/show <id>", "GET memories/{memory_id}/"),
     Operation(
-        inspect.trace,
-        "look",
-        "@memory/trace <id>",
-        "GET memories/{memory_id}/trace/",
-        heavy=True,
+        inspect.trace, "look", "@memory/trace <id>", "GET memories/{memory_id}/trace/", heavy=True
     ),
     Operation(inspect.people, "look", "@memory/profile [<name>]", "GET people/"),
     Operation(inspect.person, "look", api="GET people/{person}/"),
@@ -440,11 +436,7 @@ _ROWS = (
         )
         for function, how, shown in (
             (edit.pin, "is now pinned", lambda memory: not memory.pinned),
-            (
-                edit.unpin,
-                "is no longer pinned",
-                lambda memory: memory.pinned and not memory.locked,
-            ),
+            (edit.unpin, "is no longer pinned", lambda memory: memory.pinned and not memory.locked),
             (edit.lock, "is now locked", lambda memory: not memory.locked),
             (edit.unlock, "is no longer locked, but still pinned", lambda memory: memory.locked),
         )
@@ -483,13 +475,7 @@ _ROWS = (
     ),
     Operation(edit.whole_night, "edit", "@sleep/now", name="now"),
     Operation(
-        edit.wake,
-        "edit",
-        "@sleep/wake",
-        "POST wake/ 202",
-        "Wake up",
-        shown=_asleep,
-        told=_woken,
+        edit.wake, "edit", "@sleep/wake", "POST wake/ 202", "Wake up", shown=_asleep, told=_woken
     ),
     Operation(inspect.status, "look", "@sleep/status", "GET status/"),
     Operation(inspect.status_and_nights, "look", "@sleep/log", "GET nights/", name="nights"),

@@ -26,8 +26,7 @@ from . import ids
 from .arguments import Argument, Query
 
 Player = Annotated[
-    str,
-    Argument("a name the NPC knows, an identity, or a character's name or #dbref", most=255),
+    str, Argument("a name the NPC knows, an identity, or a character's name or #dbref", most=255)
 ]
 _DBREF = re.compile(r"#(\d{1,9})@")
 

@@ -264,10 +264,7 @@ def help_text(command: str, intro: str, prose: str) -> str:
     lines = [intro.strip("\n"), "", "Usage:"]
     for switch, operation in operations.switches(command).items():
         first = operation.about.partition(". ")[0].rstrip(".")
-        for usage, about in (
-            (operation.usage, first[0].lower() + first[1:]),
-            *operation.more_help,
-        ):
+        for usage, about in ((operation.usage, first[0].lower() + first[1:]), *operation.more_help):
             typed = f"  {command}{f'/{switch}' if switch else ''}"
             typed += f"{' <npc>' if operation.of_npc else ''}{_after(usage)}"
             told = textwrap.wrap(about, WIDTH - HELP_COLUMN - 2)
