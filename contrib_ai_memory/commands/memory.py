@@ -805,8 +805,7 @@ def _undo(command: OperationCommand, npc: Any, text: str) -> Any:
 
 def _pause_all(command: OperationCommand, on: bool) -> None:
     """Pause or resume every NPC, whatever its locks say."""
-    if not command.may(None, "erase"):
-        return
+    command.check(None, "erase")
     changed = edit.pause_all(command.caller, on)
     if on:
         command.tell(
@@ -855,8 +854,8 @@ def _import(command: OperationCommand, npc: Any, file_name: str) -> Steps:
                 "Import the file into an NPC without memories instead."
             ) from None
         there = f"{safe(npc.key)} has memories already, which would be lost."
-        if (yield command.confirm(f"{there} Replace them by {safe(path.name)}?")):
-            yield _read_file(command, npc, path, replace=True)
+        yield command.confirm(f"{there} Replace them by {safe(path.name)}?")
+        yield _read_file(command, npc, path, replace=True)
 
 
 @defer.inlineCallbacks
@@ -927,11 +926,10 @@ class CmdMemory(OperationCommand):
     switch_options = tuple(filter(None, operations.switches(table)))
     own, views = OWN, VIEWS
 
-    def func(self) -> None:
-        if not self.args and not self.switches:
-            if self.switch() is not None:
-                self.run(_roster, self)
-        elif self.lhs.lower() == "all" and self.switches in (["pause"], ["resume"]):
-            self.run(_pause_all, self, self.switches == ["pause"])
-        else:
-            super().func()
+    def begin(self) -> Any:
+        switch = self.switch()
+        if not self.args and not switch:
+            return _roster(self)
+        if self.lhs.lower() == "all" and switch in ("pause", "resume"):
+            return _pause_all(self, switch == "pause")
+        return super().begin()

@@ -127,15 +127,15 @@ class CmdForgetMe(MemoryCommand):
                 "forgetme alone for everybody."
             )
             return
-        sure = yield self.confirm(
+        yield self.confirm(
             f"Everything about you in the memory of {names} will be erased for good. Continue"
             if at_once
             else f"The staff will be asked to let {names} forget you for good. Continue",
             refused="They still remember you.",
         )
-        if sure and at_once:
+        if at_once:
             yield self._erase(chosen, names, everywhere=not typed)
-        elif sure:
+        else:
             self._request(chosen)
 
     def _request(self, chosen: list[requests.Remembered]) -> None:
