@@ -443,8 +443,8 @@ def journal(
     first = max(1, last - READ_AT_MOST + 1)
     wanted = text.lower().strip()
     found: list[Entry] = []
-    searched_to = last + 1
-    while searched_to > first and len(found) < limit:
+    searched_to, over = last + 1, last < 1
+    while not over and searched_to > first and len(found) < limit:
         start = max(first, searched_to - READ_AT_ONCE)
         for entry in reversed(list(entries.read(start, searched_to - 1))):
             if len(found) == limit:
@@ -454,10 +454,8 @@ def journal(
                 found.append(entry)
         else:
             searched_to = start
-        if day and searched_to > 1 and _is_past(entries.get(searched_to), day):
-            break
         yield offload.breathe()
-    over = searched_to <= 1 or bool(day and _is_past(entries.get(searched_to), day))
+        over = searched_to <= 1 or bool(day and _is_past(entries.get(searched_to), day))
     return JournalPage(tuple(found), None if over else searched_to, searched_to)
 
 
