@@ -193,7 +193,7 @@ def test_what_one_npc_forgot_loads_no_other_that_is_asked_to_forget(player, nigh
     del vars(listener)["memory"]
     night.memory.people.forget(night.get_memory_identity(alice))
     night.memory.profiles.forget(night.get_memory_identity(alice))
-    requests.drop_granted()
+    requests.drop_granted(night)
     assert "memory" not in vars(listener), "it was not asked"
     [left] = wait(requests.waiting())
     assert left.npc == "Odo"

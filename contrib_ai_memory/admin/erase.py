@@ -444,7 +444,7 @@ def _erase_planned(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, Erased]:
         if subject.identity:
             met = memory.people.forget(subject.identity)
             had_profile = memory.profiles.forget(subject.identity)
-        requests.drop_granted()
+        requests.drop_granted(npc)
         memory.journal.drop_damaged()
         return Erased(
             **counts,

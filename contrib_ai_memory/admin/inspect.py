@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from functools import cache
@@ -815,20 +815,18 @@ def trace(npc: Any, memory_id: args.Id) -> Generator[Any, Any, Trace]:
     Raises (in the Deferred):
         ids.UnknownMemory, ids.Ambiguous
     """
+    memory = npc.memory
     root = yield ids.find(npc, memory_id)
-    sources = yield _follow(npc.memory, root, _sources_of)
-    drawn = yield look_job(_drawn_of, npc.memory.id)
-    insights = yield _insights(npc.memory)
-    results = yield _follow(
-        npc.memory, root, lambda memory, each: _results_of(memory, each, drawn, insights)
-    )
-    reached = (root, *(step.memory for step in results))
-    profiles = yield profiled(npc.memory, set(ids.entry_ids(reached)))
+    drawn = yield look_job(_drawn_of, memory.id)
+    insights = yield _insights(memory)
+    sources = yield _follow(root, lambda each: _sources_of(memory, each))
+    results = yield _follow(root, lambda each: _results_of(memory.id, each, drawn, insights))
+    reached = ids.entry_ids([root, *(step.memory for step in results)])
     return Trace(
         root=_step(root),
         sources=tuple(sources[:TRACED]),
         results=tuple(results[:TRACED]),
-        profiles=profiles,
+        profiles=(yield profiled(memory, set(reached))),
         whole=max(len(sources), len(results)) <= TRACED,
     )
 
@@ -838,19 +836,19 @@ def _step(memory: MemoryRecord, depth: int = 0, came_by: str = "") -> Step:
 
 
 @defer.inlineCallbacks
-def _follow(memory: Memory, root: MemoryRecord, next_of: Any) -> Generator[Any, Any, list[Step]]:
-    """Collect all that is reached from `root` by `next_of(memory, record)`, breadth first."""
-    seen = {root.id}
+def _follow(
+    root: MemoryRecord, next_of: Callable[[MemoryRecord], Any]
+) -> Generator[Any, Any, list[Step]]:
+    """Collect all that is reached from `root` by `next_of`, breadth first."""
+    seen, layer = {root.id}, [_step(root)]
     reached: list[Step] = []
-    layer = [_step(root)]
     while layer and len(reached) <= TRACED:
         following: list[Step] = []
         for step in layer:
-            found = yield defer.maybeDeferred(next_of, memory, step.memory)
-            for record in found:
-                if record.id not in seen:
-                    seen.add(record.id)
-                    following.append(_step(record, step.depth + 1, step.id))
+            found = yield defer.maybeDeferred(next_of, step.memory)
+            new = {record.id: record for record in found if record.id not in seen}
+            seen.update(new)
+            following += [_step(record, step.depth + 1, step.id) for record in new.values()]
             yield offload.breathe()
         reached += following
         layer = following
@@ -860,22 +858,21 @@ def _follow(memory: Memory, root: MemoryRecord, next_of: Any) -> Generator[Any, 
 @defer.inlineCallbacks
 def _sources_of(memory: Memory, record: MemoryRecord) -> Generator[Any, Any, list[MemoryRecord]]:
     linked = link_id(record)
+    entry = ids.entry_of(memory, linked)
+    cited = [*map(str, record.journal_ids)]
     if linked.isdecimal():
-        entry = memory.journal.get(int(linked))
         cited = list(entry.evidence) if entry else []
-    else:
-        cited = [str(number) for number in record.journal_ids]
     found = yield of_links(memory, cited[: TRACED + 1])
     return [found[each] for each in cited if each in found]
 
 
 def _results_of(
-    memory: Memory, record: MemoryRecord, drawn: list[MemoryRecord], insights: list[Entry]
+    agent_id: str, record: MemoryRecord, drawn: list[MemoryRecord], insights: list[Entry]
 ) -> list[MemoryRecord]:
     linked = link_id(record)
     found = [each for each in drawn if linked.isdecimal() and int(linked) in each.journal_ids]
-    cite = [to_memory(memory.id, entry) for entry in insights if linked in entry.evidence]
-    return sorted([*found, *cite], key=lambda each: (each.created_at, each.id))
+    found += [to_memory(agent_id, entry) for entry in insights if linked in entry.evidence]
+    return sorted(found, key=lambda each: (each.created_at, each.id))
 
 
 def _drawn_of(agent_id: str) -> list[MemoryRecord]:
@@ -902,32 +899,27 @@ def profiled(memory: Memory, entries: set[int]) -> Generator[Any, Any, tuple[Dra
     tuple."""
     found: list[Drawn] = []
     own = {entry_memory_id(memory.id, each) for each in entries}
+    name_of = memory.people.name_of
     for identity in memory.profiles.identities():
         yield offload.breathe()
-        profile = memory.profiles.get(identity)
-        if profile is None:
-            continue
-        who = identity, profile.name or memory.people.name_of(identity)
-        found += [
-            Drawn(*who, known.type, known.value, known.private)
-            for known in profile.attributes
-            if not entries.isdisjoint(known.evidence)
-        ]
-        found += [
-            Drawn(*who, "observation", noted.text, noted.private)
-            for noted in profile.observations
-            if noted.journal_id in entries
-        ]
+        profile = memory.profiles.get(identity) or Profile(identity)
+        who = identity, profile.name or name_of(identity)
+        for known in profile.attributes:
+            if not entries.isdisjoint(known.evidence):
+                found.append(Drawn(*who, known.type, known.value, known.private))
+        for noted in profile.observations:
+            if noted.journal_id in entries:
+                found.append(Drawn(*who, "observation", noted.text, noted.private))
     for number, held in enumerate(memory.preferences, start=1):
         if number % ROWS_AT_ONCE == 0:
             yield offload.breathe()
         if held.journal_id in entries or held.memory_id in own:
-            name = memory.people.name_of(held.identity)
-            found.append(Drawn(held.identity, name, "preference", held.text, held.private))
+            who = held.identity, name_of(held.identity)
+            found.append(Drawn(*who, "preference", held.text, held.private))
     for item in memory.agenda:
         if not entries.isdisjoint(item.evidence):
-            name = memory.people.name_of(item.who)
-            found.append(Drawn(item.who, name, "agenda item", item.text, item.private))
+            who = item.who, name_of(item.who)
+            found.append(Drawn(*who, "agenda item", item.text, item.private))
     return tuple(found[:TRACED])
 
 

@@ -11,7 +11,6 @@ from collections.abc import Collection, Generator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from evennia.objects.models import ObjectDB
 from evennia.server.models import ServerConfig
 from twisted.internet import defer
 
@@ -162,21 +161,14 @@ def drop(identity: str, npc_ids: Collection[int]) -> list[Request]:
     return dropped
 
 
-def drop_granted() -> None:
-    """Drop requests that were granted just now, with the names in them.
-
-    Only NPCs whose memory is open are checked, so that none is loaded; `waiting` finds the rest.
-    """
+def drop_granted(npc: Any) -> None:
+    """Drop requests to an NPC that were granted just now, with the names in them."""
     known = _read()
-    left = [request for request in known if not _is_granted(request)]
+    left = [
+        each for each in known if each.npc_id != npc.id or ids.guises_of(npc.memory, each.identity)
+    ]
     if len(left) < len(known):
         _write(left)
-
-
-def _is_granted(request: Request) -> bool:
-    npc = ObjectDB.get_cached_instance(request.npc_id)
-    remembering = npc is not None and "memory" in vars(npc)
-    return remembering and not ids.guises_of(npc.memory, request.identity)
 
 
 def _read() -> list[Request]:
