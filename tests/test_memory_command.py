@@ -221,7 +221,7 @@ def test_history_tells_what_builders_did(day, builder):
 
 def test_numbers_tell_growth_importance_and_cost(night, builder):
     shown = builder("@memory/stats mara")
-    assert night.memory.clock()[:10] in shown and "memories: entry" in shown
+    assert night.memory.clock()[:10] in shown and "memories: " in shown
     assert "offline provider" in builder("@memory/cost mara")
 
 

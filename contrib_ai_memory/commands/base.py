@@ -279,7 +279,7 @@ def record_lines(record: Any, indent: int = 2) -> list[str]:
         return [prose(str(record), indent=indent)]
     lines = []
     for name, value in named:
-        head = f"{' ' * indent}{label(name.replace('_', ' '))}:"
+        head = f"{' ' * indent}{label(str(name).replace('_', ' '))}:"
         inner = [*value.values()] if isinstance(value, dict) else value
         if any(map(_has_fields, inner if isinstance(inner, (list, tuple)) else [inner])):
             lines += [head, *record_lines(value, indent + 2)]
