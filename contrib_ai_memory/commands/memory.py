@@ -557,7 +557,7 @@ def _agenda_lines(each: inspect.AgendaEntry) -> str:
     return f"{hanging(head, item.text, indent=9)}\n{dim(details, indent=9)}"
 
 
-# --- mood and talk ---------------------------------------------------------------------
+# --- mood and changes -----------------------------------------------------------------------------
 
 
 @own_way(VIEWS)
