@@ -33,7 +33,7 @@ class Mistyped(InputError):
     """What was typed cannot be read; the message says what to type."""
 
 
-class Refused(InputError):
+class AccessDenied(InputError):
     """The caller may not do that."""
 
 
@@ -98,9 +98,9 @@ class MemoryCommand(MuxCommand):
         verb = _VERBS[access_type]
         if npc is None or not access.may(self.caller, None, access_type):
             needed = "Admin" if access_type == "erase" else "Builder"
-            raise Refused(f"You need the permission {needed} to {verb} a memory.")
+            raise AccessDenied(f"You need the permission {needed} to {verb} a memory.")
         lock = access.closed_lock(self.caller, npc, access_type)
-        raise Refused(
+        raise AccessDenied(
             f"The lock {lock} of {npc.key} does not let you {verb} its memory. "
             f"Its owner can change that: @lock {npc.key}"
         )
