@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from inspect import Parameter, signature
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -249,6 +249,10 @@ def named(npc: Any, memory: MemoryRecord) -> str:
     return f"{'Entry' if short == link_id(memory) else 'Memory'} {short} of {npc.key}"
 
 
+def _tagged(how: str, npc: Any, memory: MemoryRecord) -> str:
+    return f"{named(npc, memory)} {how}."
+
+
 def _edited(npc: Any, memory: MemoryRecord) -> str:
     lines = " The lines behind it can be corrected, too." if memory.record == "fact" else ""
     return f"{named(npc, memory)} is changed.{lines}"
@@ -431,7 +435,7 @@ _ROWS = (
             f"POST memories/{{memory_id}}/{function.__name__}/",
             function.__name__.title(),
             shown=shown,
-            told=lambda npc, memory, how=how: f"{named(npc, memory)} {how}.",
+            told=partial(_tagged, how),
             inverse=UNDO,
         )
         for function, how, shown in (
