@@ -138,7 +138,7 @@ def test_show_tells_everything_of_one_memory(night, builder):
 
 def test_links_and_traces_lead_from_one_id_to_the_next(night, builder):
     fact, entry = fact_of(night, "ferry"), entry_of(night, "ferry")
-    assert re.search(rf"1.00 evidence\s+{fact.id[:8]}", builder(f"@memory/links mara = {entry.id}"))
+    assert re.search(rf"1.00 evidence\s+{fact.id[:8]}", builder(f"@memory/show mara = {entry.id}"))
     shown = builder(f"@memory/trace mara = {entry.id}")
     assert f"{fact.id[:8]} fact" in shown
     assert f"= {entry.id} all" in shown
@@ -212,16 +212,16 @@ def test_why_tells_what_the_last_answers_were_chosen_from_and_nothing_forgotten(
     assert "said first: thanks: thanks" in one_line(builder("@memory/why mara"))
 
 
-def test_history_tells_what_was_said_and_what_builders_did(day, builder):
+def test_history_tells_what_builders_did(day, builder):
+    assert "no changes" in builder("@memory/history mara")
     builder("@memory/add mara = The cellar floods in spring.")
     shown = builder("@memory/history mara")
-    assert "Alice whispers to you: I hide a silver key in Elmstead." in one_line(shown)
     assert re.search(r"add \d+ by Builder", shown)
 
 
 def test_numbers_tell_growth_importance_and_cost(night, builder):
     shown = builder("@memory/stats mara")
-    assert night.memory.clock()[:10] in shown and "In the store:" in shown
+    assert night.memory.clock()[:10] in shown and "memories: " in shown
     assert "offline provider" in builder("@memory/cost mara")
 
 
@@ -329,7 +329,7 @@ def test_what_could_be_undone_can_be_dropped(night, builder):
     assert undo_log.acts(night) == []
 
 
-def test_pause_and_resume_one_and_all(day, alice, builder):
+def test_pause_and_resume_one_and_all(day, alice, builder, admin):
     assert "is paused and neither hears nor learns" in one_line(builder("@memory/pause mara"))
     assert "paused" in builder("@memory mara") and "@memory/resume Mara" in builder("@memory mara")
     assert "It is paused" in builder("@sleep mara")
@@ -340,21 +340,14 @@ def test_pause_and_resume_one_and_all(day, alice, builder):
     assert "already paused" in builder("@memory/pause mara")
     assert "hears and learns again" in builder("@memory/resume mara")
     assert "was not paused" in builder("@memory/resume mara")
-    assert "All NPCs are paused" in builder("@memory/pause all")
+    assert "permission Admin" in builder("@memory/pause all")
+    assert "All NPCs are paused" in admin("@memory/pause all")
     try:
         assert "All NPCs are paused, Mara too" in builder("@memory/resume mara")
         assert "@memory/resume all" in builder("@memory mara")
         assert "All NPCs are paused" in builder("@sleep mara")
     finally:
-        assert "hear and learn again" in builder("@memory/resume all")
-
-
-@pytest.fixture
-def osric(tavern):
-    """A second NPC, whose memory only admins may change."""
-    npc = create_object("typeclasses.npcs.AssistantNPC", key="Osric", location=tavern)
-    npc.locks.add("memory_edit:perm(Admin)")
-    return npc
+        assert "hear and learn again" in admin("@memory/resume all")
 
 
 @pytest.fixture
@@ -366,58 +359,21 @@ def all_go_on():
     pause.pause_all(False)
 
 
-def test_pausing_all_leaves_out_whom_a_lock_keeps_and_says_so(
-    day, osric, builder, admin, alice, all_go_on
-):
-    shown = one_line(builder("@memory/pause all"))
-    assert "All NPCs are paused" in shown
-    left = f"Unchanged, because their lock memory_edit keeps you out: Osric ({osric.dbref})."
-    assert left in shown
-    alice.execute_cmd("say The weir is broken.")
-    assert inspect.state_of(day) == "paused" and inspect.state_of(osric) == "awake"
-    assert entry_of(osric, "weir")
-    with pytest.raises(IndexError):
-        entry_of(day, "weir")
-    assert "Unchanged" not in one_line(admin("@memory/pause all"))
-    assert inspect.state_of(osric) == "paused"
-
-
-def test_that_lasts_over_a_restart_and_holds_for_those_to_come(
-    day, osric, builder, tavern, all_go_on
+def test_pausing_all_lasts_over_a_restart_and_holds_for_those_to_come(
+    day, alice, admin, tavern, all_go_on
 ):
     from contrib_ai_memory.store import pause
 
-    builder("@memory/pause all")
+    admin("@memory/pause all")
+    alice.execute_cmd("say The weir is broken.")
+    with pytest.raises(IndexError):
+        entry_of(day, "weir")
     pause._all_paused = None  # as after a restart
     new = create_object("typeclasses.npcs.AssistantNPC", key="Hild", location=tavern)
-    assert [inspect.state_of(npc) for npc in (day, osric, new)] == ["paused", "awake", "paused"]
-
-
-def test_letting_all_go_on_leaves_paused_whom_a_lock_keeps(day, osric, builder, admin, all_go_on):
-    admin("@memory/pause all")
-    shown = one_line(builder("@memory/resume all"))
-    assert "All NPCs hear and learn again" in shown and "Osric" in shown
-    assert inspect.state_of(day) == "awake" and inspect.state_of(osric) == "paused"
-    assert "hears and learns again" in admin("@memory/resume osric")
-    assert inspect.state_of(osric) == "awake"
-
-
-def test_pausing_all_again_lets_nobody_go_on(day, osric, builder, admin, all_go_on):
-    admin("@memory/pause all")
-    builder("@memory/pause all")
-    assert inspect.state_of(osric) == "paused"
-
-
-def test_an_npc_that_may_not_be_seen_is_counted_and_not_named(day, osric, builder, all_go_on):
-    osric.locks.add("memory_look:perm(Admin)")
-    shown = one_line(builder("@memory/pause all"))
-    assert "keeps you out: 1 NPC." in shown and "Osric" not in shown
-
-
-def test_whom_all_locks_keep_out_pauses_nobody(day, osric, builder, all_go_on):
-    day.locks.add("memory_edit:false()")
-    assert "Nothing was done" in builder("@memory/pause all")
-    assert inspect.state_of(day) == "awake"
+    assert [inspect.state_of(npc) for npc in (day, new)] == ["paused", "paused"]
+    assert "already paused" in one_line(admin("@memory/pause all"))
+    admin("@memory/resume all")
+    assert [inspect.state_of(npc) for npc in (day, new)] == ["awake", "awake"]
 
 
 # --- the whole ------------------------------------------------------------------------------------
@@ -622,7 +578,6 @@ LOOKS = [
     "@memory/search mara = bracket",
     "@memory/show mara = 2",
     "@memory/show mara = {fact}",
-    "@memory/links mara = 2",
     "@memory/trace mara = 2",
     "@memory/profile mara",
     "@memory/profile mara = {who}",

@@ -264,8 +264,8 @@ def test_one_npc_has_another_model_and_budget_of_tokens(
     assert server.requests[-1].body["model"] == "small"
     alice.execute_cmd("say Mara, what do you see?")
     assert server.requests[-1].body["model"] == "m"
-    assert "Lark: " in builder("@memory/cost lark") and "900 tokens" in builder("@memory/cost lark")
-    assert "5,000 tokens" in builder("@memory/cost mara")
+    assert "npc limit: 900" in builder("@memory/cost lark")
+    assert "npc limit: 5,000" in builder("@memory/cost mara")
     shown = " ".join(builder("@memory lark").split())
     assert "LLM small (daily_tokens_per_npc 900) (this NPC)" in shown
     builder('@memory/set lark = LLM: {"daily_tokens_per_npc": 1}')

@@ -418,16 +418,11 @@ def pause(npc: Any, who: Any, on: bool = True) -> bool:
     return changed
 
 
-def pause_all(who: Any, on: bool = True, untouched: Sequence[Any] = ()) -> bool:
-    """Pause all NPCs, new ones too, or let them go on. Returns whether that changed anything.
-
-    Args:
-        untouched: NPCs that `who` may not edit: they stay as they are.
-    """
-    changed = pause_switch.pause_all(on, untouched)
+def pause_all(who: Any, on: bool = True) -> bool:
+    """Pause all NPCs, new ones too, or let them go on. Returns whether that changed anything."""
+    changed = pause_switch.pause_all(on)
     if changed:
-        but = ["but", *(npc.dbref for npc in untouched)] if untouched else []
-        audit.record(who, "pause" if on else "resume", None, *but)
+        audit.record(who, "pause" if on else "resume", None)
     return changed
 
 

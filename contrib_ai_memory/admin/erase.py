@@ -371,7 +371,7 @@ def _erase_planned(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, Erased]:
         if subject.identity:
             known = memory.people.forget(subject.identity)
             known |= memory.profiles.forget(subject.identity)
-        requests.drop_granted()
+        requests.drop_granted(npc)
         memory.journal.drop_damaged()
         return Erased(**counts, entries=entries, memories=memories, people=int(known))
 

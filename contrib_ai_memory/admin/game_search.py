@@ -33,22 +33,14 @@ class FoundAt:
 
 @dataclass(frozen=True, slots=True)
 class GameResult:
-    """The result of a search.
+    """The result of a search."""
 
-    Attributes:
-        found: The memories, best first.
-        searched: How many NPCs were searched, from `offset` by name.
-        total: How many there are that the account may look at.
-        listener: The name of the listener; "" if staff search.
-        strangers: How many NPCs were left out as the name of the listener is not clear there.
-    """
-
-    found: tuple[FoundAt, ...] = ()
+    found: tuple[FoundAt, ...] = ()  # best first
     offset: int = 0
-    searched: int = 0
-    total: int = 0
-    listener: str = ""
-    strangers: int = 0
+    searched: int = 0  # how many NPCs were searched, from `offset` by name
+    total: int = 0  # how many there are that the account may look at
+    listener: str = ""  # the name of the listener; "" if staff search
+    strangers: int = 0  # how many NPCs were left out as the listener's name is not clear there
 
 
 @defer.inlineCallbacks

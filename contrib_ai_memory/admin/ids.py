@@ -77,18 +77,13 @@ def find(npc: Any, text: str) -> Generator[Any, Any, MemoryRecord]:
     if wanted.isdecimal() and len(wanted) < 10 and (entry := memory.journal.get(int(wanted))):
         stored = yield look_job(memory_store.get, [entry_memory_id(memory.id, entry.id)])
         return stored[0] if stored else to_memory(memory.id, entry)
-    if not _PREFIX.fullmatch(wanted):
-        raise UnknownMemory(_no_such(npc, text))
-    found = yield look_job(_of_prefix, memory.id, wanted)
-    if not found:
-        raise UnknownMemory(_no_such(npc, text))
+    found = (yield look_job(_of_prefix, memory.id, wanted)) if _PREFIX.fullmatch(wanted) else []
     if len(found) > 1:
         some = ", ".join(record.id[: len(wanted) + 4] for record in found[:8])
         raise Ambiguous(f"'{text}' fits {len(found)} memories: {some}. Type more of the id.")
-    [record] = found
-    if entry_ids([record]) and entry_of(memory, link_id(record)) is None:
+    if not found or (entry_ids(found) and entry_of(memory, link_id(found[0])) is None):
         raise UnknownMemory(_no_such(npc, text))
-    return record
+    return found[0]
 
 
 def _no_such(npc: Any, text: str) -> str:

@@ -1,9 +1,7 @@
 """Look into a memory; nothing is changed here.
 
-In this order: which NPCs have a memory, its overview, journal, memories of the store and people,
-one memory with its evidence and links (`show`, `trace`), the link graph, and numbers over time
-(`nights`, `cost`, `stats`). The prompt of an answer is in `preview`. Reactor thread; whatever asks
-the store gives a Deferred.
+Reactor thread; whatever asks the store gives a Deferred. The prompt of an answer is in
+`prompt_preview`.
 """
 
 from __future__ import annotations
@@ -11,9 +9,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
+from functools import cache
 from typing import Annotated, Any, Generic, TypeVar
 
 from twisted.internet import defer
@@ -78,15 +77,11 @@ class InvalidSearch(InputError):
     """The journal cannot be searched for that; the message says how it can."""
 
 
-class InvalidDate(InvalidSearch):
-    """There is no such date."""
-
-
 def parse_date(text: str) -> str:
     """Check a date, month or year that was typed, and return it.
 
     Raises:
-        InvalidDate: The message says how dates look.
+        InvalidSearch: The message says how dates look.
     """
     year, month, day = ([*text.split("-"), "01", "01"])[:3]
     try:
@@ -94,7 +89,7 @@ def parse_date(text: str) -> str:
             raise ValueError
         date(int(year), int(month), int(day))
     except ValueError:
-        raise InvalidDate(
+        raise InvalidSearch(
             f"'{text[:40]}' is not a date. Dates look like 2026-11-20, 2026-11 or 2026 (UTC)."
         ) from None
     return text
@@ -105,17 +100,11 @@ Day = Annotated[str, Argument("a day, month or year (UTC): 2026-11-20", most=10,
 
 @dataclass(frozen=True, slots=True)
 class SettingShown:
-    """One setting of an NPC.
-
-    Attributes:
-        value: As text.
-        source: "default", "game", "typeclass Guard", "prototype guard" or "this NPC".
-        about: What it is.
-    """
+    """One setting of an NPC, as text."""
 
     name: str
     value: str
-    source: str
+    source: str  # "default", "game", "typeclass Guard", "prototype guard" or "this NPC"
     about: str
 
     @property
@@ -134,39 +123,24 @@ class NPCSettingsShown:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """One NPC's memory on one line.
+    """One NPC's memory on one line."""
 
-    Attributes:
-        id: The memory's UUID.
-        location: Name of the room, or "".
-        state: awake, compacting, dreaming, paused or off.
-        entries: In the journal.
-        pending: Entries that are not indexed yet.
-        counts: How many memories of each record.
-        last_night: When the last one ended, ISO 8601 UTC, or "".
-        tokens: Of the language model, today (UTC).
-        last_beat: Of its heartbeat; "" before the first.
-        language: Which provider answers.
-        damaged: Pages of the journal that cannot be read or are missing, each as "the page of
-            entries 33 to 64"; only from `overview`.
-        settings: Those that are not the game's; only from `overview`.
-        problems: With settings; only from `overview`.
-    """
-
-    id: str
+    id: str  # the memory's UUID
     key: str
     dbref: str
-    location: str
-    state: str
-    entries: int
-    pending: int
-    counts: dict[str, int]
+    location: str  # name of the room, or ""
+    state: str  # see `state_of`
+    entries: int  # in the journal
+    pending: int  # entries that are not indexed yet
+    counts: dict[str, int]  # memories of each record
     links: int
     people: int
-    last_night: str
-    tokens: int
-    last_beat: str
-    language: str
+    last_night: str  # when the last one ended, ISO 8601 UTC, or ""
+    tokens: int  # of the language model, today (UTC)
+    last_beat: str  # of its heartbeat; "" before the first
+    language: str  # which provider answers
+    # only from `overview`: parts of the journal that are damaged ("the page of entries 33 to 64"),
+    # settings that are not the game's, problems with settings
     damaged: tuple[str, ...] = ()
     settings: tuple[SettingShown, ...] = ()
     problems: tuple[str, ...] = ()
@@ -174,16 +148,11 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class JournalPage:
-    """Entries, newest first.
-
-    Attributes:
-        older: `before` of the next page; None where there is nothing older.
-        searched_to: The oldest entry that was read.
-    """
+    """Entries, newest first."""
 
     entries: tuple[Entry, ...]
-    older: int | None
-    searched_to: int
+    older: int | None  # `before` of the next page; None where there is nothing older
+    searched_to: int  # the oldest entry that was read
 
 
 Item = TypeVar("Item")
@@ -277,19 +246,20 @@ def changes(
 ) -> Page[LogRecord]:
     """List who of the staff changed what, newest first, for NPCs that you may look at. The text is
     looked for in names and actions."""
-    seen: dict[int, tuple[bool, bool]] = {}
-    found = []
-    for record in audit.records():
-        if npc not in (0, record.npc_id):
-            continue
-        if text.lower().strip() not in f"{record.who} {record.action} {record.npc}".lower():
-            continue
-        if record.npc_id not in seen:
-            whose = game_npcs.npc_of(record.npc_id)
-            seen[record.npc_id] = whose is None or access.may(who, whose, "look"), bool(whose)
-        may_see, there = seen[record.npc_id]
-        if may_see:
-            found.append(LogRecord(**asdict(record), there=there))
+    there = cache(game_npcs.npc_of)
+
+    @cache
+    def may_see(number: int) -> bool:
+        return there(number) is None or access.may(who, there(number), "look")
+
+    wanted = text.lower().strip()
+    found = [
+        LogRecord(**asdict(record), there=there(record.npc_id) is not None)
+        for record in audit.records()
+        if npc in (0, record.npc_id)
+        and wanted in f"{record.who} {record.action} {record.npc}".lower()
+        and may_see(record.npc_id)
+    ]
     return Page(found[offset : offset + limit], len(found))
 
 
@@ -332,18 +302,11 @@ def settings(npc: Any) -> NPCSettingsShown:
     if sleep.own_schedule:
         sources["SLEEP_SCHEDULE"] = OWN
     values["SLEEP_SCHEDULE"] = sleep.schedule_told()
-    return NPCSettingsShown(
-        tuple(
-            SettingShown(
-                name,
-                redact(values[name]),
-                source,
-                conf.about(conf.Settings, name),
-            )
-            for name, source in sources.items()
-        ),
-        tuple(map(redact, memory.own_settings.problems)),
+    shown = (
+        SettingShown(name, redact(values[name]), source, conf.about(conf.Settings, name))
+        for name, source in sources.items()
     )
+    return NPCSettingsShown(tuple(shown), tuple(map(redact, memory.own_settings.problems)))
 
 
 def _setting_text(value: Any) -> str:
@@ -469,7 +432,7 @@ def journal(
     page may be short or empty although there are older matches.
 
     Raises (in the Deferred):
-        InvalidDate, ids.UnknownPerson, ids.Ambiguous
+        InvalidSearch, ids.UnknownPerson, ids.Ambiguous
     """
     day = parse_date(day) if day else ""
     entity = ids.person(npc, entity) if entity.strip() else ""
@@ -478,8 +441,8 @@ def journal(
     first = max(1, last - READ_AT_MOST + 1)
     wanted = text.lower().strip()
     found: list[Entry] = []
-    searched_to = last + 1
-    while searched_to > first and len(found) < limit:
+    searched_to, over = last + 1, last < 1
+    while not over and searched_to > first and len(found) < limit:
         start = max(first, searched_to - READ_AT_ONCE)
         for entry in reversed(list(entries.read(start, searched_to - 1))):
             if len(found) == limit:
@@ -489,10 +452,8 @@ def journal(
                 found.append(entry)
         else:
             searched_to = start
-        if day and searched_to > 1 and _is_past(entries.get(searched_to), day):
-            break
         yield offload.breathe()
-    over = searched_to <= 1 or bool(day and _is_past(entries.get(searched_to), day))
+        over = searched_to <= 1 or bool(day and _is_past(entries.get(searched_to), day))
     return JournalPage(tuple(found), None if over else searched_to, searched_to)
 
 
@@ -662,26 +623,18 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One memory with everything next to it.
-
-    Attributes:
-        entry: Its journal entry, if it is one.
-        evidence: The journal entries that it rests on.
-        forgotten: Ids of those that were forgotten.
-        superseded_by, superseded: What superseded it, and what it superseded.
-        tags: Such as pinned and locked.
-    """
+    """One memory with everything next to it."""
 
     id: str
     memory: MemoryRecord
-    entry: Entry | None
-    evidence: tuple[Entry, ...]
-    forgotten: tuple[int, ...]
+    entry: Entry | None  # its journal entry, if it is one
+    evidence: tuple[Entry, ...]  # the journal entries that it rests on
+    forgotten: tuple[int, ...]  # ids of those that were forgotten
     links: tuple[LinkShown, ...]
     superseded_by: MemoryRecord | None
     superseded: tuple[MemoryRecord, ...]
     history: tuple[Change, ...]
-    tags: tuple[str, ...]
+    tags: tuple[str, ...]  # such as pinned and locked
 
     @property
     def pinned(self) -> bool:
@@ -807,7 +760,7 @@ def of_links(memory: Memory, linked: Iterable[str]) -> Generator[Any, Any, dict[
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """A reply of an NPC, the memories that were weighed for it, by their link ids, and its `row`.
+    """A reply of an NPC, and the memories that were weighed for it, by their link ids.
 
     The text of one that a night has pruned since is empty.
     """
@@ -818,30 +771,29 @@ class Why:
     when: str
     private: bool
     weighed: tuple[Weighed, ...]
-    row: str = ""
+    row: str = ""  # the kind of stock phrase that it began with, and for what
 
 
 @defer.inlineCallbacks
 def why(npc: Any, limit: int = ANSWERS_SHOWN) -> Generator[Any, Any, list[Why]]:
     """Show what its last answers were chosen from. The newest first."""
     memory = npc.memory
-    talked = (
-        (memory.journal.get(each.asked), memory.journal.get(each.said), each)
-        for each in memory.reasons
-    )
-    found = [*itertools.islice(((a, s, why) for a, s, why in talked if a and s), limit)]
+    talked = ((memory.journal.get(x.asked), memory.journal.get(x.said), x) for x in memory.reasons)
+    found = [*itertools.islice((each for each in talked if each[0] and each[1]), limit)]
     linked = {each for *_, why in found for each, *_ in why.weighed if each}
     known = yield of_links(memory, linked)
-    told = []
-    for asked, said, why in found:
-        weighed = tuple(_weighed(known.get(each), each, *rest) for each, *rest in why.weighed)
-        secret = asked.private or said.private
-        told.append(
-            Why(
-                asked.content, asked.seen_as, said.content, said.timestamp, secret, weighed, why.row
-            )
+    return [
+        Why(
+            asked.content,
+            asked.seen_as,
+            said.content,
+            said.timestamp,
+            asked.private or said.private,
+            tuple(_weighed(known.get(each), each, *rest) for each, *rest in why.weighed),
+            why.row,
         )
-    return told
+        for asked, said, why in found
+    ]
 
 
 def _weighed(record: MemoryRecord | None, linked: str, score: float, told: bool) -> Weighed:
@@ -861,20 +813,18 @@ def trace(npc: Any, memory_id: args.Id) -> Generator[Any, Any, Trace]:
     Raises (in the Deferred):
         ids.UnknownMemory, ids.Ambiguous
     """
+    memory = npc.memory
     root = yield ids.find(npc, memory_id)
-    sources = yield _follow(npc.memory, root, _sources_of)
-    drawn = yield look_job(_drawn_of, npc.memory.id)
-    insights = yield _insights(npc.memory)
-    results = yield _follow(
-        npc.memory, root, lambda memory, each: _results_of(memory, each, drawn, insights)
-    )
-    reached = (root, *(step.memory for step in results))
-    profiles = yield profiled(npc.memory, set(ids.entry_ids(reached)))
+    drawn = yield look_job(_drawn_of, memory.id)
+    insights = yield _insights(memory)
+    sources = yield _follow(root, lambda each: _sources_of(memory, each))
+    results = yield _follow(root, lambda each: _results_of(memory.id, each, drawn, insights))
+    reached = ids.entry_ids([root, *(step.memory for step in results)])
     return Trace(
         root=_step(root),
         sources=tuple(sources[:TRACED]),
         results=tuple(results[:TRACED]),
-        profiles=profiles,
+        profiles=(yield profiled(memory, set(reached))),
         whole=max(len(sources), len(results)) <= TRACED,
     )
 
@@ -884,19 +834,19 @@ def _step(memory: MemoryRecord, depth: int = 0, came_by: str = "") -> Step:
 
 
 @defer.inlineCallbacks
-def _follow(memory: Memory, root: MemoryRecord, next_of: Any) -> Generator[Any, Any, list[Step]]:
-    """Collect all that is reached from `root` by `next_of(memory, record)`, breadth first."""
-    seen = {root.id}
+def _follow(
+    root: MemoryRecord, next_of: Callable[[MemoryRecord], Any]
+) -> Generator[Any, Any, list[Step]]:
+    """Collect all that is reached from `root` by `next_of`, breadth first."""
+    seen, layer = {root.id}, [_step(root)]
     reached: list[Step] = []
-    layer = [_step(root)]
     while layer and len(reached) <= TRACED:
         following: list[Step] = []
         for step in layer:
-            found = yield defer.maybeDeferred(next_of, memory, step.memory)
-            for record in found:
-                if record.id not in seen:
-                    seen.add(record.id)
-                    following.append(_step(record, step.depth + 1, step.id))
+            found = yield defer.maybeDeferred(next_of, step.memory)
+            new = {record.id: record for record in found if record.id not in seen}
+            seen.update(new)
+            following += [_step(record, step.depth + 1, step.id) for record in new.values()]
             yield offload.breathe()
         reached += following
         layer = following
@@ -906,22 +856,21 @@ def _follow(memory: Memory, root: MemoryRecord, next_of: Any) -> Generator[Any, 
 @defer.inlineCallbacks
 def _sources_of(memory: Memory, record: MemoryRecord) -> Generator[Any, Any, list[MemoryRecord]]:
     linked = link_id(record)
+    entry = ids.entry_of(memory, linked)
+    cited = [*map(str, record.journal_ids)]
     if linked.isdecimal():
-        entry = memory.journal.get(int(linked))
         cited = list(entry.evidence) if entry else []
-    else:
-        cited = [str(number) for number in record.journal_ids]
     found = yield of_links(memory, cited[: TRACED + 1])
     return [found[each] for each in cited if each in found]
 
 
 def _results_of(
-    memory: Memory, record: MemoryRecord, drawn: list[MemoryRecord], insights: list[Entry]
+    agent_id: str, record: MemoryRecord, drawn: list[MemoryRecord], insights: list[Entry]
 ) -> list[MemoryRecord]:
     linked = link_id(record)
     found = [each for each in drawn if linked.isdecimal() and int(linked) in each.journal_ids]
-    cite = [to_memory(memory.id, entry) for entry in insights if linked in entry.evidence]
-    return sorted([*found, *cite], key=lambda each: (each.created_at, each.id))
+    found += [to_memory(agent_id, entry) for entry in insights if linked in entry.evidence]
+    return sorted(found, key=lambda each: (each.created_at, each.id))
 
 
 def _drawn_of(agent_id: str) -> list[MemoryRecord]:
@@ -948,32 +897,27 @@ def profiled(memory: Memory, entries: set[int]) -> Generator[Any, Any, tuple[Dra
     tuple."""
     found: list[Drawn] = []
     own = {entry_memory_id(memory.id, each) for each in entries}
+    name_of = memory.people.name_of
     for identity in memory.profiles.identities():
         yield offload.breathe()
-        profile = memory.profiles.get(identity)
-        if profile is None:
-            continue
-        who = identity, profile.name or memory.people.name_of(identity)
-        found += [
-            Drawn(*who, known.type, known.value, known.private)
-            for known in profile.attributes
-            if not entries.isdisjoint(known.evidence)
-        ]
-        found += [
-            Drawn(*who, "observation", noted.text, noted.private)
-            for noted in profile.observations
-            if noted.journal_id in entries
-        ]
+        profile = memory.profiles.get(identity) or Profile(identity)
+        who = identity, profile.name or name_of(identity)
+        for known in profile.attributes:
+            if not entries.isdisjoint(known.evidence):
+                found.append(Drawn(*who, known.type, known.value, known.private))
+        for noted in profile.observations:
+            if noted.journal_id in entries:
+                found.append(Drawn(*who, "observation", noted.text, noted.private))
     for number, held in enumerate(memory.preferences, start=1):
         if number % ROWS_AT_ONCE == 0:
             yield offload.breathe()
         if held.journal_id in entries or held.memory_id in own:
-            name = memory.people.name_of(held.identity)
-            found.append(Drawn(held.identity, name, "preference", held.text, held.private))
+            who = held.identity, name_of(held.identity)
+            found.append(Drawn(*who, "preference", held.text, held.private))
     for item in memory.agenda:
         if not entries.isdisjoint(item.evidence):
-            name = memory.people.name_of(item.who)
-            found.append(Drawn(item.who, name, "agenda item", item.text, item.private))
+            who = item.who, name_of(item.who)
+            found.append(Drawn(*who, "agenda item", item.text, item.private))
     return tuple(found[:TRACED])
 
 
@@ -1095,18 +1039,13 @@ def _times(reason: str, count: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NightDone:
-    """One night.
-
-    Attributes:
-        whole: False if the NPC was woken before its end.
-        trouble: What the language model did not do, in a sentence; "" if all is well.
-    """
+    """One night."""
 
     started: str
     ended: str
-    whole: bool
+    whole: bool  # False if the NPC was woken before its end
     passes: tuple[PassDone, ...]
-    trouble: str = ""
+    trouble: str = ""  # what the language model did not do, in a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -1123,10 +1062,14 @@ class NightProgress:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """An NPC's state: awake, compacting, dreaming, paused or off. `night` is null while awake."""
+    """An NPC's state: awake, compacting, dreaming, paused or off. `night` is null while awake.
+
+    `changed` is False if pausing or resuming it changed nothing.
+    """
 
     state: str
     night: NightProgress | None
+    changed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -1145,6 +1088,10 @@ class Spending:
     tokens_in: int = 0
     tokens_out: int = 0
 
+    def __str__(self) -> str:
+        calls = plural(self.calls, "call")
+        return f"{calls}, {self.tokens_in:,} tokens in, {self.tokens_out:,} tokens out"
+
     @property
     def tokens(self) -> int:
         return self.tokens_in + self.tokens_out
@@ -1152,62 +1099,44 @@ class Spending:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Cost of the language model today (UTC).
-
-    Attributes:
-        game, npc: Of the whole game, and this NPC's share.
-        by_purpose: Of the game, by operation.
-        game_limit, npc_limit: Tokens a day, or None.
-        language: Which provider answers now, in a sentence.
-    """
+    """Cost of the language model today (UTC)."""
 
     day: str
     game: Spending
-    npc: Spending
-    by_purpose: dict[str, Spending]
-    game_limit: int | None
+    npc: Spending  # this NPC's share
+    by_purpose: dict[str, Spending]  # of the game, by operation
+    game_limit: int | None  # tokens a day
     npc_limit: int | None
-    language: str
+    language: str  # which provider answers now, in a sentence
 
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """Counts for the charts.
+    """Counts for the charts; days are those of UTC."""
 
-    Attributes:
-        entries: Counted; of a very long journal the newest.
-        importance: How many entries of each importance, 1-10.
-        emotions: How many experiences had each emotion, the most frequent first.
-        growth: (day, entries) of each day (UTC) with any, oldest first.
-        kinds: How many entries of each kind.
-        memories: How many of each record the store holds.
-        cost: (day, tokens) of this NPC on the last thirty days with any calls.
-    """
-
-    entries: int
-    importance: dict[int, int] = field(default_factory=dict)
-    emotions: tuple[tuple[str, int], ...] = ()
-    growth: tuple[tuple[str, int], ...] = ()
-    kinds: dict[str, int] = field(default_factory=dict)
-    memories: dict[str, int] = field(default_factory=dict)
-    cost: tuple[tuple[str, int], ...] = ()
+    entries: int  # counted; of a very long journal the newest
+    importance: dict[int, int] = field(default_factory=dict)  # 1-10: entries
+    emotions: tuple[tuple[str, int], ...] = ()  # of experiences, the most frequent first
+    growth: tuple[tuple[str, int], ...] = ()  # (day, entries), oldest first
+    kinds: dict[str, int] = field(default_factory=dict)  # of entries
+    memories: dict[str, int] = field(default_factory=dict)  # in the store, of each record
+    cost: tuple[tuple[str, int], ...] = ()  # (day, tokens) of the last thirty days with any calls
 
 
 def status(npc: Any) -> Status:
     """Show whether it is awake, and the progress of its night. Cheap enough to poll every
     second."""
-    script = AssistantScript.of(npc)
-    if not script.asleep:
-        return Status(state_of(npc), None)
-    night = script.sleep.night
-    progress = NightProgress(
-        phase=night.phase,
-        position=min(night.position + 1, len(PASSES)),
-        passes=len(PASSES),
-        name=night.pass_name,
-        title=TITLES.get(night.pass_name, ""),
-        waking=bool(script.db.wake_requested),
-    )
+    script, progress = AssistantScript.of(npc), None
+    if script.asleep:
+        night = script.sleep.night
+        progress = NightProgress(
+            phase=night.phase,
+            position=min(night.position + 1, len(PASSES)),
+            passes=len(PASSES),
+            name=night.pass_name,
+            title=TITLES.get(night.pass_name, ""),
+            waking=bool(script.db.wake_requested),
+        )
     return Status(state_of(npc), progress)
 
 

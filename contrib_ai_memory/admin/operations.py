@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from inspect import Parameter, signature
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -44,7 +44,6 @@ class Operation:
     """What staff can do to a memory.
 
     Attributes:
-        name: Its word everywhere.
         function: Called with the NPC unless it is of the whole game, who does it if it takes `who`,
             and the arguments by name. Gives a record, or a Deferred of one.
         access: What it does to a memory.
@@ -64,9 +63,9 @@ class Operation:
         told: What was done: a text with {npc} and {result}, or called with these.
         inverse: The switch that takes it back.
         reversible: Whether that is possible: called with the result.
+        name: Its word everywhere, where that is not the function's name.
     """
 
-    name: str
     function: Callable[..., Any]
     access: Action
     switch: str = ""
@@ -83,6 +82,11 @@ class Operation:
     told: str | Callable[[Any, Any], str] = "Done."
     inverse: str = ""
     reversible: Callable[[Any], bool] = lambda result: True
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            object.__setattr__(self, "name", self.function.__name__.strip("_"))
 
     @property
     def about(self) -> str:
@@ -188,28 +192,16 @@ def switches(command: str) -> dict[str, Operation]:
 # --- what no other module of `admin` does ---------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Paused(inspect.Status):
-    """The status after pausing or resuming, and whether that changed anything."""
-
-    changed: bool = True
-
-
 def _pause(npc: Any, who: Any) -> inspect.Status:
     """Stop it from hearing, learning and sleeping."""
     changed = edit.pause(npc, who)
-    return _Paused(*_state(npc), changed)
+    return replace(inspect.status(npc), changed=changed)
 
 
 def _resume(npc: Any, who: Any) -> inspect.Status:
     """Let it hear, learn and sleep again."""
     changed = edit.pause(npc, who, False)
-    return _Paused(*_state(npc), changed)
-
-
-def _state(npc: Any) -> tuple[str, inspect.NightProgress | None]:
-    status = inspect.status(npc)
-    return status.state, status.night
+    return replace(inspect.status(npc), changed=changed)
 
 
 def _export(npc: Any, who: Any, path: File, **options: Any) -> defer.Deferred[archive.Exported]:
@@ -244,28 +236,22 @@ def _wipe(npc: Any, who: Any) -> defer.Deferred[erase.Erased]:
     return erase.wipe(npc)
 
 
-def _links(npc: Any, memory_id: str) -> defer.Deferred[inspect.Shown]:
-    """Show the memories linked with one."""
-    return inspect.show(npc, memory_id)
-
-
 # --- what is asked before, and told afterwards ----------------------------------------------------
 
 
-def _told(how: str) -> Callable[[Any, MemoryRecord], str]:
-    """Return what tells how a memory was changed."""
+def named(npc: Any, memory: MemoryRecord) -> str:
+    """Name a memory in a sentence: "Entry 12 of Mara"."""
+    short = ids.short(memory)
+    return f"{'Entry' if short == link_id(memory) else 'Memory'} {short} of {npc.key}"
 
-    def told(npc: Any, memory: MemoryRecord) -> str:
-        short = ids.short(memory)
-        what = "Entry" if short == link_id(memory) else "Memory"
-        return f"{what} {short} of {npc.key} {how}."
 
-    return told
+def _tagged(how: str, npc: Any, memory: MemoryRecord) -> str:
+    return f"{named(npc, memory)} {how}."
 
 
 def _edited(npc: Any, memory: MemoryRecord) -> str:
     lines = " The lines behind it can be corrected, too." if memory.record == "fact" else ""
-    return f"{_told('is changed')(npc, memory)}{lines}"
+    return f"{named(npc, memory)} is changed.{lines}"
 
 
 def _written(npc: Any, field: persona.SheetField) -> str:
@@ -339,15 +325,12 @@ def _asleep(npc: Any) -> bool:
 # --- the table ------------------------------------------------------------------------------------
 
 _ROWS = (
-    Operation("npcs", inspect.visible, "look", api="GET npcs/"),
-    Operation("log", inspect.changes, "look", api="GET log/"),
+    Operation(inspect.visible, "look", api="GET npcs/", name="npcs"),
+    Operation(inspect.changes, "look", api="GET log/", name="log"),
+    Operation(requests.by_player, "look", "@memory/requests", "GET requests/", name="requests"),
+    Operation(inspect.overview, "look", "@memory/", "GET "),
+    Operation(inspect.journal, "look", "@memory/journal [<search>]", "GET journal/"),
     Operation(
-        "requests", requests.by_player, "look", "@memory/requests [drop <number>]", "GET requests/"
-    ),
-    Operation("overview", inspect.overview, "look", "@memory/", "GET "),
-    Operation("journal", inspect.journal, "look", "@memory/journal [<search>]", "GET journal/"),
-    Operation(
-        "facts",
         inspect.memories,
         "look",
         "@memory/facts [<search>]",
@@ -356,40 +339,31 @@ _ROWS = (
             ("<kind> [<words>]", "experiences, lessons (texts it was taught), summaries, insights"),
             ("ended [<kind>] [<words>]", "those that no longer hold"),
         ),
+        name="facts",
     ),
+    Operation(inspect.search, "look", "@memory/search <question>", "GET search/", heavy=True),
+    Operation(inspect.show, "look", "@memory/show <id>", "GET memories/{memory_id}/"),
     Operation(
-        "search", inspect.search, "look", "@memory/search <question>", "GET search/", heavy=True
+        inspect.trace, "look", "@memory/trace <id>", "GET memories/{memory_id}/trace/", heavy=True
     ),
-    Operation("show", inspect.show, "look", "@memory/show <id>", "GET memories/{memory_id}/"),
-    Operation("links", _links, "look", "@memory/links <id>"),
+    Operation(inspect.people, "look", "@memory/profile [<name>]", "GET people/"),
+    Operation(inspect.person, "look", api="GET people/{person}/"),
+    Operation(inspect.agenda, "look", "@memory/agenda", "GET agenda/"),
+    Operation(inspect.mood, "look", "@memory/mood"),
     Operation(
-        "trace",
-        inspect.trace,
-        "look",
-        "@memory/trace <id>",
-        "GET memories/{memory_id}/trace/",
-        heavy=True,
-    ),
-    Operation("people", inspect.people, "look", "@memory/profile [<name>]", "GET people/"),
-    Operation("person", inspect.person, "look", api="GET people/{person}/"),
-    Operation("agenda", inspect.agenda, "look", "@memory/agenda", "GET agenda/"),
-    Operation("mood", inspect.mood, "look", "@memory/mood"),
-    Operation(
-        "preview",
         prompt_preview.preview,
         "look",
         "@memory/preview <player>: <line>",
         "POST preview/",
         heavy=True,
     ),
-    Operation("why", inspect.why, "look", "@memory/why"),
-    Operation("acts", undo_log.newest, "look", "@memory/history", "GET acts/"),
-    Operation("stats", inspect.stats, "look", "@memory/stats", "GET stats/", heavy=True),
-    Operation("cost", inspect.cost, "look", "@memory/cost", "GET cost/"),
-    Operation("settings", inspect.settings, "look", "@memory/settings", "GET settings/"),
-    Operation("graph", inspect.graph, "look", api="GET links/", heavy=True),
+    Operation(inspect.why, "look", "@memory/why"),
+    Operation(undo_log.newest, "look", "@memory/history", "GET acts/", name="acts"),
+    Operation(inspect.stats, "look", "@memory/stats", "GET stats/", heavy=True),
+    Operation(inspect.cost, "look", "@memory/cost", "GET cost/"),
+    Operation(inspect.settings, "look", "@memory/settings", "GET settings/"),
+    Operation(inspect.graph, "look", api="GET links/", heavy=True),
     Operation(
-        "add",
         edit.add,
         "edit",
         "@memory/add <text>",
@@ -399,7 +373,6 @@ _ROWS = (
         inverse=UNDO,
     ),
     Operation(
-        "teach",
         edit.teach,
         "edit",
         "@memory/teach <text>",
@@ -411,9 +384,8 @@ _ROWS = (
         inverse=UNDO,
         reversible=lambda learned: learned.new > 0,
     ),
-    Operation("sheet", persona.sheet_of, "look", api="GET persona/"),
+    Operation(persona.sheet_of, "look", api="GET persona/", name="sheet"),
     Operation(
-        "persona",
         persona.write,
         "edit",
         "@memory/persona [<field>: <text>]",
@@ -421,9 +393,9 @@ _ROWS = (
         "Persona sheet",
         more_help=(("<field>:", "remove it; " + ", ".join(persona.ABOUT)),),
         told=_written,
+        name="persona",
     ),
     Operation(
-        "edit",
         edit.edit,
         "edit",
         "@memory/edit <id> <new text>",
@@ -434,7 +406,6 @@ _ROWS = (
         inverse=UNDO,
     ),
     Operation(
-        "forget",
         forget.forget,
         "edit",
         "@memory/forget <id>",
@@ -454,29 +425,23 @@ _ROWS = (
     ),
     *(
         Operation(
-            function.__name__,
             function,
             "edit",
             f"@memory/{function.__name__} <id>",
             f"POST memories/{{memory_id}}/{function.__name__}/",
             function.__name__.title(),
             shown=shown,
-            told=_told(how),
+            told=partial(_tagged, how),
             inverse=UNDO,
         )
         for function, how, shown in (
             (edit.pin, "is now pinned", lambda memory: not memory.pinned),
-            (
-                edit.unpin,
-                "is no longer pinned",
-                lambda memory: memory.pinned and not memory.locked,
-            ),
+            (edit.unpin, "is no longer pinned", lambda memory: memory.pinned and not memory.locked),
             (edit.lock, "is now locked", lambda memory: not memory.locked),
             (edit.unlock, "is no longer locked, but still pinned", lambda memory: memory.locked),
         )
     ),
     Operation(
-        "undo",
         edit.undo,
         "edit",
         "@memory/undo [clear]",
@@ -488,15 +453,14 @@ _ROWS = (
         told=lambda npc, act: f"Undone for {npc.key}: {act.summary()}",
     ),
     Operation(
-        "set",
         edit.set_setting,
         "edit",
         "@memory/set <name>: <value>",
         more_help=(("<name>:", "go back to the inherited value"),),
         told="{npc}: {result}",
+        name="set",
     ),
     Operation(
-        "sleep",
         edit.sleep,
         "edit",
         "@sleep/",
@@ -509,22 +473,14 @@ _ROWS = (
         told="{npc} falls asleep.",
         inverse="@sleep/wake",
     ),
-    Operation("now", edit.whole_night, "edit", "@sleep/now"),
+    Operation(edit.whole_night, "edit", "@sleep/now", name="now"),
     Operation(
-        "wake",
-        edit.wake,
-        "edit",
-        "@sleep/wake",
-        "POST wake/ 202",
-        "Wake up",
-        shown=_asleep,
-        told=_woken,
+        edit.wake, "edit", "@sleep/wake", "POST wake/ 202", "Wake up", shown=_asleep, told=_woken
     ),
-    Operation("status", inspect.status, "look", "@sleep/status", "GET status/"),
-    Operation("nights", inspect.status_and_nights, "look", "@sleep/log", "GET nights/"),
-    Operation("schedule", edit.schedule_of, "look", api="GET schedule/"),
+    Operation(inspect.status, "look", "@sleep/status", "GET status/"),
+    Operation(inspect.status_and_nights, "look", "@sleep/log", "GET nights/", name="nights"),
+    Operation(edit.schedule_of, "look", api="GET schedule/", name="schedule"),
     Operation(
-        "set_schedule",
         edit.set_schedule,
         "edit",
         "@sleep/schedule [<hour> <hours> [game]]",
@@ -535,7 +491,6 @@ _ROWS = (
         told=lambda npc, plan: plan.sentence,
     ),
     Operation(
-        "pause",
         _pause,
         "edit",
         "@memory/pause",
@@ -546,7 +501,6 @@ _ROWS = (
         inverse="@memory/resume",
     ),
     Operation(
-        "resume",
         _resume,
         "edit",
         "@memory/resume",
@@ -557,7 +511,6 @@ _ROWS = (
         told=_resumed,
     ),
     Operation(
-        "export",
         _export,
         "look",
         "@memory/export [<file name>]",
@@ -566,7 +519,6 @@ _ROWS = (
         "{result.path}",
     ),
     Operation(
-        "import",
         _import,
         "edit",
         "@memory/import <file name>",
@@ -574,7 +526,6 @@ _ROWS = (
         told="{npc} remembers {result.told}",
     ),
     Operation(
-        "erase",
         _erase,
         "erase",
         api="DELETE people/{person}/",
@@ -583,7 +534,6 @@ _ROWS = (
         told="{npc} no longer knows {result.name}. Erased: {result.told}",
     ),
     Operation(
-        "wipe",
         _wipe,
         "erase",
         "@memory/wipe",

@@ -26,8 +26,7 @@ from . import ids
 from .arguments import Argument, Query
 
 Player = Annotated[
-    str,
-    Argument("a name the NPC knows, an identity, or a character's name or #dbref", most=255),
+    str, Argument("a name the NPC knows, an identity, or a character's name or #dbref", most=255)
 ]
 _DBREF = re.compile(r"#(\d{1,9})@")
 
@@ -38,30 +37,17 @@ class NothingSaid(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The request that would be sent to the model.
-
-    Attributes:
-        messages: (role, content) of each; the one prompt of an NPC with a server of its own
-            (`MemoryLLMNPC`).
-        recalled: The memories in it, with their scores.
-        tools: Names of the tools that the model may call.
-        model: Its name; "" where none is set and the offline provider answers.
-        language: Which provider answers now, in a sentence.
-        answer: What the NPC would say; "" where a model would be asked.
-        private: Whether it would whisper that.
-        weighed: The sentences among which that was chosen, the best first; `memory` is the id by
-            which staff know it.
-    """
+    """The request that would be sent to the model."""
 
     listener: str
-    messages: tuple[tuple[str, str], ...]
-    recalled: tuple[Recalled, ...]
-    tools: tuple[str, ...]
-    model: str
-    language: str
-    answer: str = ""
-    private: bool = False
-    weighed: tuple[Weighed, ...] = ()
+    messages: tuple[tuple[str, str], ...]  # (role, content); of an LLMNPC its one prompt
+    recalled: tuple[Recalled, ...]  # the memories in it, with their scores
+    tools: tuple[str, ...]  # that the model may call
+    model: str  # "" where none is set and the offline provider answers
+    language: str  # which provider answers now, in a sentence
+    answer: str = ""  # what the NPC would say; "" where a model would be asked
+    private: bool = False  # whether it would whisper that
+    weighed: tuple[Weighed, ...] = ()  # what that was chosen among, the best first, by short id
 
     @property
     def tokens(self) -> int:
@@ -124,16 +110,13 @@ def find_person(npc: Any, player: str) -> tuple[str, str]:
     """
     try:
         identity = ids.person(npc, player)
-    except ids.UnknownPerson as unknown:
+    except ids.UnknownPerson:
         dbref = player.strip().lstrip("#")
-        found = (
-            ObjectDB.objects.filter(id=int(dbref))
-            if dbref.isdecimal() and len(dbref) < 10
-            else ObjectDB.objects.filter(db_key__iexact=player.strip())
-        )
-        people = [each for each in found if hasattr(each, "at_say")]
+        number = dbref.isdecimal() and len(dbref) < 10
+        wanted = {"id": int(dbref)} if number else {"db_key__iexact": player.strip()}
+        people = [x for x in ObjectDB.objects.filter(**wanted) if hasattr(x, "at_say")]
         if len(people) != 1:
-            raise unknown from None
+            raise
         return npc.get_memory_identity(people[0]), people[0].key
     return identity, ids.name_of(npc, identity)
 

@@ -11,7 +11,6 @@ from collections.abc import Collection, Generator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from evennia.objects.models import ObjectDB
 from evennia.server.models import ServerConfig
 from twisted.internet import defer
 
@@ -124,7 +123,7 @@ def waiting() -> Generator[Any, Any, list[Request]]:
     """
     known, over = [], set()
     for number, request in enumerate(_read(), start=1):
-        npc = npc_of(request)
+        npc = game_npcs.npc_of(request.npc_id)
         if npc is not None and ids.guises_of(npc.memory, request.identity):
             known.append(request)
         else:
@@ -141,20 +140,14 @@ def by_player(who: Any) -> Generator[Any, Any, list[Asked]]:
     """List players who asked to be forgotten. Those of NPCs that you may look at, oldest first. To
     grant a request, erase the person from each NPC."""
     known: list[Request] = yield waiting()
-    found: dict[str, list[Request]] = {}
+    found: dict[str, list[tuple[Request, AskedNPC]]] = {}
     for each in known:
-        if access.may(who, npc_of(each), "look"):
-            found.setdefault(each.identity, []).append(each)
+        npc = game_npcs.npc_of(each.npc_id)
+        if access.may(who, npc, "look"):
+            asked = AskedNPC(each.npc_id, each.npc, access.may(who, npc, "erase"))
+            found.setdefault(each.identity, []).append((each, asked))
     return [
-        Asked(
-            identity,
-            of_one[0].name,
-            of_one[0].when,
-            tuple(
-                AskedNPC(each.npc_id, each.npc, access.may(who, npc_of(each), "erase"))
-                for each in of_one
-            ),
-        )
+        Asked(identity, of_one[0][0].name, of_one[0][0].when, tuple(asked for _, asked in of_one))
         for identity, of_one in found.items()
     ]
 
@@ -168,26 +161,14 @@ def drop(identity: str, npc_ids: Collection[int]) -> list[Request]:
     return dropped
 
 
-def drop_granted() -> None:
-    """Drop requests that were granted just now, with the names in them.
-
-    Only NPCs whose memory is open are checked, so that none is loaded; `waiting` finds the rest.
-    """
+def drop_granted(npc: Any) -> None:
+    """Drop requests to an NPC that were granted just now, with the names in them."""
     known = _read()
-    left = [request for request in known if not _is_granted(request)]
+    left = [
+        each for each in known if each.npc_id != npc.id or ids.guises_of(npc.memory, each.identity)
+    ]
     if len(left) < len(known):
         _write(left)
-
-
-def npc_of(request: Request) -> Any | None:
-    """Return the NPC of a request; None if it is gone or has no memory any more."""
-    return game_npcs.npc_of(request.npc_id)
-
-
-def _is_granted(request: Request) -> bool:
-    npc = ObjectDB.get_cached_instance(request.npc_id)
-    remembering = npc is not None and "memory" in vars(npc)
-    return remembering and not ids.guises_of(npc.memory, request.identity)
 
 
 def _read() -> list[Request]:

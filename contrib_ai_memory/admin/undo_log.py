@@ -113,7 +113,7 @@ def acts(npc: Any) -> list[Act]:
 
 
 def newest(npc: Any) -> list[Act]:
-    """Show its conversation, and builders' changes. Those that can be undone, newest first."""
+    """Show builders' changes that can be undone. Newest first."""
     return acts(npc)[::-1]
 
 

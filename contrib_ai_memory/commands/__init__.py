@@ -33,11 +33,4 @@ class AIMemoryCmdSet(CmdSet):
         self.add(CmdExamine())
 
 
-__all__ = [
-    "AIMemoryCmdSet",
-    "CmdExamine",
-    "CmdForgetMe",
-    "CmdMemories",
-    "CmdMemory",
-    "CmdSleep",
-]
+__all__ = ["AIMemoryCmdSet", "CmdExamine", "CmdForgetMe", "CmdMemories", "CmdMemory", "CmdSleep"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import fields, is_dataclass
+from inspect import isgeneratorfunction
 from typing import Any, ClassVar
 
 from evennia.commands.default.muxcommand import MuxCommand
@@ -32,6 +33,10 @@ class Mistyped(InputError):
     """What was typed cannot be read; the message says what to type."""
 
 
+class AccessDenied(InputError):
+    """The caller may not do that."""
+
+
 class MemoryCommand(MuxCommand):
     """A command that runs its actions with `run`, which takes Deferreds and reports failures."""
 
@@ -51,80 +56,66 @@ class MemoryCommand(MuxCommand):
 
     # --- arguments and access -----------------------------------------------------------------
 
-    def switch(self) -> str | None:
-        """The switch that was typed, "" without one. None if it was rejected with a message.
+    def switch(self) -> str:
+        """The switch that was typed, "" without one.
 
         MuxCommand ignores an unknown switch, and a typo would run the command without one.
         """
         typed = self.raw_string.split()[0].count("/") if self.raw_string.split() else 0
         if typed > 1:
-            self.tell(f"Use one switch at a time. See help {self.key}.")
-            return None
+            raise Mistyped(f"Use one switch at a time. See help {self.key}.")
         if typed and not self.switches:
-            self.tell(f"Nothing was done. See help {self.key} for its switches.")
-            return None
+            raise Mistyped(f"Nothing was done. See help {self.key} for its switches.")
         return self.switches[0] if self.switches else ""
 
-    def find_npc(self, name: str, access_type: access.Action = "look") -> Any | None:
-        """Find an NPC that the caller may access. None if a message says why there is none.
-
-        Args:
-            name: Name of somebody in the room, or any object's name or #dbref.
-            access_type: What is to be done to its memory.
-        """
+    def find_npc(self, name: str, access_type: access.Action = "look") -> Any:
+        """Find an NPC that the caller may access, by name or #dbref."""
         found = self.caller.search(name, quiet=True) or self.caller.search(
             name, global_search=True, quiet=True
         )
         found = found if isinstance(found, list) else list(filter(None, [found]))
         npcs: list[Any] = [obj for obj in found if isinstance(obj, MemoryMixin)]
-        if len(npcs) == 1:
-            return npcs[0] if self.may(npcs[0], access_type) else None
-        if npcs:
-            which = ", ".join(f"{safe(npc.key)} ({npc.dbref})" for npc in npcs)
-            self.tell(f"Several NPCs match '{safe(name)}': {which}. Use the #dbref.")
-        elif found:
-            self.tell(
-                f"{safe(found[0].key)} has no memory. Give it a typeclass with MemoryMixin "
+        if not found:
+            raise Mistyped(
+                f"There is no '{shortened(name, 60)}' here, nor an object of that name or #dbref. "
+                "@memory lists all NPCs with a memory."
+            )
+        if not npcs:
+            raise Mistyped(
+                f"{found[0].key} has no memory. Give it a typeclass with MemoryMixin "
                 "(@typeclass); see the README."
             )
-        else:
-            self.tell(
-                f"There is no '{safe(shortened(name, 60))}' here, nor an object of that name or "
-                "#dbref. @memory lists all NPCs with a memory."
-            )
-        return None
+        if len(npcs) > 1:
+            which = ", ".join(f"{npc.key} ({npc.dbref})" for npc in npcs)
+            raise Mistyped(f"Several NPCs match '{name}': {which}. Use the #dbref.")
+        self.check(npcs[0], access_type)
+        return npcs[0]
 
-    def may(self, npc: Any | None, access_type: access.Action) -> bool:
-        """Whether the caller has access to the memory; if not, a message says why."""
+    def check(self, npc: Any | None, access_type: access.Action) -> None:
+        """Check that the caller has access to the memory."""
         if access.may(self.caller, npc, access_type):
-            return True
+            return
+        verb = _VERBS[access_type]
         if npc is None or not access.may(self.caller, None, access_type):
             needed = "Admin" if access_type == "erase" else "Builder"
-            self.tell(f"You need the permission {needed} to {_VERBS[access_type]} a memory.")
-        else:
-            name = safe(npc.key)
-            lock = access.closed_lock(self.caller, npc, access_type)
-            self.tell(
-                f"The lock {lock} of {name} does not let you {_VERBS[access_type]} its memory. "
-                f"Its owner can change that: @lock {name}"
-            )
-        return False
+            raise AccessDenied(f"You need the permission {needed} to {verb} a memory.")
+        lock = access.closed_lock(self.caller, npc, access_type)
+        raise AccessDenied(
+            f"The lock {lock} of {npc.key} does not let you {verb} its memory. "
+            f"Its owner can change that: @lock {npc.key}"
+        )
 
     # --- talking to the caller ----------------------------------------------------------------
 
     def confirm(self, question: str, refused: str = "Nothing was done.") -> defer.Deferred:
-        """Ask a yes/no question. The Deferred fires with the answer, and never without one.
-
-        Args:
-            refused: Shown after a no.
-        """
+        """Ask a yes/no question. The Deferred fires after a yes; after a no, `refused` is shown."""
         answered: defer.Deferred = defer.Deferred()
 
         def answer(_caller: Any, _prompt: str, text: str) -> None:
-            yes = text.strip().lower() in ("y", "yes")
-            if not yes:
+            if text.strip().lower() in ("y", "yes"):
+                answered.callback(None)
+            else:
                 self.tell(refused)
-            answered.callback(yes)
 
         get_input(self.caller, wrapped(f"{question} |wyes/no|n?"), answer)
         return answered
@@ -140,6 +131,15 @@ class MemoryCommand(MuxCommand):
             EvMore(self.caller, text, always_page=False, exit_on_lastpage=True)
         else:
             self.caller.msg(text)
+
+    def listing(
+        self, head: str, lines: Iterable[str], empty: str, after: Iterable[str] = ()
+    ) -> None:
+        """Show a list with what stands before and after it, or tell that it is empty."""
+        if shown := list(lines):
+            self.page(head, *shown, *after)
+        else:
+            self.tell(empty)
 
 
 class OperationCommand(MemoryCommand):
@@ -162,36 +162,30 @@ class OperationCommand(MemoryCommand):
         super().parse()
 
     def func(self) -> None:
+        self.run(self.begin)
+
+    def begin(self) -> Any:
+        """Carry out what was typed; returns a Deferred."""
         switch = self.switch()
-        if switch is None:
-            return
         operation = operations.switches(self.table)[switch]
         npc = None
-        if not operation.of_npc:
-            if not self.may(None, operation.access):
-                return
-        elif not self._is_complete(switch, operation):
-            return
-        else:
+        if operation.of_npc:
+            self._check_usage(switch, operation)
             npc = self.find_npc(self.lhs, operation.access)
-            if npc is None:
-                return
             # an export is logged with its file
             if operation.access == "look" and operation.name != "export":
-                what = f"{self.key}/{switch}" if switch else self.key
-                audit.record_look(self.caller, what, npc)
-        self.run(self._do, operation, npc)
+                audit.record_look(self.caller, f"{self.key}/{switch}".rstrip("/"), npc)
+        else:
+            self.check(None, operation.access)
+        return self._do(operation, npc)
 
-    def _is_complete(self, switch: str, operation: Operation) -> bool:
-        """Whether an NPC is named, and what is to follow it. If not, a message says so."""
+    def _check_usage(self, switch: str, operation: Operation) -> None:
+        """Check that an NPC is named, and what is to follow it."""
         usage, typed = operation.usage, self.rhs or ""
-        optional = usage.startswith("[")
-        wrong = not typed and not optional if usage else self.rhs is not None
-        if self.lhs and not wrong:
-            return True
-        named = f"{self.key}{f'/{switch}' if switch else '[/<switch>]'} <npc>{_after(usage)}"
-        self.tell(f"Usage: {named}. See help {self.key}.")
-        return False
+        wrong = not typed and not usage.startswith("[") if usage else self.rhs is not None
+        if wrong or not self.lhs:
+            named = f"{self.key}{f'/{switch}' if switch else '[/<switch>]'} <npc>{_after(usage)}"
+            raise Mistyped(f"Usage: {named}. See help {self.key}.")
 
     @defer.inlineCallbacks
     def _do(self, operation: Operation, npc: Any) -> Generator[Any, Any, None]:
@@ -211,13 +205,11 @@ class OperationCommand(MemoryCommand):
         self, operation: Operation, npc: Any, arguments: dict[str, Any]
     ) -> Generator[Any, Any, Any]:
         """Ask first where the operation does, run it, and show what was done. Returns the result,
-        as a Deferred; None if it was not run."""
-        if not self.may(npc, operation.access):
-            return None
+        as a Deferred."""
+        self.check(npc, operation.access)
         if operation.question and operation.asks:
             question = yield operation.question(npc, **arguments)
-            if not (yield self.confirm(safe(question))):
-                return None
+            yield self.confirm(safe(question))
         if operation.access == "erase":
             self.tell("This takes a while ...")
         result = yield operation.run(npc, self.caller, **arguments)
@@ -240,10 +232,12 @@ class OperationCommand(MemoryCommand):
 
 
 def own_way(own: dict[str, Callable[..., Any]]) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator for functions of `OperationCommand`, by their names."""
+    """Return a decorator for functions of `OperationCommand`, by their names; generators become
+    `inlineCallbacks`."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        own[function.__name__.strip("_")] = function
+        waits = isgeneratorfunction(function)
+        own[function.__name__.strip("_")] = defer.inlineCallbacks(function) if waits else function
         return function
 
     return register
@@ -254,10 +248,7 @@ def help_text(command: str, intro: str, prose: str) -> str:
     lines = [intro.strip("\n"), "", "Usage:"]
     for switch, operation in operations.switches(command).items():
         first = operation.about.partition(". ")[0].rstrip(".")
-        for usage, about in (
-            (operation.usage, first[0].lower() + first[1:]),
-            *operation.more_help,
-        ):
+        for usage, about in ((operation.usage, first[0].lower() + first[1:]), *operation.more_help):
             typed = f"  {command}{f'/{switch}' if switch else ''}"
             typed += f"{' <npc>' if operation.of_npc else ''}{_after(usage)}"
             told = textwrap.wrap(about, WIDTH - HELP_COLUMN - 2)
@@ -277,24 +268,37 @@ def _after(usage: str) -> str:
 
 
 def record_lines(record: Any, indent: int = 2) -> list[str]:
-    """Return a record field by field, a list record by record."""
-    if is_dataclass(record):
-        lines = []
-        for spec in fields(record):
-            value = getattr(record, spec.name)
-            inner = value if isinstance(value, (list, tuple)) else [value]
-            if any(map(is_dataclass, inner)):
-                lines.append(f"{' ' * indent}{label(spec.name)}:")
-                lines += record_lines(value, indent + 2)
-            else:
-                told = ", ".join(map(str, inner))
-                lines.append(
-                    hanging(f"{' ' * indent}{label(spec.name)}: ", told, indent=indent + 4)
-                )
-        return lines
-    if isinstance(record, (list, tuple)):
+    """Return a record field by field, a list record by record; one with `__str__` in its words."""
+    if _has_fields(record):
+        named = [(spec.name, getattr(record, spec.name)) for spec in fields(record)]
+    elif isinstance(record, dict):
+        named = list(record.items())
+    elif isinstance(record, (list, tuple)):
         return [line for each in record for line in record_lines(each, indent)]
-    return [prose(str(record), indent=indent)]
+    else:
+        return [prose(str(record), indent=indent)]
+    lines = []
+    for name, value in named:
+        head = f"{' ' * indent}{label(str(name).replace('_', ' '))}:"
+        inner = [*value.values()] if isinstance(value, dict) else value
+        if any(map(_has_fields, inner if isinstance(inner, (list, tuple)) else [inner])):
+            lines += [head, *record_lines(value, indent + 2)]
+        else:
+            lines.append(hanging(f"{head} ", _in_words(value), indent=indent + 4))
+    return lines
+
+
+def _has_fields(value: Any) -> bool:
+    return is_dataclass(value) and type(value).__str__ is object.__str__
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, dict):
+        value = tuple(value.items())
+    if isinstance(value, (list, tuple)):
+        pairs = (each if isinstance(each, tuple) else (each,) for each in value)
+        return ", ".join(" ".join(map(str, each)) for each in pairs) or "none"
+    return f"{value:,}" if type(value) is int else str(value)
 
 
 def resume_command(npc: Any) -> str:

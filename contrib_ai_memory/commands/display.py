@@ -1,4 +1,4 @@
-"""Formatting for a screen of 78 columns: stored text escaped, wrapped, shortened; tables, bars."""
+"""Formatting for a screen of 78 columns: stored text escaped, wrapped, shortened; tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from ..text.sanitising import as_shown, oneline, visible
 WIDTH = 78
 LIST_LIMIT = 300  # characters of a memory in a list
 FULL_LIMIT = 4000  # characters of a memory shown alone
-BAR_WIDTH = 20
 
 _MXP_LINK = re.compile(r"\|\|(?=l[cu])")  # in an MXP client a click on one runs a command
 
@@ -88,11 +87,6 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[Any]], right: Iterable
     # EvTable has parsed the markup; pipes that are left in it are text and need escaping again
     lines = [line.rstrip() for line in as_shown(str(made)).split("\n")]
     return "\n".join(lines)
-
-
-def bar(share: float) -> str:
-    """A share between 0 and 1 as a bar."""
-    return f"|g{'=' * max(int(share > 0), round(share * BAR_WIDTH))}|n"
 
 
 def minute(iso: str) -> str:

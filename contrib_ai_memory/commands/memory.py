@@ -30,6 +30,7 @@ from ..admin import (
     requests,
     undo_log,
 )
+from ..admin.arguments import LARGEST
 from ..admin.jobs import local_job
 from ..admin.operations import TABLE
 from ..llm import router
@@ -37,11 +38,9 @@ from ..recall.mood import Mood
 from ..recall.rank import CLUES
 from ..records import TALK_KINDS, Entry, MemoryRecord, Recalled, Weighed
 from ..store import condition
-from ..store.chat_log import Stored
 from ..text import plural
 from .base import Mistyped, OperationCommand, help_text, own_way, resume_command
 from .display import (
-    bar,
     dim,
     hanging,
     heading,
@@ -61,15 +60,11 @@ VIEWS: dict[str, Any] = {}  # show what an operation gives
 
 PAGE = 50
 SEARCH_SHOWN = 10
-LINKS_SHOWN = 10
 OBSERVATIONS_SHOWN = 20
 EMOTIONS_SHOWN = 8
-MESSAGES_SHOWN = 40
-DAYS_SHOWN = 14
 PROMPT_LIMIT = 20_000  # characters of one message in a preview
 VALUE_SHOWN = 100  # characters of a setting
 QUOTED = 60  # characters of a memory within a sentence
-LOCKED_SHOWN = 10
 
 RECORDS = {  # as it is stored: what a builder calls one and several
     "fact": ("fact", "facts"),
@@ -86,18 +81,15 @@ RECORDS = {  # as it is stored: what a builder calls one and several
 @defer.inlineCallbacks
 def _roster(command: OperationCommand) -> Steps:
     """All NPCs with a memory, one a line."""
-    npcs = game_npcs.npcs()
-    visible = [npc for npc in npcs if access.may(command.caller, npc, "look")]
-    if not npcs:
+    seen = yield inspect.visible(command.caller, limit=LARGEST)
+    if not seen.total:
         command.tell(
-            "No NPC has a memory yet. Give a typeclass MemoryMixin (see the README), then create "
-            "an NPC of it with @create/drop, or convert an existing one with @typeclass."
+            "The locks memory_look of all NPCs keep you out of their memories."
+            if game_npcs.npcs()
+            else "No NPC has a memory yet. Give a typeclass MemoryMixin (see the README), then "
+            "create an NPC of it with @create/drop, or convert an existing one with @typeclass."
         )
         return
-    if not visible:
-        command.tell("The locks memory_look of all NPCs keep you out of their memories.")
-        return
-    seen: list[inspect.Overview] = yield inspect.overviews(visible)
     rows = [
         (
             f"{each.key[:20]} ({each.dbref})",
@@ -108,74 +100,57 @@ def _roster(command: OperationCommand) -> Steps:
             minute(each.last_night),
             each.tokens,
         )
-        for each in seen
+        for each in seen.results
     ]
     headers = ("npc", "state", "journal", "facts", "people", "last night", "tokens")
+    told = f"Language model: {router.status()}. Tokens are today's. Details: @memory <npc>"
     command.page(
-        *_trouble_lines(),
+        *_warnings(condition.troubles()),
         table(headers, rows, right=(2, 3, 4, 6)),
-        dim(
-            f"Language model: {router.status()}. Tokens are today's. Details: @memory <npc>",
-            indent=0,
-        ),
+        dim(told, indent=0),
     )
 
 
 @own_way(VIEWS)
 def _overview(command: OperationCommand, npc: Any, seen: inspect.Overview) -> None:
-    state = seen.state
-    if state in ("compacting", "dreaming"):
-        state = f"asleep ({state})"
+    state = f"asleep ({seen.state})" if seen.state in ("compacting", "dreaming") else seen.state
     where = f", {seen.location}" if seen.location else ""
-    lines = [
-        heading(f"The memory of {seen.key}", f"{seen.dbref}, {state}{where}"),
-        f"  journal:      {plural(seen.entries, 'entry', 'entries')}, "
-        f"{seen.pending} not indexed yet",
-        f"  experiences:  {seen.counts['experience']}",
-        f"  facts:        {seen.counts['fact']}",
-        f"  taught:       {seen.counts['taught']}",
-        f"  insights:     {seen.counts['insight']}",
-        f"  summaries:    {seen.counts['summary']}",
-        f"  links:        {seen.links}",
-        f"  people met:   {seen.people}",
-        f"  last night:   {minute(seen.last_night)}",
-        f"  tokens today: {seen.tokens}",
-        f"  heartbeat:    {minute(seen.last_beat) if seen.last_beat else 'none since start-up'}",
-        hanging("  language:     ", seen.language, indent=16),
-    ]
-    if seen.settings:
-        own = ", ".join(f"{each.name} {each.value} ({each.source})" for each in seen.settings)
-        lines.append(hanging("  settings:     ", own, indent=16, limit=1000))
-    lines += [*_problem_lines(seen.problems), *_trouble_lines()]
+    entries = plural(seen.entries, "entry", "entries")
+    lines = [heading(f"The memory of {seen.key}", f"{seen.dbref}, {state}{where}")]
+    for name, value in (
+        ("journal", f"{entries}, {seen.pending} not indexed yet"),
+        *((many, seen.counts[record]) for record, (_one, many) in RECORDS.items()),
+        ("links", seen.links),
+        ("people met", seen.people),
+        ("last night", minute(seen.last_night)),
+        ("tokens today", seen.tokens),
+        ("heartbeat", minute(seen.last_beat) if seen.last_beat else "none since start-up"),
+        ("language", seen.language),
+        ("settings", ", ".join(f"{x.name} {x.value} ({x.source})" for x in seen.settings)),
+    ):
+        lines.append(_field(name, str(value), 14))
+    lines += _warnings([*_left_out(seen.problems), *condition.troubles()])
+    if seen.damaged:
+        lines += _warnings(
+            [
+                f"Damaged: {', '.join(seen.damaged)} of its journal cannot be read in full. It "
+                "continues with the rest. To rebuild what the store still holds, stop the server "
+                "and run: evennia ai_memory doctor --mend"
+            ]
+        )
     if seen.state == "paused":
         lines.append(f"|y  Paused: it does not hear or learn. To resume: {resume_command(npc)}|n")
-    if seen.damaged:
-        lines.append(
-            hanging(
-                "|r  damaged:|n      ",
-                f"{', '.join(seen.damaged)} of its journal cannot be read in full. It continues "
-                "with the rest. To rebuild what the store still holds, stop the server and run: "
-                "evennia ai_memory doctor --mend",
-                indent=16,
-                limit=1000,
-            )
-        )
     if seen.state == "off":
         lines.append("|y  Switched off by the tag memory_off or in the settings.|n")
-    command.page(*lines)
+    command.page(*filter(None, lines))
 
 
-def _problem_lines(problems: Iterable[str]) -> list[str]:
-    """The values of settings that cannot be used."""
-    return [
-        hanging("|r! |n", f"{each} The value is left out.", indent=2, limit=1000)
-        for each in problems
-    ]
+def _left_out(problems: Iterable[str]) -> list[str]:
+    return [f"{each} The value is left out." for each in problems]
 
 
-def _trouble_lines() -> list[str]:
-    """What is wrong with the store or the disk under it."""
-    return [hanging("|r! |n", each, indent=2, limit=1000) for each in condition.troubles()]
+def _warnings(problems: Iterable[str]) -> list[str]:
+    return [hanging("|r! |n", each, indent=2, limit=1000) for each in problems]
 
 
 # --- settings -------------------------------------------------------------------------------------
@@ -187,12 +162,11 @@ def _settings(command: OperationCommand, npc: Any, shown: inspect.NPCSettingsSho
     command.page(
         heading(f"Settings of {npc.key}", "to change one: @memory/set <npc> = <name>: <value>"),
         table(("name", "value", "from"), rows),
-        *_problem_lines(shown.problems),
+        *_warnings(_left_out(shown.problems)),
     )
 
 
 @own_way(OWN)
-@defer.inlineCallbacks
 def _set(command: OperationCommand, npc: Any, text: str) -> Steps:
     """Read a name and a value, or a name alone."""
     name, colon, typed = text.partition(":")
@@ -237,7 +211,6 @@ _RANGES = (
 
 
 @own_way(OWN)
-@defer.inlineCallbacks
 def _journal(command: OperationCommand, npc: Any, text: str) -> Steps:
     """What the NPC perceived, filtered; the newest entries last."""
     search = _journal_search(npc, text)
@@ -247,19 +220,18 @@ def _journal(command: OperationCommand, npc: Any, text: str) -> Steps:
     if "entity" in search:
         filters.append(f"about {safe(search['entity'])}")
     older = f"|w@memory/journal {name} = {', '.join([*filters, f'before {page.older}'])}|n"
-    if page.entries:
-        shown = plural(len(page.entries), "entry", "entries")
-        command.page(
-            heading(f"The journal of {npc.key}", f"{shown}, newest last"),
-            *map(_entry_line, reversed(page.entries)),
-            *([f"Older: {older}"] if page.older else []),
-        )
-    elif page.older:
+    if page.older and not page.entries:
         command.tell(f"No match back to entry {page.searched_to}. To search further back: {older}")
-    elif search:
-        command.tell(f"No entry in the journal of {name} matches.")
-    else:
-        command.tell(f"{name} has perceived nothing yet.")
+        return
+    shown = plural(len(page.entries), "entry", "entries")
+    command.listing(
+        heading(f"The journal of {npc.key}", f"{shown}, newest last"),
+        map(_entry_line, reversed(page.entries)),
+        f"No entry in the journal of {name} matches."
+        if search
+        else f"{name} has perceived nothing yet.",
+        after=[f"Older: {older}"] if page.older else [],
+    )
 
 
 def _journal_search(npc: Any, text: str) -> dict[str, Any]:
@@ -314,27 +286,21 @@ def _pin_mark(tags: Iterable[str]) -> str:
 
 
 @own_way(OWN)
-@defer.inlineCallbacks
 def _facts(command: OperationCommand, npc: Any, text: str) -> Steps:
     """Memories of one kind, newest first: facts unless another kind is named."""
     search = _facts_search(text)
     page: inspect.MemoryPage = yield inspect.memories(npc, limit=4 * PAGE, **search)
-    name = safe(npc.key)
-    if page.memories:
-        one, many = RECORDS[search.get("record", "fact")]
-        more = page.total - len(page.memories)
-        command.page(
-            heading(
-                f"What {npc.key} {'used to know' if search.get('ended') else 'knows'}",
-                f"{plural(page.total, one, many)}, newest first",
-            ),
-            *map(_memory_lines, page.memories),
-            *([f"|x{more} older ones are not shown: search for words.|n"] if more else []),
-        )
-    elif search:
-        command.tell(f"{name} has no such memory. See help @memory for what can be searched.")
-    else:
-        command.tell(f"{name} knows no facts yet: they are made at night. Try @sleep/now {name}.")
+    name, knows = safe(npc.key), "used to know" if search.get("ended") else "knows"
+    count = plural(page.total, *RECORDS[search.get("record", "fact")])
+    more = page.total - len(page.results)
+    command.listing(
+        heading(f"What {npc.key} {knows}", f"{count}, newest first"),
+        map(_memory_lines, page.results),
+        f"{name} has no such memory. See help @memory for what can be searched."
+        if search
+        else f"{name} knows no facts yet: they are made at night. Try @sleep/now {name}.",
+        after=[f"|x{more} older ones are not shown: search for words.|n"] if more else [],
+    )
 
 
 def _facts_search(text: str) -> dict[str, Any]:
@@ -370,36 +336,34 @@ def _memory_lines(memory: MemoryRecord) -> str:
 
 
 @own_way(OWN)
-@defer.inlineCallbacks
 def _search(command: OperationCommand, npc: Any, text: str) -> Steps:
     """What the NPC recalls for a question, each with the parts of its score."""
     result = yield npc.memory.recall(text, top_k=SEARCH_SHOWN)
-    if not result.memories:
-        command.tell(f"{safe(npc.key)} recalls nothing for that.")
-        return
     cost = f"{result.total_tokens} tokens, {result.budget_used:.0%} of the budget"
-    command.page(heading(f"What {npc.key} recalls", cost), *map(_recalled_lines, result.memories))
+    command.listing(
+        heading(f"What {npc.key} recalls", cost),
+        map(_recalled_lines, result.memories),
+        f"{safe(npc.key)} recalls nothing for that.",
+    )
 
 
 def _recalled_lines(recalled: Recalled) -> str:
     memory, score = recalled.memory, recalled.score
-    clues = ", ".join(
-        f"{clue} {value:.2f}" for clue, value in zip(CLUES, score.clues, strict=True) if value
-    )
-    parts = (
-        f"similarity {score.similarity:.2f} ({clues}); weight {score.weight:.2f}, "
-        f"recency {score.recency:.2f}, frequency {score.frequency:.2f}"
-    )
-    if score.emotion:
-        parts += f", emotion {score.emotion:.2f}"
-    if score.reranked is not None:
-        parts += f"; cross-encoder {score.reranked:.2f}"
+    clues = zip(CLUES, score.clues, strict=True)
+    parts = [
+        f"similarity {score.similarity:.2f} "
+        f"({', '.join(f'{clue} {value:.2f}' for clue, value in clues if value)}); "
+        f"weight {score.weight:.2f}, recency {score.recency:.2f}, frequency {score.frequency:.2f}"
+    ]
+    parts += [f"emotion {score.emotion:.2f}"] if score.emotion else []
+    parts += [] if score.reranked is None else [f"cross-encoder {score.reranked:.2f}"]
+    parts.append(f"{recalled.tokens} tokens")
     head = (
         f"|g{score.total:.3f}|n{private_mark(memory.private)}|y{ids.short(memory)}|n "
         f"[{memory.record}, {memory.memory_type}] "
     )
     who = f"{memory.speaker}: " if memory.speaker and memory.record == "entry" else ""
-    return f"{hanging(head, who + memory.content)}\n{dim(f'{parts}; {recalled.tokens} tokens')}"
+    return f"{hanging(head, who + memory.content)}\n{dim('; '.join(parts))}"
 
 
 # --- one memory -----------------------------------------------------------------------------------
@@ -408,53 +372,53 @@ def _recalled_lines(recalled: Recalled) -> str:
 @own_way(VIEWS)
 def _show(command: OperationCommand, npc: Any, shown: inspect.Shown) -> None:
     memory, entry = shown.memory, shown.entry
-    marks = [tag for tag in ("private", *shown.tags) if tag != "private" or memory.private]
+    marks = [*(["private"] if memory.private else []), *shown.tags]
+    importance = f"{entry.importance if entry else round(memory.importance * 10)} of 10"
+    ended = memory.invalid_at or memory.expires_at
     lines = [heading(f"{shown.id} of {npc.key}", f"{memory.record}, {memory.memory_type}")]
     if marks:
         lines.append(hanging("  |r", ", ".join(marks)) + "|n")
     lines.append(prose(memory.content))
-    lines += [
-        _field("said by", _said_by(npc, shown)),
-        _field("when", minute(entry.timestamp if entry else memory.created_at)),
-        _field("heard by", _names(npc, memory.witnesses) if memory.private else ""),
-        _field("perceived line", entry.line or "" if entry else ""),
-        _field("own words", memory.quote),
-        _field("importance", _weights(shown)),
-        _field("emotions", ", ".join(memory.dominant_emotions)),
-        _field("lesson", memory.the_lesson),
-        _field("told", _times_told(memory)),
-        _field("valid", _validity(memory)),
-        _field("made by", memory.provider),
-        _field("id", memory.id),
-    ]
+    for name, value in (
+        ("said by", _said_by(npc, shown)),
+        ("when", minute(entry.timestamp if entry else memory.created_at)),
+        ("heard by", _names(npc, memory.witnesses) if memory.private else ""),
+        ("perceived line", entry.line or "" if entry else ""),
+        ("own words", memory.quote),
+        ("importance", f"{importance} ({entry.scoring_method})" if entry else importance),
+        ("weight", f"{memory.memory_weight:.2f}; trust {memory.source_trust:.1f}"),
+        ("emotions", ", ".join(memory.dominant_emotions)),
+        ("lesson", memory.the_lesson),
+        ("told", plural(memory.recalls, "time")),
+        ("last told", minute(memory.last_accessed) if memory.recalls else ""),
+        ("valid from", minute(memory.valid_from) if memory.valid_from else ""),
+        ("valid until", minute(ended) if ended else ""),
+        ("summarised", "its summary is recalled instead" if memory.compressed else ""),
+        ("made by", memory.provider),
+        ("id", memory.id),
+    ):
+        lines.append(_field(name, value))
     for title, found in (
         ("Based on", shown.evidence),
         ("Supersedes", shown.superseded),
         ("Superseded by", [shown.superseded_by] if shown.superseded_by else []),
     ):
-        if found:
-            lines.append(f"|w{title}|n")
-            lines += [hanging(f"  |y{ids.short(each):<8}|n ", each.content) for each in found]
+        lines += [f"|w{title}|n"] if found else []
+        lines += [hanging(f"  |y{ids.short(each):<8}|n ", each.content) for each in found]
     if shown.forgotten:
-        count = plural(len(shown.forgotten), "entry", "entries")
-        numbers = ", ".join(map(str, shown.forgotten))
-        lines.append(dim(f"Forgotten since: {count} ({numbers})", indent=2))
-    if shown.links:
-        lines.append("|wLinked with|n")
-        lines += map(_link_line, shown.links[:LINKS_SHOWN])
-        if len(shown.links) > LINKS_SHOWN:
-            lines.append(dim(f"and {len(shown.links) - LINKS_SHOWN} more: @memory/links", indent=2))
-    if shown.history:
-        lines.append("|wHistory|n")
-        lines += [
-            hanging(f"  |x{minute(change.when)}|n {change.event:<6} ", change.new or change.old)
-            for change in shown.history
-        ]
+        lines.append(dim(f"Forgotten since: {', '.join(map(str, shown.forgotten))}", indent=2))
+    lines += ["|wLinked with|n"] if shown.links else []
+    lines += map(_link_line, shown.links)
+    lines += ["|wHistory|n"] if shown.history else []
+    for change in shown.history:
+        head = f"  |x{minute(change.when)}|n {change.event:<6} "
+        lines.append(hanging(head, change.new or change.old))
     command.page(*filter(None, lines))
 
 
-def _field(name: str, value: str) -> str:
-    return hanging(f"  {name + ':':<16}", value, indent=18, limit=1000) if value else ""
+def _field(name: str, value: str, width: int = 16) -> str:
+    head = f"  {name + ':':<{width}}"
+    return hanging(head, value, indent=width + 2, limit=1000) if value else ""
 
 
 def _said_by(npc: Any, shown: inspect.Shown) -> str:
@@ -472,46 +436,6 @@ def _names(npc: Any, identities: tuple[str, ...]) -> str:
     return ", ".join(npc.memory.people.name_of(each) or each for each in identities) or "nobody"
 
 
-def _weights(shown: inspect.Shown) -> str:
-    memory, entry = shown.memory, shown.entry
-    importance = (
-        f"{entry.importance} of 10 ({entry.scoring_method})"
-        if entry
-        else f"{round(memory.importance * 10)} of 10"
-    )
-    return f"{importance}; weight {memory.memory_weight:.2f}; trust {memory.source_trust:.1f}"
-
-
-def _times_told(memory: MemoryRecord) -> str:
-    last = f"; last {minute(memory.last_accessed)}" if memory.recalls else ""
-    return plural(memory.recalls, "time") + last
-
-
-def _validity(memory: MemoryRecord) -> str:
-    if memory.invalid_at or memory.superseded_by:
-        since = f"from {minute(memory.valid_from)}" if memory.valid_from else ""
-        until = f"until {minute(memory.invalid_at)}" if memory.invalid_at else ""
-        return ", ".join(filter(None, ("no longer", since, until)))
-    if memory.expires_at:
-        return f"until {minute(memory.expires_at)}"
-    if memory.compressed:
-        return "yes; its summary is recalled instead where that is available"
-    return f"since {minute(memory.valid_from)}" if memory.valid_from else ""
-
-
-@own_way(VIEWS)
-def _links(command: OperationCommand, npc: Any, shown: inspect.Shown) -> None:
-    if shown.links:
-        command.page(
-            heading(f"Links of {shown.id}", "strongest first"), *map(_link_line, shown.links)
-        )
-    else:
-        command.tell(
-            f"{safe(shown.id)} has no links. They are made at night, between similar memories and "
-            "between a memory and its evidence."
-        )
-
-
 def _link_line(link: inspect.LinkShown) -> str:
     mark = private_mark(link.private)
     head = f"  |g{link.score:.2f}|n {link.kind:<9}|y{safe(link.id):<8}|n{mark}"
@@ -521,19 +445,16 @@ def _link_line(link: inspect.LinkShown) -> str:
 @own_way(VIEWS)
 def _trace(command: OperationCommand, npc: Any, found: inspect.Trace) -> None:
     lines = [heading(f"{found.root.id} of {npc.key}"), prose(found.root.memory.content, limit=1000)]
-    lines.append("|wDerived from|n")
-    lines += map(_step_line, found.sources)
-    if not found.sources:
-        lines.append("  nothing else: it was perceived, added or taught")
-    lines.append("|wDerived from it|n")
-    lines += map(_step_line, found.results)
+    lines += ["|wDerived from|n", *map(_step_line, found.sources)]
+    lines += [] if found.sources else ["  nothing else: it was perceived, added or taught"]
+    lines += ["|wDerived from it|n", *map(_step_line, found.results)]
     for each in found.profiles:
         head = f"  profile of {label(each.name or each.identity)}{private_mark(each.private)}"
         lines.append(hanging(head, f"{each.kind}: {each.text}", limit=200))
-    if not found.results and not found.profiles:
-        lines.append("  nothing yet")
-    elif found.results:
+    if found.results:
         lines.append(dim(f"To forget it and these: @memory/forget {npc.key} = {found.root.id} all"))
+    elif not found.profiles:
+        lines.append("  nothing yet")
     if not found.whole:
         lines.append(dim(f"Only the nearest {inspect.TRACED} are shown."))
     command.page(*lines)
@@ -552,17 +473,12 @@ def _step_line(step: inspect.Step) -> str:
 
 
 @own_way(OWN)
-@defer.inlineCallbacks
 def _people(command: OperationCommand, npc: Any, name: str) -> Steps:
     """The people an NPC knows, or what it knows about one of them."""
     if name:
         command.page(*_person_lines(npc, inspect.person(npc, name)))
         return
     found: inspect.Page[inspect.PersonShown] = yield inspect.people(npc)
-    known = found.results
-    if not known:
-        command.tell(f"{safe(npc.key)} has met nobody yet.")
-        return
     rows = [
         (
             each.name,
@@ -573,14 +489,15 @@ def _people(command: OperationCommand, npc: Any, name: str) -> Steps:
             each.known,
             minute(each.last_seen),
         )
-        for each in known
+        for each in found.results
     ]
     headers = ("name", "relation", "favor", "lines", "notes", "traits", "last seen")
-    more = len(npc.memory.people) - len(known)
-    command.page(
+    more = found.total - len(rows)
+    command.listing(
         heading(f"People {npc.key} knows", "details: @memory/profile <npc> = <name>"),
-        table(headers, rows, right=(2, 3, 4, 5)),
-        *([f"|x{more} more, last seen earlier|n"] if more > 0 else []),
+        [table(headers, rows, right=(2, 3, 4, 5))] if rows else [],
+        f"{safe(npc.key)} has met nobody yet.",
+        after=[f"|x{more} more, last seen earlier|n"] if more else [],
     )
 
 
@@ -595,22 +512,16 @@ def _person_lines(npc: Any, page: inspect.PersonPage) -> list[str]:
     if page.course:
         course = ", ".join(f"{day} {value:.2f}" for day, value in page.course[-6:])
         lines.append(dim(f"favorability over time: {course}", indent=2))
-    if page.attributes:
-        lines.append("|wTraits|n")
+    lines += ["|wTraits|n"] if page.attributes else []
     for trait in sorted(page.attributes, key=lambda each: -each.confidence):
-        evidence = ", ".join(map(str, trait.evidence[-6:]))
-        lines.append(
-            hanging(
-                f" {private_mark(trait.private)}{label(trait.type)}: ",
-                f"{trait.value} ({trait.confidence:.2f}, from {evidence})",
-            )
-        )
-    if page.preferences:
-        lines.append("|wPreferences|n")
+        sure = f"{trait.confidence:.2f}, from {', '.join(map(str, trait.evidence[-6:]))}"
+        head = f" {private_mark(trait.private)}{label(trait.type)}: "
+        lines.append(hanging(head, f"{trait.value} ({sure})"))
+    lines += ["|wPreferences|n"] if page.preferences else []
     for held in page.preferences:
-        before = "; ".join(each.text for each in held.history)
-        since = f"since {minute(held.since)}{f'; before: {before}' if before else ''}"
-        lines.append(hanging(f" {private_mark(held.private)}", f"{held.text} ({since})"))
+        before = "".join(f"; before: {each.text}" for each in held.history)
+        told = f"{held.text} (since {minute(held.since)}{before})"
+        lines.append(hanging(f" {private_mark(held.private)}", told))
     noted = page.observations[-OBSERVATIONS_SHOWN:]
     if noted:
         lines.append(heading("Notes", f"the last {len(noted)} of {len(page.observations)}"))
@@ -624,131 +535,58 @@ def _person_lines(npc: Any, page: inspect.PersonPage) -> list[str]:
 
 @own_way(VIEWS)
 def _agenda(command: OperationCommand, npc: Any, found: list[inspect.AgendaEntry]) -> None:
-    if not found:
-        name = safe(npc.key)
-        command.tell(
-            f"There is nothing on the agenda of {name}. Promises, debts, plans with a date, and "
-            f"requests to {name} are noted as they are heard."
-        )
-        return
-    lines = [heading(f"Agenda of {npc.key}", "newest due date first")]
-    for each in found[:PAGE]:
-        item = each.item
-        people = f"{each.who} to {each.to}" if each.to else each.who
-        head = (
-            f"  |y{item.id:<6}|n{private_mark(item.private)}|w{each.state:<8}|n"
-            f"{item.due or '-':<11}{item.kind:<8} {label(people)}: "
-        )
-        lines.append(hanging(head, item.text, indent=9))
-        closed = f"; closed by {', '.join(map(str, item.closed_by))}" if item.closed_by else ""
-        lines.append(dim(f"from {', '.join(map(str, item.evidence))}{closed}", indent=9))
-    if len(found) > PAGE:
-        lines.append(dim(f"and {len(found) - PAGE} older ones", indent=2))
-    command.page(*lines)
+    name, more = safe(npc.key), len(found) - PAGE
+    command.listing(
+        heading(f"Agenda of {npc.key}", "newest due date first"),
+        map(_agenda_lines, found[:PAGE]),
+        f"There is nothing on the agenda of {name}. Promises, debts, plans with a date, and "
+        f"requests to {name} are noted as they are heard.",
+        after=[dim(f"and {more} older ones", indent=2)] if more > 0 else [],
+    )
 
 
-# --- mood, talk, growth, cost ---------------------------------------------------------------------
+def _agenda_lines(each: inspect.AgendaEntry) -> str:
+    item = each.item
+    people = f"{each.who} to {each.to}" if each.to else each.who
+    head = (
+        f"  |y{item.id:<6}|n{private_mark(item.private)}|w{each.state:<8}|n"
+        f"{item.due or '-':<11}{item.kind:<8} {label(people)}: "
+    )
+    closed = f"; closed by {', '.join(map(str, item.closed_by))}" if item.closed_by else ""
+    details = f"from {', '.join(map(str, item.evidence))}{closed}"
+    return f"{hanging(head, item.text, indent=9)}\n{dim(details, indent=9)}"
+
+
+# --- mood and changes -----------------------------------------------------------------------------
 
 
 @own_way(VIEWS)
 def _mood(command: OperationCommand, npc: Any, found: Mood) -> None:
-    if not found.shares:
-        name = safe(npc.key)
-        command.tell(
-            f"{name} feels nothing in particular: a mood comes from experiences, and {name} has "
-            "none yet. They are made from talk near an awake NPC, after six lines or when the "
-            "talk falls silent."
-        )
-        return
-    strongest, fainter = found.shares[:EMOTIONS_SHOWN], found.shares[EMOTIONS_SHOWN:]
-    lines = [heading(f"The mood of {npc.key}")]
-    lines += [f"  {label(name, 13):<13} {share:>4.0%} {bar(share)}" for name, share in strongest]
-    if fainter:
-        lines.append(dim(f"and fainter: {', '.join(name for name, _ in fainter)}", indent=2))
-    lines.append("|wIt comes from|n")
+    name = safe(npc.key)
+    strongest = found.shares[:EMOTIONS_SHOWN]
+    lines = [f"  {label(felt, 13):<13} {share:>4.0%}" for felt, share in strongest]
+    lines += ["|wIt comes from|n"] if found.experiences else []
     for each in found.experiences:
         head = f"|x{minute(each.created_at)}|n{private_mark(each.private)}"
         lesson = f" Lesson: {each.the_lesson}" if each.the_lesson else ""
         emotions = ", ".join(each.dominant_emotions)
         lines.append(hanging(head, each.content))
         lines.append(dim(f"{emotions}; weight {each.memory_weight:.2f}.{lesson}"))
-    command.page(*lines)
+    command.listing(
+        heading(f"The mood of {npc.key}"),
+        lines,
+        f"{name} feels nothing in particular: a mood comes from experiences, and {name} has none "
+        "yet. They are made from talk near an awake NPC, after six lines or when the talk falls "
+        "silent.",
+    )
 
 
 @own_way(VIEWS)
 def _acts(command: OperationCommand, npc: Any, acts: list[undo_log.Act]) -> None:
-    messages = npc.memory.chat_log.messages
-    command.page(
-        heading(f"Conversation of {npc.key}", "as a language model is sent it"),
-        *(_message_line(npc, each) for each in messages[-MESSAGES_SHOWN:]),
-        *([] if messages else ["  none yet: only talk that it answered is kept here"]),
-        heading("Changes by builders", "newest first; @memory/undo takes them back"),
-        *(hanging("  ", act.summary(), indent=4) for act in acts),
-        *([] if acts else ["  none that can be undone"]),
-    )
-
-
-def _message_line(npc: Any, message: Stored) -> str:
-    name = {"assistant": npc.key, "tool": "(tool result)", "user": ""}[message["role"]]
-    calls = "; ".join(
-        f"{call['function']['name']} {call['function']['arguments']}"
-        for call in message.get("tool_calls") or ()
-    )
-    words = filter(None, (f"{name}:" if name else "", message["content"] or "", calls))
-    return hanging(f"{message['entry']:>5}{private_mark(message['private'])}", " ".join(words))
-
-
-@own_way(VIEWS)
-def _stats(command: OperationCommand, npc: Any, found: inspect.Stats) -> None:
-    growth, importance = found.growth[-DAYS_SHOWN:], found.importance.items()
-    lines = [
-        heading(
-            f"Growth of the memory of {npc.key}",
-            plural(found.entries, "journal entry", "journal entries"),
-        ),
-        *_bars(growth, max((number for _day, number in found.growth), default=0)),
-        heading("Importance of its journal entries", "1 to 10"),
-        *_bars([each for each in importance if each[1]], max(found.importance.values(), default=0)),
-    ]
-    if found.emotions:
-        lines.append(heading("Emotions of its experiences"))
-    total = sum(number for _name, number in found.emotions)
-    lines += _bars(found.emotions[:EMOTIONS_SHOWN], total)
-    memories = ", ".join(f"{name} {number}" for name, number in found.memories.items() if number)
-    kinds = ", ".join(f"{name} {number}" for name, number in found.kinds.items())
-    lines.append(hanging("|wIn the store:|n ", memories or "nothing"))
-    lines.append(hanging("|wIn the journal:|n ", kinds or "nothing"))
-    command.page(*lines)
-
-
-def _bars(numbers: Iterable[tuple[Any, int]], whole: int) -> list[str]:
-    """A line with a bar for each name and number; `whole` is as long as a bar gets."""
-    return [f"  {label(name, 13):<13}{number:>5} {bar(number / whole)}" for name, number in numbers]
-
-
-@own_way(VIEWS)
-def _cost(command: OperationCommand, npc: Any, spent: inspect.Cost) -> None:
-    rows = [
-        (name, each.calls, each.tokens_in, each.tokens_out)
-        for name, each in [
-            *sorted(spent.by_purpose.items()),
-            ("all NPCs", spent.game),
-            (npc.key, spent.npc),
-        ]
-    ]
-    budgets = [
-        f"{whose}: {each.tokens:,} of {limit:,} tokens"
-        for whose, each, limit in (
-            ("the game", spent.game, spent.game_limit),
-            (npc.key, spent.npc, spent.npc_limit),
-        )
-        if limit
-    ]
-    command.page(
-        heading(f"Language model usage on {spent.day}", "UTC"),
-        table(("for", "calls", "tokens in", "tokens out"), rows, right=(1, 2, 3)),
-        hanging("Budgets: ", "; ".join(budgets) or "none are set", indent=2),
-        hanging("Language model: ", spent.language, indent=2),
+    command.listing(
+        heading(f"Changes by builders to {npc.key}", "newest first; @memory/undo takes them back"),
+        (hanging("  ", act.summary(), indent=4) for act in acts),
+        f"{safe(npc.key)} has no changes that can be undone.",
     )
 
 
@@ -758,7 +596,6 @@ _WHISPERS = re.compile(r"\s+whispers$", re.IGNORECASE)
 
 
 @own_way(OWN)
-@defer.inlineCallbacks
 def _preview(command: OperationCommand, npc: Any, text: str) -> Steps:
     """The prompt for an answer to a line of talk, or the answer. Nothing is sent or remembered."""
     player, colon, words = text.partition(":")
@@ -785,32 +622,31 @@ def _preview(command: OperationCommand, npc: Any, text: str) -> Steps:
 
 @own_way(VIEWS)
 def _why(command: OperationCommand, npc: Any, found: list[inspect.Why]) -> None:
-    if not found:
-        command.tell(f"{safe(npc.key)} has answered nothing yet.")
-        return
-    lines = [heading(f"Why {npc.key} said that", "newest first")]
+    lines = []
     for each in found:
         when = f"|w{minute(each.when)}|n{private_mark(each.private)}"
         lines.append(hanging(f"{when} {safe(each.asker)}: ", each.asked))
         lines.append(hanging(f"  |w{safe(npc.key)}:|n ", each.said))
         lines += [dim(f"said first: {each.row}")] if each.row else []
-        lines += [_weighed_line(row) for row in each.weighed]
-    command.page(
-        *lines,
-        dim(f"{_HOW_CHOSEN} Of a model's answers it says how well each was recalled.", indent=0),
+        lines += map(_weighed_line, each.weighed)
+    how = f"{_HOW_CHOSEN} Of a model's answers it says how well each was recalled."
+    command.listing(
+        heading(f"Why {npc.key} said that", "newest first"),
+        lines,
+        f"{safe(npc.key)} has answered nothing yet.",
+        after=[dim(how, indent=0)],
     )
 
 
 def _answer_lines(npc: Any, seen: prompt_preview.Preview) -> list[str]:
     """What an NPC without a language model would say, and what it would choose that from."""
     says = "whispers" if seen.private else "says"
-    lines = [
+    return [
         heading(f"What {npc.key} would answer {seen.listener}"),
         hanging(f"{safe(npc.key)} {says}: ", seen.answer),
+        *map(_weighed_line, seen.weighed),
+        dim(_HOW_CHOSEN if seen.weighed else "No sentence was weighed for it.", indent=0),
     ]
-    lines += [_weighed_line(each) for each in seen.weighed]
-    how = _HOW_CHOSEN if seen.weighed else "No sentence was weighed for it."
-    return [*lines, dim(how, indent=0)]
 
 
 def _weighed_line(each: Weighed) -> str:
@@ -830,7 +666,6 @@ _HOW_CHOSEN = (
 
 
 @own_way(OWN)
-@defer.inlineCallbacks
 def _persona(command: OperationCommand, npc: Any, text: str) -> Steps:
     """Show the persona sheet, or write one of its fields; `|/` begins a new line."""
     field, colon, words = text.partition(":")
@@ -864,7 +699,6 @@ _EDITED = {
 
 
 @own_way(OWN)
-@defer.inlineCallbacks
 def _edit(command: OperationCommand, npc: Any, text: str) -> Steps:
     """Change the text, importance, emotions or lesson of one memory."""
     memory_id, _, change = text.partition(" ")
@@ -876,9 +710,8 @@ def _edit(command: OperationCommand, npc: Any, text: str) -> Steps:
     except edit.CannotEdit as problem:
         raise Mistyped(f"{problem} {usage}") from None
     memory = yield edit.edit(npc, command.caller, memory_id, **changes)
-    what = TABLE["edit"].done(npc, memory).partition(" is changed")[0]
-    done = f"{what} {_EDITED[next(iter(changes))]}."
-    command.tell_done(TABLE["edit"], npc, memory, done)
+    how = _EDITED[next(iter(changes))]
+    command.tell_done(TABLE["edit"], npc, memory, f"{operations.named(npc, memory)} {how}.")
     if "content" in changes and memory.record == "fact":
         lines = filter(None, map(npc.memory.journal.get, memory.journal_ids[-LINES_OFFERED:]))
         for line in lines:
@@ -898,23 +731,20 @@ def _edited_fields(change: str) -> dict[str, Any]:
         edit.CannotEdit: A field is named without a valid value.
     """
     field, value = [*change.split(None, 1), ""][:2]
-    field = field.lower()
+    field = field.lower().replace("emotions", "emotion")
+    if field not in ("importance", "emotion", "lesson"):
+        return {"content": change}
     if field == "importance":
         if not re.fullmatch(r"-?\d{1,4}", value):
             raise edit.CannotEdit(
                 f"Importance is a whole number from 1 to 10, not '{shortened(value, QUOTED)}'."
             )
         return {"importance": int(value)}
-    if field in ("emotion", "emotions"):
-        labels = tuple(filter(None, re.split(r"[,\s]+", value.lower())))
-        if not labels:
-            raise edit.CannotEdit("No emotion is given.")
-        return {"emotions": labels}
+    if not value.strip(", "):
+        raise edit.CannotEdit(f"No {field} is given.")
     if field == "lesson":
-        if not value:
-            raise edit.CannotEdit("No lesson is given.")
         return {"lesson": value}
-    return {"content": change}
+    return {"emotions": tuple(filter(None, re.split(r"[,\s]+", value.lower())))}
 
 
 # --- forgetting -----------------------------------------------------------------------------------
@@ -934,55 +764,22 @@ def _forget(command: OperationCommand, npc: Any, text: str) -> defer.Deferred:
 
 # --- players' requests to be forgotten ------------------------------------------------------------
 
-_DROP = re.compile(r"drop\s+(\d{1,4})", re.IGNORECASE)
 
-
-@own_way(OWN)
-@defer.inlineCallbacks
-def _requests(command: OperationCommand, text: str) -> Steps:
-    """List the players who asked to be forgotten, or drop a request."""
-    if text:
-        yield _drop_request(command, text)
-        return
-    waiting: list[requests.Request] = yield requests.waiting()
-    visible = [
-        (number, each)
-        for number, each in enumerate(waiting, start=1)  # `drop` counts the hidden ones too
-        if access.may(command.caller, requests.npc_of(each), "look")
-    ]
-    if not visible:
-        command.tell("No player has asked to be forgotten.")
-        return
+@own_way(VIEWS)
+def _requests(command: OperationCommand, _npc: None, found: list[requests.Asked]) -> None:
     rows = [
-        (number, each.name, f"{each.npc} (#{each.npc_id})", minute(each.when))
-        for number, each in visible
+        (each.name, ", ".join(f"{x.name} (#{x.npc})" for x in each.npcs), minute(each.since))
+        for each in found
     ]
-    first = visible[0][1]
-    command.page(
+    command.listing(
         "|wPlayers who asked to be forgotten|n",
-        table(("no.", "player", "npc", "since"), rows, right=(0,)),
-        f"To grant one: @memory/forget #{first.npc_id} = about {safe(first.identity)}",
-        "To drop one: @memory/requests = drop <number>",
+        [table(("player", "npcs", "since"), rows)] if rows else [],
+        "No player has asked to be forgotten.",
+        after=[
+            f"To grant one: @memory/forget #{each.npcs[0].npc} = about {safe(each.identity)}"
+            for each in found[:1]
+        ],
     )
-
-
-@defer.inlineCallbacks
-def _drop_request(command: OperationCommand, text: str) -> Steps:
-    found = _DROP.fullmatch(text)
-    if not found:
-        raise Mistyped("Usage: @memory/requests [= drop <number>]. See help @memory.")
-    if not command.may(None, "erase"):
-        return
-    number = int(found[1])
-    waiting: list[requests.Request] = yield requests.waiting()
-    if not 1 <= number <= len(waiting):
-        raise requests.UnknownRequest(f"There is no request {number}; {len(waiting)} waiting.")
-    dropped = waiting[number - 1]
-    if command.may(requests.npc_of(dropped), "erase"):
-        requests.drop(dropped.identity, [dropped.npc_id])
-        whose = dropped.identity, f"#{dropped.npc_id}"
-        audit.record(command.caller, "drop a request of", None, *whose)
-        command.tell(f"Dropped: {safe(dropped.npc)} still knows {safe(dropped.name)}.")
 
 
 # --- undo -----------------------------------------------------------------------------------------
@@ -1007,33 +804,18 @@ def _undo(command: OperationCommand, npc: Any, text: str) -> Any:
 
 
 def _pause_all(command: OperationCommand, on: bool) -> None:
-    """Pause or resume every NPC whose lock memory_edit admits the caller."""
-    if not command.may(None, "edit"):
-        return
-    npcs = game_npcs.npcs()
-    locked = [npc for npc in npcs if not access.may(command.caller, npc, "edit")]
-    if npcs and len(locked) == len(npcs):
-        command.tell("Nothing was done: the locks memory_edit of all NPCs keep you out.")
-        return
-    changed = edit.pause_all(command.caller, on, locked)
+    """Pause or resume every NPC, whatever its locks say."""
+    command.check(None, "erase")
+    changed = edit.pause_all(command.caller, on)
     if on:
-        message = (
+        command.tell(
             f"All NPCs are {'' if changed else 'already '}paused: none hears, learns or sleeps. "
             "To resume: @memory/resume all"
         )
     elif changed:
-        message = "All NPCs hear and learn again, except those paused individually."
+        command.tell("All NPCs hear and learn again, except those paused individually.")
     else:
-        message, locked = "They were not paused.", []
-    if locked:
-        # those that the caller may not look at are counted, not named
-        visible = [npc for npc in locked if access.may(command.caller, npc, "look")]
-        named = [f"{safe(npc.key)} ({npc.dbref})" for npc in visible[:LOCKED_SHOWN]]
-        more = len(locked) - len(named)
-        if more:
-            named.append(f"{more} more" if named else plural(more, "NPC"))
-        message += f" Unchanged, because their lock memory_edit keeps you out: {', '.join(named)}."
-    command.tell(message)
+        command.tell("They were not paused.")
 
 
 # --- files --------------------------------------------------------------------------------------
@@ -1043,7 +825,6 @@ _FILE_NAME = re.compile(r"\w[\w. -]{0,80}")
 
 
 @own_way(OWN)
-@defer.inlineCallbacks
 def _export(command: OperationCommand, npc: Any, file_name: str) -> Steps:
     """Write the memory of an NPC to a file; only an Admin may replace one."""
     path = _path(file_name or archive.file_name(npc))
@@ -1059,7 +840,6 @@ def _export(command: OperationCommand, npc: Any, file_name: str) -> Steps:
 
 
 @own_way(OWN)
-@defer.inlineCallbacks
 def _import(command: OperationCommand, npc: Any, file_name: str) -> Steps:
     """Make an exported file the memory of an NPC; only an Admin may replace a memory."""
     path = _path(file_name)
@@ -1074,8 +854,8 @@ def _import(command: OperationCommand, npc: Any, file_name: str) -> Steps:
                 "Import the file into an NPC without memories instead."
             ) from None
         there = f"{safe(npc.key)} has memories already, which would be lost."
-        if (yield command.confirm(f"{there} Replace them by {safe(path.name)}?")):
-            yield _read_file(command, npc, path, replace=True)
+        yield command.confirm(f"{there} Replace them by {safe(path.name)}?")
+        yield _read_file(command, npc, path, replace=True)
 
 
 @defer.inlineCallbacks
@@ -1146,11 +926,10 @@ class CmdMemory(OperationCommand):
     switch_options = tuple(filter(None, operations.switches(table)))
     own, views = OWN, VIEWS
 
-    def func(self) -> None:
-        if not self.args and not self.switches:
-            if self.switch() is not None:
-                self.run(_roster, self)
-        elif self.lhs.lower() == "all" and self.switches in (["pause"], ["resume"]):
-            self.run(_pause_all, self, self.switches == ["pause"])
-        else:
-            super().func()
+    def begin(self) -> Any:
+        switch = self.switch()
+        if not self.args and not switch:
+            return _roster(self)
+        if self.lhs.lower() == "all" and switch in ("pause", "resume"):
+            return _pause_all(self, switch == "pause")
+        return super().begin()

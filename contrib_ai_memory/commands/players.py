@@ -59,15 +59,12 @@ class CmdMemories(MemoryCommand):
     @defer.inlineCallbacks
     def _list(self) -> Generator[Any, Any, None]:
         found: list[requests.Remembered] = yield requests.who_remembers(self.caller)
-        found = [each for each in found if _may_know_of(self.caller, each)]
-        if not found:
-            self.tell(_NOBODY)
-            return
-        rows = [(_name(self.caller, each), _relation(each)) for each in found]
-        self.page(
+        rows = [(name, _relation(each)) for each, name in _known_to(self.caller, found)]
+        how = _HOW_TO_BE_FORGOTTEN[conf.get().PLAYER_ERASURE]
+        self.listing(
             "|wThose who remember you|n",
-            table(("who", "you are to them"), rows),
-            _HOW_TO_BE_FORGOTTEN[conf.get().PLAYER_ERASURE],
+            [table(("who", "you are to them"), rows), how] if rows else [],
+            _NOBODY,
         )
 
 
@@ -109,22 +106,20 @@ class CmdForgetMe(MemoryCommand):
         """Confirm and carry out. NPCs that the player cannot see are never named; without a name
         they forget the player along with the others."""
         found: list[requests.Remembered] = yield requests.who_remembers(self.caller)
-        visible = {
-            each.npc.id: _name(self.caller, each)
-            for each in found
-            if _may_know_of(self.caller, each)
-        }
-        if not visible:
+        known = _known_to(self.caller, found)
+        if not known:
             self.tell(_NOBODY)
             return
-        chosen = _matching(typed, found, visible) if typed else found
+        chosen = found
+        if typed:
+            known = _matching(typed, known)
+            chosen = [each for each, _name in known]
         if not chosen:
             self.tell(f"Nobody called '{safe(typed)}' remembers you. See memories.")
             return
-        shown = [safe(visible[each.npc.id]) for each in chosen if each.npc.id in visible]
-        names = ", ".join(dict.fromkeys(shown[:NAMES_SHOWN]))
-        if len(shown) > NAMES_SHOWN:
-            names += f" and {len(shown) - NAMES_SHOWN} more"
+        names = ", ".join(dict.fromkeys(safe(name) for _each, name in known[:NAMES_SHOWN]))
+        if len(known) > NAMES_SHOWN:
+            names += f" and {len(known) - NAMES_SHOWN} more"
         at_once = conf.get().PLAYER_ERASURE == "self"
         if at_once and typed and len(chosen) > MATCHES_ERASED:
             self.tell(
@@ -132,15 +127,15 @@ class CmdForgetMe(MemoryCommand):
                 "forgetme alone for everybody."
             )
             return
-        sure = yield self.confirm(
+        yield self.confirm(
             f"Everything about you in the memory of {names} will be erased for good. Continue"
             if at_once
             else f"The staff will be asked to let {names} forget you for good. Continue",
             refused="They still remember you.",
         )
-        if sure and at_once:
+        if at_once:
             yield self._erase(chosen, names, everywhere=not typed)
-        elif sure:
+        else:
             self._request(chosen)
 
     def _request(self, chosen: list[requests.Remembered]) -> None:
@@ -177,26 +172,26 @@ class CmdForgetMe(MemoryCommand):
         self.tell(f"You are forgotten by {names}.")
 
 
-def _matching(
-    typed: str, found: list[requests.Remembered], visible: dict[int, str]
-) -> list[requests.Remembered]:
-    """The visible NPCs of that name; if there is none, those whose name contains it."""
+Known = list[tuple[requests.Remembered, str]]
+
+
+def _known_to(caller: Any, found: list[requests.Remembered]) -> Known:
+    """Those whom the player may know of, with the name that the player sees: somebody may listen
+    unseen, and a disguise holds."""
+    return [
+        (each, strip_ansi(each.npc.get_display_name(caller)))
+        for each in found
+        if each.npc.access(caller, "view")
+    ]
+
+
+def _matching(typed: str, known: Known) -> Known:
+    """Those of that name; if there is none, those whose name contains it."""
     wanted = typed.lower()
-    named = [(each, visible[each.npc.id].lower()) for each in found if each.npc.id in visible]
-    exact = [each for each, name in named if name == wanted]
-    return exact or [each for each, name in named if wanted in name]
-
-
-def _may_know_of(caller: Any, remembered: requests.Remembered) -> bool:
-    """Whether the player may learn that the NPC exists: one may be listening unseen."""
-    return bool(remembered.npc.access(caller, "view"))
+    exact = [(each, name) for each, name in known if name.lower() == wanted]
+    return exact or [(each, name) for each, name in known if wanted in name.lower()]
 
 
 def _relation(remembered: requests.Remembered) -> str:
     relation = _RELATIONS.get(remembered.state, remembered.state)
     return f"{relation}; the staff has your request" if remembered.asked else relation
-
-
-def _name(caller: Any, remembered: requests.Remembered) -> str:
-    """The name the player sees, so that a disguise holds."""
-    return strip_ansi(remembered.npc.get_display_name(caller))

@@ -10,14 +10,11 @@ import re
 from collections.abc import Generator
 from typing import Any
 
-from twisted.internet import defer
-
 from ..admin import edit, inspect, operations
 from ..admin.operations import TABLE
 from ..script import AssistantScript
 from ..sleep.night import TITLES
 from ..store.pause import paused
-from ..text import plural
 from .base import Mistyped, OperationCommand, help_text, own_way, resume_command
 from .display import minute, safe
 
@@ -26,24 +23,11 @@ VIEWS: dict[str, Any] = {}  # show what an operation gives
 
 NIGHTS_SHOWN = 10
 
-_RESULTS = {
-    "score_pending_entries": ("entry scored", "entries scored"),
-    "run_sleep_consolidation": ("fact found or reinforced", "facts found or reinforced"),
-    "run_dreaming_tick": ("link made", "links made"),
-    "prune_orphaned_memory_links": ("dangling link removed", "dangling links removed"),
-    "run_entity_consolidation_batch": ("trait learned", "traits learned"),
-    "run_reflection": ("insight", "insights"),
-    "compress_sessions": ("conversation summarised", "conversations summarised"),
-    "prune_low_importance_entries": ("entry pruned", "entries pruned"),
-}
-_ALWAYS_SHOWN = ("score_pending_entries", "run_sleep_consolidation", "run_dreaming_tick")
-
 
 # --- asleep and awake -----------------------------------------------------------------------------
 
 
 @own_way(OWN)
-@defer.inlineCallbacks
 def _now(command: OperationCommand, npc: Any) -> Generator[Any, Any, None]:
     name, script = safe(npc.key), AssistantScript.of(npc)
     does = "sleeps on" if script.asleep else "falls asleep"
@@ -54,18 +38,11 @@ def _now(command: OperationCommand, npc: Any) -> Generator[Any, Any, None]:
         command.tell(f"|x  {name}: {TITLES.get(each, each)} ...|n")
 
     passes = yield TABLE["now"].run(npc, command.caller, progress=show_pass)
-    results = [
-        plural(passes[each]["changed"], *words)
-        for each, words in _RESULTS.items()
-        if each in passes and (each in _ALWAYS_SHOWN or passes[each]["changed"])
-    ]
-    failed = [TITLES.get(each, each) for each, done in passes.items() if done["errors"]]
-    trouble = f" Failed: {', '.join(failed)}; see @sleep/log {name}." if failed else ""
-    done = ", ".join(results) or "its memory was wiped meanwhile"
-    command.tell(f"{name} wakes up rested: {done}.{trouble}")
-    without_model = [each.trouble for each in inspect.nights(npc)[:1] if each.trouble]
-    if without_model:
-        command.tell(f"|r{safe(without_model[0])}|n")
+    command.tell(f"{name} wakes up rested{'.' if passes else ': its memory was wiped meanwhile.'}")
+    for night in inspect.nights(npc)[: 1 if passes else 0]:
+        command.page(*_night_lines(night))
+        if night.trouble:
+            command.tell(f"|r{safe(night.trouble)}|n")
 
 
 @own_way(VIEWS)

@@ -96,7 +96,8 @@ _BROKEN = re.compile(r"\b(?:i|we) (?:can'?t|cannot|couldn'?t|won'?t be able|brok
 # who owes whom, in the order of their certainty; "lent" turns it round
 _PERSON = r"(?:(?:the|my|our) (?:old )?)?[^\W\d][\w'-]*"
 _OWING = tuple(
-    (re.compile(rf"(?P<who>{_PERSON}){form}", re.IGNORECASE), forward)
+    # from the beginning of a word: a line that is one long word would be read once a letter
+    (re.compile(rf"(?<![\w-])(?<!\w')(?P<who>{_PERSON}){form}", re.IGNORECASE), forward)
     for form, forward in (
         (
             rf"(?: here| still| really| now)* ow(?:e[sd]?|in)\b(?: (?P<to>{_PERSON}))?"
