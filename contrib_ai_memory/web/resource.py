@@ -16,17 +16,14 @@ from django.conf import settings
 from django.http import HttpRequest
 from drf_spectacular.openapi import AutoSchema
 from rest_framework.authentication import SessionAuthentication
-from rest_framework.exceptions import (
-    APIException,
-    AuthenticationFailed,
-    PermissionDenied,
-    ValidationError,
-)
+from rest_framework.exceptions import APIException, PermissionDenied, ValidationError
 from rest_framework.parsers import JSONParser
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.settings import api_settings
+from rest_framework.throttling import ScopedRateThrottle
 from rest_framework.utils.urls import replace_query_param
 from rest_framework.views import APIView, set_rollback
 
@@ -36,11 +33,13 @@ from ..admin.operations import Operation
 from ..log import logger
 from . import gate, headers
 from .serializers import ProblemSerializer, input_of, output_of
-from .throttling import AccessThrottle, name_in, passwords
 
 RETRY_AFTER = 5  # seconds, sent with 503
-
-
+RATES = {  # by default; a game sets them in REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"], None for none
+    "ai_memory_read": "300/min",  # lists and single memories
+    "ai_memory_work": "60/min",  # requests that embed a text or read a whole memory
+    "ai_memory_write": "120/min",
+}
 ERRORS = (400, 401, 403, 404, 409, 415, 429, 503)
 METHODS_WITH_BODY = ("POST", "PATCH", "PUT")
 PROBLEM = "application/problem+json"  # RFC 9457
@@ -123,6 +122,13 @@ class IsStaffOrBuilder(BasePermission):
         return True
 
 
+class AccessThrottle(ScopedRateThrottle):
+    """Limits requests per account, by the endpoint's `throttle_scope`."""
+
+    def get_rate(self) -> str | None:
+        return (RATES | (api_settings.DEFAULT_THROTTLE_RATES or {}))[self.scope]
+
+
 class Resource(APIView):
     """Base class of all endpoints of the API."""
 
@@ -144,7 +150,7 @@ class Resource(APIView):
 
     @property
     def throttle_scope(self) -> str:
-        """The rate limit that applies, one of `throttling.RATES`."""
+        """The rate limit that applies, one of `RATES`."""
         if self.endpoint and self.endpoint.operation.heavy:
             return "ai_memory_work"
         reads = self.request.method in SAFE_METHODS
@@ -160,20 +166,6 @@ class Resource(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         _refuse_cross_site(request)
         super().initial(request, *args, **kwargs)
-
-    def perform_authentication(self, request: Request) -> None:
-        """Authenticate, unless too many wrong passwords were sent."""
-        name = name_in(request)
-        if name is None:
-            super().perform_authentication(request)
-            return
-        passwords.check(name)
-        try:
-            super().perform_authentication(request)
-        except AuthenticationFailed:
-            passwords.checked(name, right=False)
-            raise
-        passwords.checked(name, right=True)
 
     def ask(self, operation: Operation, npc_id: int | None, arguments: dict[str, Any]) -> Any:
         """Run an operation on the reactor thread; log a look."""
