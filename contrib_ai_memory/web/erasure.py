@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from typing import Any
 
 from django.contrib import messages
@@ -50,32 +51,30 @@ class ErasePersonView(TaskFormView):
     heading = "Erase person"
     operation = TABLE["erase"]
 
-    def read(self, npc: Any, *where: str) -> Any:
-        return _preview(npc, ids.person(npc, *where))
+    def read(self, npc: Any, **where: str) -> Any:
+        return _preview(npc, ids.person(npc, where["identity"]))
 
-    def form(self, found: Going, data: Any = None, files: Any = None) -> ConfirmForm:
-        return ConfirmForm(found.name, data)
+    def form_of(self, found: Going, *sent: Any) -> ConfirmForm:
+        return ConfirmForm(found.name, *sent)
 
-    def act(self, npc: Any, who: Any, form: Any, *where: str) -> str:
-        identity = ids.person(npc, *where)
+    def act(self, npc: Any, who: Any, form: Any, **where: str) -> str:
+        identity = ids.person(npc, where["identity"])
         name = ids.name_of(npc, identity)
         work = partial(_erase, [npc], who, identity)
         people = reverse("ai_memory:people", args=[npc.id])
         return tasks.start(who, f"Erase {name} from the memory of {npc.key}", people, work)
 
-    def back(self, npc_id: int, *where: str) -> str:
-        return reverse("ai_memory:person", args=[npc_id, *where])
+    def back(self, npc_id: int, **where: str) -> str:
+        return reverse("ai_memory:person", args=[npc_id, where["identity"]])
 
 
 @defer.inlineCallbacks
 def _erase(npcs: Sequence[Any], who: Any, identity: str, note: Any) -> Any:
     """Erase a person from some NPCs, as a Deferred sentence of what was erased."""
-    done = 0
+    done = count(1)
 
     def progress(npc: Any) -> None:
-        nonlocal done
-        done += 1
-        note(told=f"{done} of {plural(len(npcs), 'NPC')} done.")
+        note(told=f"{next(done)} of {plural(len(npcs), 'NPC')} done.")
 
     for npc in npcs:
         audit.record(who, "erase a person", npc, identity)
@@ -97,8 +96,9 @@ class RequestListView(GameView):
     title = "Requests to be forgotten"
     tab = "requests"
 
-    def get(self, request: HttpRequest) -> HttpResponse:
-        return self.show(asked=gate.ask(request.user.pk, requests.by_player))
+    @defer.inlineCallbacks
+    def read(self, who: Any) -> Any:
+        return {"asked": (yield requests.by_player(who))}
 
 
 class RequestView(GameView):
@@ -108,24 +108,25 @@ class RequestView(GameView):
     title = "Request to be forgotten"
     tab = "requests"
 
-    def get(self, request: HttpRequest, identity: str) -> HttpResponse:
-        asked, going = self._ask(_going, identity)
-        return self.show(asked=asked, going=going, form=ConfirmForm(asked.name))
+    def get(self, request: HttpRequest, **where: Any) -> HttpResponse:
+        return self._page(**where)
 
-    def post(self, request: HttpRequest, identity: str) -> HttpResponse:
+    def post(self, request: HttpRequest, **where: Any) -> HttpResponse:
         chosen = {int(each) for each in request.POST.getlist("npc") if is_number(each)}
         if "drop" in request.POST:
-            count = self._ask(_drop, identity, chosen)
-            messages.success(request, f"{plural(count, 'request')} dropped. Nothing was erased.")
+            dropped = self._ask(_drop, *where.values(), chosen)
+            messages.success(request, f"{plural(dropped, 'request')} dropped. Nothing was erased.")
             return HttpResponseRedirect(reverse("ai_memory:requests"))
+        return self._page(request.POST, chosen=chosen, **where)
+
+    def _page(self, *sent: Any, identity: str, chosen: set[int] | None = None) -> HttpResponse:
         asked, going = self._ask(_going, identity)
-        form = ConfirmForm(asked.name, request.POST)
+        form = ConfirmForm(asked.name, *sent)
         if form.is_valid():
             task = self._ask(_grant, identity, chosen)
             return HttpResponseRedirect(reverse("ai_memory:task", args=[task]))
-        response = self.show(asked=asked, going=going, form=form)
-        response.status_code = 400
-        return response
+        status = 400 if form.is_bound else 200
+        return self.show(status=status, asked=asked, going=going, form=form)
 
     def _ask(self, function: Any, *args: Any) -> Any:
         return gate.ask(self.request.user.pk, function, *args, timeout=gate.WHOLE_MEMORY)

@@ -93,14 +93,17 @@ def ask(
     function: Callable[..., Any],
     *args: Any,
     timeout: float = TIMEOUT,
+    **kwargs: Any,
 ) -> Any:
-    """Return `function(account, *args)`, called on the reactor thread.
+    """Return `function(account, *args, **kwargs)`, called on the reactor thread.
 
     Raises:
         NotStaff
         TooSlow
     """
-    return on_reactor(lambda: function(staff_account(account_id), *args), timeout=timeout)
+    return on_reactor(
+        lambda: function(_staff_account(account_id), *args, **kwargs), timeout=timeout
+    )
 
 
 def ask_npc(
@@ -110,56 +113,40 @@ def ask_npc(
     function: Callable[..., Any],
     *args: Any,
     timeout: float = TIMEOUT,
+    **kwargs: Any,
 ) -> Any:
-    """Return `function(npc, account, *args)`, called on the reactor thread.
+    """Return `function(npc, account, *args, **kwargs)`, called on the reactor thread.
 
     Raises:
-        NotStaff, UnknownNPC, NotPermitted
+        NotStaff
+        UnknownNPC: There is none of that id, or the account may not see it.
+        NotPermitted: The account may look at it, and no more.
         NpcDeleted: Meanwhile.
         TooSlow
     """
 
-    def checked() -> Any:
-        account = staff_account(account_id)
-        npc = npc_for(account, npc_id, access_type)
-        return jobs.unless_deleted(function, npc, account, *args)
+    def checked(account: Any) -> Any:
+        npc = game_npcs.npc_of(npc_id)
+        if npc is None or not access.may(account, npc, "look"):
+            raise UnknownNPC("There is no NPC with a memory under that number.")
+        if not access.may(account, npc, access_type):
+            raise NotPermitted(_REFUSALS[access_type].format(npc=npc.key))
+        return jobs.unless_deleted(function, npc, account, *args, **kwargs)
 
-    return on_reactor(checked, timeout=timeout)
+    return ask(account_id, checked, timeout=timeout)
 
 
-def staff_account(account_id: int | None) -> Any:
-    """Return the account if it has access to memories.
-
-    Raises:
-        NotStaff
-    """
+def _staff_account(account_id: int | None) -> Any:
     account = AccountDB.objects.filter(id=account_id).first() if account_id else None
     if not access.may(account, None, "look"):
         raise NotStaff("These pages are for the staff of the game.")
     return account
 
 
-def npc_for(account: Any, npc_id: int, access_type: access.Action = "look") -> Any:
-    """Return the NPC with that id if `account` has this access to its memory.
-
-    Raises:
-        UnknownNPC: There is none, or the account may not see it.
-        NotPermitted: The account may look at it, and no more.
-    """
-    npc = game_npcs.npc_of(npc_id)
-    if npc is None or not access.may(account, npc, "look"):
-        raise UnknownNPC("There is no NPC with a memory under that number.")
-    if not access.may(account, npc, access_type):
-        raise NotPermitted(_REFUSALS[access_type].format(npc=npc.key))
-    return npc
-
-
 # --- the way to the reactor thread ----------------------------------------------------------------
 
 
-def on_reactor(
-    function: Callable[..., Any], *args: Any, timeout: float = TIMEOUT, **kwargs: Any
-) -> Any:
+def on_reactor(function: Callable[[], Any], timeout: float = TIMEOUT) -> Any:
     """Call `function` on the reactor thread and return its result, or that of its Deferred.
 
     Without a running reactor (tests, a shell) it is called at once. Twisted's
@@ -177,11 +164,11 @@ def on_reactor(
     from twisted.internet import reactor
 
     if not reactor.running:
-        return offload.wait(defer.maybeDeferred(function, *args, **kwargs))
+        return offload.wait(defer.maybeDeferred(function))
     if threadable.isInIOThread():
         raise RuntimeError("on_reactor was called on the reactor thread; use the Deferred instead.")
     answer: Future = Future()
-    reactor.callFromThread(_begin, answer, function, args, kwargs)
+    reactor.callFromThread(_begin, answer, function)
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
         wait([answer], min(POLL, timeout))
@@ -190,11 +177,11 @@ def on_reactor(
         if offload.stopping():
             break
     answer.cancel()
-    stopping = "The server is stopping."
-    raise TooSlow(stopping if offload.stopping() else f"No answer within {timeout:g} s.")
+    stopping = offload.stopping()
+    raise TooSlow("The server is stopping." if stopping else f"No answer within {timeout:g} s.")
 
 
-def _begin(answer: Future, function: Callable[..., Any], args: tuple, kwargs: dict) -> None:
+def _begin(answer: Future, function: Callable[[], Any]) -> None:
     if answer.set_running_or_notify_cancel():
-        result = defer.maybeDeferred(function, *args, **kwargs)
+        result = defer.maybeDeferred(function)
         result.addCallbacks(answer.set_result, lambda failure: answer.set_exception(failure.value))

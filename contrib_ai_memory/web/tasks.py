@@ -116,8 +116,8 @@ class TaskView(GameView):
 
     template = "ai_memory/task.html"
 
-    def get(self, request: HttpRequest, task_id: str) -> HttpResponse:
-        task = gate.ask(request.user.pk, find, task_id)
+    def get(self, request: HttpRequest, **where: Any) -> HttpResponse:
+        task = gate.ask(request.user.pk, find, where["task_id"])
         response = self.show(task=task, title=task.heading)
         if task.state == "running":
             response["Refresh"] = str(REFRESH)
