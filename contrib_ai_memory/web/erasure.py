@@ -114,7 +114,7 @@ class RequestView(GameView):
     def post(self, request: HttpRequest, **where: Any) -> HttpResponse:
         chosen = {int(each) for each in request.POST.getlist("npc") if is_number(each)}
         if "drop" in request.POST:
-            dropped = self._ask(_drop, *where.values(), chosen)
+            dropped = self._ask(_drop, where["identity"], chosen)
             messages.success(request, f"{plural(dropped, 'request')} dropped. Nothing was erased.")
             return HttpResponseRedirect(reverse("ai_memory:requests"))
         return self._page(request.POST, chosen=chosen, **where)
@@ -122,23 +122,21 @@ class RequestView(GameView):
     def _page(self, *sent: Any, identity: str, chosen: set[int] | None = None) -> HttpResponse:
         asked, going = self._ask(_going, identity)
         form = ConfirmForm(asked.name, *sent)
-        if form.is_valid():
+        if form.is_valid():  # from the NPCs that were shown; a request made since waits
             task = self._ask(_grant, identity, chosen)
             return HttpResponseRedirect(reverse("ai_memory:task", args=[task]))
         status = 400 if form.is_bound else 200
         return self.show(status=status, asked=asked, going=going, form=form)
 
-    def _ask(self, function: Any, *args: Any) -> Any:
-        return gate.ask(self.request.user.pk, function, *args, timeout=gate.WHOLE_MEMORY)
+    def _ask(self, work: Any, identity: str, chosen: set[int] | None = None) -> Any:
+        """Return `work(who, asked, npcs)`, called with one player's requests, and the NPCs from
+        which this visitor may erase: all of them, or those that were chosen."""
+        account, seconds = self.request.user.pk, gate.WHOLE_MEMORY
+        return gate.ask(account, _with_requests, identity, chosen, work, timeout=seconds)
 
 
 @defer.inlineCallbacks
-def _of(who: Any, identity: str, chosen: set[int] | None = None) -> Any:
-    """Return the requests of one player, and the NPCs from which `who` may erase, of these.
-
-    Raises:
-        requests.UnknownRequest, gate.NotPermitted
-    """
+def _with_requests(who: Any, identity: str, chosen: set[int] | None, work: Any) -> Any:
     known = yield requests.by_player(who)
     asked = next((each for each in known if each.identity == identity), None)
     if asked is None:
@@ -147,31 +145,27 @@ def _of(who: Any, identity: str, chosen: set[int] | None = None) -> Any:
         raise gate.NotPermitted("Granting and dropping requests takes the permission Admin.")
     numbers = [each.npc for each in asked.npcs if each.may_erase]
     npcs = [game_npcs.npc_of(each) for each in numbers if chosen is None or each in chosen]
-    return asked, [*filter(None, npcs)]
+    result = yield work(who, asked, [*filter(None, npcs)])
+    return result
 
 
 @defer.inlineCallbacks
-def _going(who: Any, identity: str) -> Any:
-    asked, npcs = yield _of(who, identity)
+def _going(_who: Any, asked: requests.Asked, npcs: Sequence[Any]) -> Any:
     going = []
     for npc in npcs:
-        going.append((yield _preview(npc, identity)))
+        going.append((yield _preview(npc, asked.identity)))
     return asked, going
 
 
-@defer.inlineCallbacks
-def _grant(who: Any, identity: str, chosen: set[int]) -> Any:
-    """Start the erasure at the NPCs that were shown; a request made since waits."""
-    asked, npcs = yield _of(who, identity, chosen)
-    work = partial(_erase, npcs, who, identity)
-    heading = f"Erase {asked.name} as they asked"
-    return tasks.start(who, heading, reverse("ai_memory:requests"), work)
+def _grant(who: Any, asked: requests.Asked, npcs: Sequence[Any]) -> str:
+    work = partial(_erase, npcs, who, asked.identity)
+    return tasks.start(
+        who, f"Erase {asked.name} as they asked", reverse("ai_memory:requests"), work
+    )
 
 
-@defer.inlineCallbacks
-def _drop(who: Any, identity: str, chosen: set[int]) -> Any:
-    _asked, npcs = yield _of(who, identity, chosen)
-    dropped = requests.drop(identity, [npc.id for npc in npcs])
+def _drop(who: Any, asked: requests.Asked, npcs: Sequence[Any]) -> int:
+    dropped = requests.drop(asked.identity, [npc.id for npc in npcs])
     numbers = (f"#{each.npc_id}" for each in dropped)
-    audit.record(who, "drop a request of", None, identity, *numbers)
+    audit.record(who, "drop a request of", None, asked.identity, *numbers)
     return len(dropped)

@@ -57,12 +57,7 @@ class Task:
 _tasks: dict[str, Task] = {}  # reactor thread only
 
 
-def start(
-    who: Any,
-    heading: str,
-    back: str,
-    work: Callable[[Callable[..., None]], Any],
-) -> str:
+def start(who: Any, heading: str, back: str, work: Callable[[Callable[..., None]], Any]) -> str:
     """Start a task and return its id (reactor thread).
 
     Args:
@@ -76,23 +71,22 @@ def start(
         raise offload.Busy(f"{RUNNING} long changes are running already. Wait until one is over.")
     task = Task(secrets.token_hex(8), heading, who.id, back, now_iso())
     _tasks[task.id] = task
-    over = [each for each in _tasks.values() if each.state != "running"]
+    over = [each.id for each in _tasks.values() if each.state != "running"]
     for old in over[: max(0, len(_tasks) - KEPT)]:
-        del _tasks[old.id]
+        del _tasks[old]
 
     def note(**changes: Any) -> None:
         if task.id in _tasks:
             _tasks[task.id] = replace(_tasks[task.id], **changes)
 
     def failed(reason: Failure) -> None:
-        told = reason.getErrorMessage() if is_expected(reason.value) else _FAILED
-        note(state="failed", told=told)
-        if told == _FAILED:
+        expected = is_expected(reason.value)
+        note(state="failed", told=reason.getErrorMessage() if expected else _FAILED)
+        if not expected:
             offload.log_failure(reason, heading)
 
     done = defer.maybeDeferred(work, note)
-    done.addCallback(lambda told: note(state="done", told=told))
-    done.addErrback(failed)
+    done.addCallback(lambda told: note(state="done", told=told)).addErrback(failed)
     return task.id
 
 
