@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
+from functools import partial
 from typing import Any
 
 from django.http import Http404
@@ -101,9 +102,16 @@ def ask(
         NotStaff
         TooSlow
     """
-    return on_reactor(
-        lambda: function(_staff_account(account_id), *args, **kwargs), timeout=timeout
-    )
+
+    def checked() -> Any:
+        account = AccountDB.objects.filter(id=account_id).first() if account_id else None
+        if not access.may(account, None, "look"):
+            raise NotStaff(
+                "These pages are for the staff of the game. Pages and API take the permission Builder."
+            )
+        return function(account, *args, **kwargs)
+
+    return on_reactor(checked, timeout=timeout)
 
 
 def ask_npc(
@@ -136,17 +144,12 @@ def ask_npc(
     return ask(account_id, checked, timeout=timeout)
 
 
-def _staff_account(account_id: int | None) -> Any:
-    account = AccountDB.objects.filter(id=account_id).first() if account_id else None
-    if not access.may(account, None, "look"):
-        raise NotStaff("These pages are for the staff of the game.")
-    return account
-
-
 # --- the way to the reactor thread ----------------------------------------------------------------
 
 
-def on_reactor(function: Callable[[], Any], timeout: float = TIMEOUT) -> Any:
+def on_reactor(
+    function: Callable[..., Any], *args: Any, timeout: float = TIMEOUT, **kwargs: Any
+) -> Any:
     """Call `function` on the reactor thread and return its result, or that of its Deferred.
 
     Without a running reactor (tests, a shell) it is called at once. Twisted's
@@ -163,12 +166,13 @@ def on_reactor(function: Callable[[], Any], timeout: float = TIMEOUT) -> Any:
     """
     from twisted.internet import reactor
 
+    work = partial(defer.maybeDeferred, function, *args, **kwargs)
     if not reactor.running:
-        return offload.wait(defer.maybeDeferred(function))
+        return offload.wait(work())
     if threadable.isInIOThread():
         raise RuntimeError("on_reactor was called on the reactor thread; use the Deferred instead.")
     answer: Future = Future()
-    reactor.callFromThread(_begin, answer, function)
+    reactor.callFromThread(_begin, answer, work)
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
         wait([answer], min(POLL, timeout))
@@ -181,7 +185,6 @@ def on_reactor(function: Callable[[], Any], timeout: float = TIMEOUT) -> Any:
     raise TooSlow("The server is stopping." if stopping else f"No answer within {timeout:g} s.")
 
 
-def _begin(answer: Future, function: Callable[[], Any]) -> None:
+def _begin(answer: Future, work: Callable[[], defer.Deferred]) -> None:
     if answer.set_running_or_notify_cancel():
-        result = defer.maybeDeferred(function)
-        result.addCallbacks(answer.set_result, lambda failure: answer.set_exception(failure.value))
+        work().addCallbacks(answer.set_result, lambda failure: answer.set_exception(failure.value))

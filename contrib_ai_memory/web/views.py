@@ -315,14 +315,12 @@ def people_offered(npc: Any) -> list[tuple[str, str]]:
 class RecordConverter:
     """A kind of memory: plural in the URL, singular everywhere else."""
 
-    plurals = {record: label.lower() for record, label in RECORDS.items()}
-    regex = "|".join(plurals.values())
+    records = {label.lower(): record for record, label in RECORDS.items()}
+    regex = "|".join(records)
+    to_python = records.__getitem__
 
-    def to_python(self, value: str) -> str:
-        return next(record for record, plural in self.plurals.items() if plural == value)
-
-    def to_url(self, value: str) -> str:
-        return self.plurals[value]
+    def to_url(self, record: str) -> str:
+        return RECORDS[record].lower()
 
 
 register_converter(RecordConverter, "kind")
@@ -496,7 +494,6 @@ def graph_data(npc: Any, graph: inspect.Graph) -> dict[str, Any]:
                 "source": place[edge.a],
                 "target": place[edge.b],
                 "score": round(edge.score, 2),
-                "kind": edge.kind,
             }
             for edge in graph.edges
         ],

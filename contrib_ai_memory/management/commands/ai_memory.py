@@ -230,7 +230,6 @@ def _table(rows: list[tuple[str, ...]]) -> list[str]:
 # --- files of one NPC -----------------------------------------------------------------------------
 
 BAD_LINES_SHOWN = 20
-NIGHT_CURSORS = ("scored", "consolidated", "linked")
 
 
 @_action(
@@ -370,12 +369,7 @@ def _sleep_through(npc: Any, bar: tqdm) -> None:
     while script.asleep:
         script.sleep.make_due()
         offload.wait(script.at_tick())
-        cursors = npc.memory.journal.cursors
-        done = sum(cursors.get(name, 0) for name in NIGHT_CURSORS)
-        share = done / (len(NIGHT_CURSORS) * max(len(npc.memory.journal), 1))
-        bar.set_postfix_str(
-            f"asleep, {script.db.sleep_phase or 'rested'}: {share:.0%} of the night"
-        )
+        bar.set_postfix_str(f"asleep, {script.db.sleep_phase or 'rested'}")
     bar.set_postfix_str("")
 
 
@@ -817,6 +811,7 @@ def progress_bars() -> Iterator[Callable[[str, int, int], None]]:
 # --- model ----------------------------------------------------------------------------------------
 
 SERVED_WITHIN = 120.0  # seconds, from the start of llama.cpp's server
+Found = tuple[conf.LLMSettings, dict[str, Any], list[str]]  # with what LLM would be; other models
 
 
 @_action(
@@ -838,44 +833,45 @@ def _model(say: Say, night: bool, serve: Path | None, ports: list[int] | None) -
     A dozen small calls are made. Fails if no model can be used.
     """
     chosen = conf.get().night_llm if night else conf.get().LLM
+    failure = "The model cannot be used as it is set."
+    found: list[Found]
     if serve:
-        chosen = _serve(say, serve.expanduser().resolve())
+        file = serve.expanduser().resolve()
+        found = [(_serve(say, file), {"serve": str(file)}, [])]
     elif night and chosen is None and conf.get().LLM:
         raise CommandError("No model is asked at night: LLM_NIGHT is 'offline'.")
-    elif chosen is None or ports:
-        _try_those_here(say, ports)
-        return
-    wanted, unusable = _try(say, chosen)
-    if unusable:
-        raise CommandError("The model cannot be used as it is set.")
-    say("The model can be used.")
-    if serve:
-        _offer(say, {"serve": str(chosen.serve)}, wanted)
+    elif chosen and not ports:
+        found = [(chosen, {}, [])]
+    else:
+        found, failure = _models_here(ports), "No model on this machine can be used."
+    usable = False
+    for llm, offered, others in found:
+        wanted, unusable = _try(say, llm)
+        if not unusable:
+            say("The model can be used.")
+        if others:
+            say(f"  It has other models too: {', '.join(others[:8])}.")
+        if offered and (wanted or not unusable):
+            _offer(say, offered, wanted)
+        usable = usable or not unusable or bool(offered and wanted)
+    if not usable:
+        raise CommandError(failure)
 
 
-def _try_those_here(say: Say, ports: list[int] | None) -> None:
-    """Try the first model of each server on this machine, and offer the settings of what works."""
+def _models_here(ports: list[int] | None) -> list[Found]:
+    """Return the first model of each server on this machine."""
     from contrib_ai_memory.llm import model_server_info
 
     looked = ports or model_server_info.PORTS
-    found = list(model_server_info.on_this_machine(looked))
-    if not found:
+    servers = list(model_server_info.on_this_machine(looked))
+    if not servers:
         raise CommandError(
             f"There is no model: settings.CONTRIB_AI_MEMORY['LLM'] is not set, and no model server "
             f"answers on this machine (ports {', '.join(map(str, looked))}). Start Ollama, LM "
             "Studio or llama.cpp, or serve a file: evennia ai_memory model --serve FILE.gguf."
         )
-    offered = False
-    for url, names in found:
-        llm = {"base_url": url, "model": names[0]}
-        wanted, unusable = _try(say, conf.LLMSettings.model_validate(llm))
-        if len(names) > 1:
-            say(f"  It has other models too: {', '.join(names[1:9])}.")
-        if not unusable or wanted:
-            _offer(say, llm, wanted)
-            offered = True
-    if not offered:
-        raise CommandError("No model on this machine can be used.")
+    named = [({"base_url": url, "model": names[0]}, names[1:]) for url, names in servers]
+    return [(conf.LLMSettings.model_validate(llm), llm, others) for llm, others in named]
 
 
 def _try(say: Say, llm: conf.LLMSettings) -> tuple[dict[str, Any], bool]:
