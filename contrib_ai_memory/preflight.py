@@ -135,13 +135,16 @@ def _installed(name: str) -> bool:
 
 def _unreached_store() -> Iterator[str]:
     store = conf.get().VECTOR_STORE
-    if store.provider == "pgvector" and not _installed("psycopg"):
-        return
-    nodes = reachability.addresses(store.provider, store.revealed())
+    if store.provider != "pgvector" or _installed("psycopg"):
+        nodes = reachability.addresses(store.provider, store.revealed())
+        yield from _silent("VECTOR_STORE", f"memory store ({store.provider})", *nodes)
+
+
+def _silent(setting: str, server: str, *nodes: tuple[str, int]) -> Iterator[str]:
     if problem := reachability.refusal(*nodes):
         yield (
-            f"settings.{conf.SETTING}['VECTOR_STORE']: the memory store ({store.provider}) does "
-            f"not answer: {problem}. The game starts; NPCs hear, and remember once it is back."
+            f"settings.{conf.SETTING}[{setting!r}]: the {server} does not answer: {problem}. The "
+            "game starts; NPCs hear, and remember once it is back."
         )
 
 
@@ -212,11 +215,7 @@ def _unreached_model() -> Iterator[str]:
     if settings.EMBEDDING.base_url is not None and settings.EMBEDDING.model:
         url = urlsplit(settings.EMBEDDING.base_url.get_secret_value())
         port = url.port or (443 if url.scheme == "https" else 80)
-        if problem := reachability.refusal((url.hostname or "", port)):
-            yield (
-                f"settings.{conf.SETTING}['EMBEDDING']: the embedding server does not answer: "
-                f"{problem}. The game starts; NPCs hear, and remember once it is back."
-            )
+        yield from _silent("EMBEDDING", "embedding server", (url.hostname or "", port))
 
 
 def _short_context() -> Iterator[str]:

@@ -107,7 +107,7 @@ def ask(
         account = AccountDB.objects.filter(id=account_id).first() if account_id else None
         if not access.may(account, None, "look"):
             raise NotStaff(
-                "These pages are for the staff of the game. Pages and API take the permission Builder."
+                "These pages are for the staff of the game. It takes permission Builder."
             )
         return function(account, *args, **kwargs)
 

@@ -27,7 +27,7 @@ from pydantic import ValidationError
 from tqdm import tqdm
 
 from contrib_ai_memory import conf, offload, preflight, sqlite_file, start
-from contrib_ai_memory.admin import archive, backup, doctor, erase, move, reindex
+from contrib_ai_memory.admin import archive, backup, doctor, erase, ids, move, reindex
 from contrib_ai_memory.errors import ExpectedError
 from contrib_ai_memory.ingest import pipeline
 from contrib_ai_memory.ingest.replay import BadLine, LogPerson, Replay, read_log
@@ -194,15 +194,14 @@ def _state(npc: Any, script: Any) -> str:
 def _store_lines(counts: dict[str, int] | None, problem: str) -> list[tuple[str, str]]:
     folder, settings = conf.directory(), conf.get()
     written = metadata.read(folder)
-    lines = [
-        ("store", f"{settings.VECTOR_STORE.provider}, {folder}, {_megabytes(folder)}"),
-        ("language", router.status()),
-    ]
+    lines = [("store", f"{settings.VECTOR_STORE.provider}, {folder}, {_megabytes(folder)}")]
     if written:
-        model = f"{written['embedding_model']}, {written['dimensions']} dimensions"
-        lines.insert(1, ("vectors", model))
-        lines.insert(2, ("store id", written["store_id"]))
-        lines.insert(3, ("generation", str(written.get("generation", 0))))
+        lines += [
+            ("vectors", f"{written['embedding_model']}, {written['dimensions']} dimensions"),
+            ("store id", written["store_id"]),
+            ("generation", str(written.get("generation", 0))),
+        ]
+    lines.append(("language", router.status()))
     if not settings.ENABLED:
         lines.append(("switch", 'CONTRIB_AI_MEMORY["ENABLED"] is False: no NPC learns'))
     if counts is None and not problem:
@@ -444,12 +443,10 @@ def _people_called(person: str, npcs: Iterable[Any]) -> dict[str, str]:
     for npc in npcs:
         found |= {npc.get_memory_identity(obj): obj.key for obj in objects if obj != npc}
         for known in npc.memory.people:
-            if person == known.identity or (
-                not person.startswith("#") and known.name.lower() == person.lower()
-            ):
-                found.setdefault(known.identity, known.name or known.identity)
-        if profile := npc.memory.profiles.get(person):
-            found.setdefault(person, profile.name or person)
+            if known.name.lower() == person.lower() and not person.startswith("#"):
+                found.setdefault(known.identity, known.name)
+        if ids.knows(npc, person):
+            found.setdefault(person, ids.name_of(npc, person))
         for plan in erase.unfinished(npc):
             if person in (plan["identity"], *plan["names"]):
                 found.setdefault(plan["identity"], person)
