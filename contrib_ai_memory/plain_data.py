@@ -10,9 +10,10 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Callable, Iterable
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from datetime import date, timedelta
 from enum import Enum
+from functools import cache
 from pathlib import PurePath
 from typing import Any
 from uuid import UUID
@@ -57,7 +58,7 @@ def check(value: Any) -> None:
     elif issubclass(kind, (list, tuple, set, frozenset)):
         _check_each(value)
     elif is_dataclass(kind):
-        _check_each(getattr(value, name) for name in kind.__dataclass_fields__)
+        _check_each(getattr(value, name) for name in _field_names(kind))
     elif not _is_named(value):
         raise NotPlain(f"{kind.__module__}.{kind.__qualname__} is no plain data")
 
@@ -65,6 +66,11 @@ def check(value: Any) -> None:
 def _check_each(values: Iterable[Any]) -> None:
     for value in values:
         check(value)
+
+
+@cache
+def _field_names(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 def _is_named(value: Any) -> bool:

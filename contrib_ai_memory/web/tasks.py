@@ -34,13 +34,10 @@ class Task:
     """One long change, as plain data.
 
     Attributes:
-        heading: What it does.
-        account_id: Who started it.
         back: URL of the page to return to.
         state: "running", "done" or "failed".
         told: How far it is, or what came of it.
-        file: A file it made, which stays for some time.
-        file_name: Its name for the visitor.
+        file: A file it made, which stays for some time; `file_name` is for the visitor.
     """
 
     id: str

@@ -421,23 +421,8 @@ def _erase(say: Say, person: str, npc: Any, yes: bool) -> None:
         say(line)
 
 
-def _person(text: str, npcs: list[Any]) -> tuple[str, str]:
-    """The memory identity and the name of the one person who is meant."""
-    found = _people_called(text, npcs)
-    if not found:
-        raise CommandError(
-            f"Nobody is called {text!r}, and no NPC knows anybody of that name. To erase somebody "
-            "whose character was deleted, give the identity that an export shows, such as "
-            "#12@68f0c1a2."
-        )
-    if len(found) > 1:
-        which = "\n".join(f"  {identity}  ({name})" for identity, name in sorted(found.items()))
-        raise CommandError(f"Several people match {text!r}. Give the identity:\n{which}")
-    return next(iter(found.items()))
-
-
-def _people_called(person: str, npcs: Iterable[Any]) -> dict[str, str]:
-    """Names by memory identity of everybody who matches: by dbref, key, identity or known name."""
+def _person(person: str, npcs: list[Any]) -> tuple[str, str]:
+    """Return memory identity and name of who is meant by a #dbref, key, identity or known name."""
     objects = [obj for obj in search_object(person, exact=True) if hasattr(obj, "locks")]
     found: dict[str, str] = {}
     for npc in npcs:
@@ -450,9 +435,17 @@ def _people_called(person: str, npcs: Iterable[Any]) -> dict[str, str]:
         for plan in erase.unfinished(npc):
             if person in (plan["identity"], *plan["names"]):
                 found.setdefault(plan["identity"], person)
-    if not found and ("@" in person or person.startswith("log:")):
-        return {person: person}  # of a character that was deleted
-    return found
+    if len(found) == 1:
+        return found.popitem()
+    if found:
+        which = "\n".join(f"  {identity}  ({name})" for identity, name in sorted(found.items()))
+        raise CommandError(f"Several people match {person!r}. Give the identity:\n{which}")
+    if "@" in person or person.startswith("log:"):
+        return person, person  # of a character that was deleted
+    raise CommandError(
+        f"Nobody is called {person!r}, and no NPC knows anybody of that name. To erase somebody "
+        "whose character was deleted, give the identity that an export shows, such as #12@68f0c1a2."
+    )
 
 
 def _out_of_reach() -> Iterable[str]:
