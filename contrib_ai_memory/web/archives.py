@@ -68,7 +68,7 @@ class FileView(GameView):
     def get(self, request: HttpRequest, **where: Any) -> Any:
         task = gate.ask(request.user.pk, tasks.find, where["task_id"])
         if task.file is None or not task.file.is_file():
-            raise gate.UnknownTask("The file is no longer there: export the memory again.")
+            raise gate.NotThere("The file is no longer there: export the memory again.")
         kind = "application/octet-stream"
         return FileResponse(
             task.file.open("rb"), as_attachment=True, filename=task.file_name, content_type=kind

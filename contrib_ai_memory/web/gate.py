@@ -37,27 +37,17 @@ class TooSlow(TimeoutError):
     dropped."""
 
 
-class NotStaff(PermissionError):
-    """The account is neither staff nor a Builder."""
-
-
 class NotPermitted(PermissionError):
-    """The account may look at this memory, but not change it or erase from it."""
+    """The account is no staff, or may look at this memory and not change it or erase from it."""
 
 
-class UnknownNPC(LookupError):
-    """No NPC with a memory has that id, or the account may not see it."""
+class NotThere(LookupError):
+    """There is no such NPC, task or file, or it is not for this account."""
 
 
-class UnknownTask(LookupError):
-    """There is no such task or file, or another account started it."""
-
-
-FORBIDDEN = (NotStaff, NotPermitted)
 NOT_FOUND = (
-    UnknownNPC,
+    NotThere,
     jobs.NpcDeleted,
-    UnknownTask,
     ids.UnknownMemory,
     ids.UnknownPerson,
     requests.UnknownRequest,
@@ -67,7 +57,7 @@ BUSY = (TooSlow, offload.Busy, offload.TimedOut)  # worth another try in a few s
 INTERNAL_ERROR = "Internal error. Details are in server/logs/ai_memory.log."
 
 _PROBLEMS: tuple[tuple[tuple[type[BaseException], ...], int, str], ...] = (
-    (FORBIDDEN, 403, "Access denied"),
+    ((NotPermitted,), 403, "Access denied"),
     (NOT_FOUND, 404, "Not found"),
     ((NotNow, SwitchedOff, undo_log.NothingToUndo), 409, "Not possible now"),
     (BUSY, 503, "The memory is busy"),
@@ -99,14 +89,14 @@ def ask(
     """Return `function(account, *args, **kwargs)`, called on the reactor thread.
 
     Raises:
-        NotStaff
+        NotPermitted: The account is neither staff nor a Builder.
         TooSlow
     """
 
     def checked() -> Any:
         account = AccountDB.objects.filter(id=account_id).first() if account_id else None
         if not access.may(account, None, "look"):
-            raise NotStaff(
+            raise NotPermitted(
                 "These pages are for the staff of the game. It takes permission Builder."
             )
         return function(account, *args, **kwargs)
@@ -126,9 +116,8 @@ def ask_npc(
     """Return `function(npc, account, *args, **kwargs)`, called on the reactor thread.
 
     Raises:
-        NotStaff
-        UnknownNPC: There is none of that id, or the account may not see it.
-        NotPermitted: The account may look at it, and no more.
+        NotThere: There is none of that id, or the account may not see it.
+        NotPermitted
         NpcDeleted: Meanwhile.
         TooSlow
     """
@@ -136,7 +125,7 @@ def ask_npc(
     def checked(account: Any) -> Any:
         npc = game_npcs.npc_of(npc_id)
         if npc is None or not access.may(account, npc, "look"):
-            raise UnknownNPC("There is no NPC with a memory under that number.")
+            raise NotThere("There is no NPC with a memory under that number.")
         if not access.may(account, npc, access_type):
             raise NotPermitted(_REFUSALS[access_type].format(npc=npc.key))
         return jobs.unless_deleted(function, npc, account, *args, **kwargs)

@@ -91,11 +91,11 @@ def find(who: Any, task_id: str) -> Task:
     """Return a task of this account (reactor thread).
 
     Raises:
-        gate.UnknownTask
+        gate.NotThere
     """
     task = _tasks.get(task_id)
     if task is None or task.account_id != who.id:
-        raise gate.UnknownTask(
+        raise gate.NotThere(
             "There is no such task. The server may have been reloaded since: look at the memory, "
             "and start it again if it is not done."
         )
