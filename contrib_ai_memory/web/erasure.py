@@ -6,7 +6,6 @@ A page shows how much would go; what is shown there has to be typed before anyth
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from typing import Any
@@ -26,21 +25,13 @@ from .game_pages import GameView
 from .views import is_number
 
 
-@dataclass(frozen=True, slots=True)
-class Going:
-    """What an erasure would remove from one NPC: whose, under which name, and how much of it."""
-
-    npc_id: int
-    npc: str
-    identity: str
-    name: str
-    counts: erase.Erased
-
-
 @defer.inlineCallbacks
 def _preview(npc: Any, identity: str) -> Any:
+    """Return what an erasure would remove from one NPC: whose, under which name, how much."""
     counts = yield erase.preview_person(npc, identity)
-    return Going(npc.id, npc.key, identity, ids.name_of(npc, identity), counts)
+    name = ids.name_of(npc, identity)
+    whose = {"npc_id": npc.id, "npc": npc.key, "identity": identity, "name": name}
+    return whose | {"counts": counts}
 
 
 class ErasePersonView(TaskFormView):
@@ -54,8 +45,8 @@ class ErasePersonView(TaskFormView):
     def read(self, npc: Any, **where: str) -> Any:
         return _preview(npc, ids.person(npc, where["identity"]))
 
-    def form_of(self, found: Going, *sent: Any) -> ConfirmForm:
-        return ConfirmForm(found.name, *sent)
+    def form_of(self, found: Any, *sent: Any) -> ConfirmForm:
+        return ConfirmForm(found["name"], *sent)
 
     def act(self, npc: Any, who: Any, form: Any, **where: str) -> str:
         identity = ids.person(npc, where["identity"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from django import forms
@@ -145,18 +144,7 @@ class SettingsView(GameView):
         return {"rows": list(settings_rows())}
 
 
-@dataclass(frozen=True, slots=True)
-class SettingRow:
-    """One setting; `changed` tells whether the game sets it."""
-
-    name: str
-    value: str
-    default: str
-    changed: bool
-    about: str
-
-
-def settings_rows() -> Iterator[SettingRow]:
+def settings_rows() -> Iterator[dict[str, Any]]:
     """Yield all settings, those of nested sections by their dotted names."""
     current = conf.get()
     for name, spec in conf.Settings.model_fields.items():
@@ -168,10 +156,15 @@ def settings_rows() -> Iterator[SettingRow]:
             yield _row(name, current, conf.directory() if name == "DIR" else value, default)
 
 
-def _row(path: str, section: BaseModel, value: Any, default: Any) -> SettingRow:
+def _row(path: str, section: BaseModel, value: Any, default: Any) -> dict[str, Any]:
     name = path.rpartition(".")[2]
-    about, changed = conf.about(type(section), name), name in section.model_fields_set
-    return SettingRow(path, text_of(value), text_of(default), changed, about)
+    return {
+        "name": path,
+        "value": text_of(value),
+        "default": text_of(default),
+        "changed": name in section.model_fields_set,
+        "about": conf.about(type(section), name),
+    }
 
 
 def text_of(value: Any) -> str:

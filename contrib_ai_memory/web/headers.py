@@ -47,6 +47,7 @@ def page_policy() -> str:
     """Return the Content-Security-Policy of the pages. Templates are read once, as Django does."""
     frame = _Frame()
     for text in _frame_templates():
+        frame.reset()
         frame.feed(text)
     script, style, img = (" ".join(found) for found in frame.sources.values())
     return "; ".join(

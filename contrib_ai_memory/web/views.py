@@ -146,18 +146,6 @@ def is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 12
 
 
-@dataclass(frozen=True, slots=True)
-class NPCHeader:
-    """The NPC in the heading of its pages, and what this visitor may do with its memory."""
-
-    id: int
-    key: str
-    dbref: str
-    state: str
-    may_edit: bool
-    may_erase: bool
-
-
 class NPCView(StaffView):
     """Base class of the pages about one NPC.
 
@@ -174,15 +162,21 @@ class NPCView(StaffView):
 
     def look(
         self, npc_id: int, function: Callable[..., Any], *args: Any, **kwargs: Any
-    ) -> tuple[NPCHeader, Any]:
-        """Return the NPC's header and `function(npc, *args, **kwargs)`; log the look."""
+    ) -> tuple[dict[str, Any], Any]:
+        """Return what the page's heading shows, and `function(npc, *args, **kwargs)`; log the
+        look."""
 
         def looked(npc: Any, who: Any) -> defer.Deferred:
             audit.record_look(who, f"the page {self.tab}", npc)
             result = defer.maybeDeferred(function, npc, *args, **kwargs)
-            may = partial(access.may, who, npc)
-            header = npc.id, npc.key, npc.dbref, inspect.state_of(npc), may("edit"), may("erase")
-            return result.addCallback(lambda found: (NPCHeader(*header), found))
+            header = {
+                "id": npc.id,
+                "key": npc.key,
+                "state": inspect.state_of(npc),
+                "may_edit": access.may(who, npc, "edit"),
+                "may_erase": access.may(who, npc, "erase"),
+            }
+            return result.addCallback(lambda found: (header, found))
 
         return self.ask(npc_id, looked)
 
