@@ -22,6 +22,7 @@ _SCALARS = (
     types.NoneType, bool, int, float, complex, str, bytes, date, timedelta, UUID, Enum, PurePath,
 )  # fmt: skip
 _COMMON = frozenset((types.NoneType, bool, int, float, str))
+_is_dataclass: Callable[[Any], bool] = is_dataclass  # as it is declared, it narrows the type
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType)
 
 
@@ -57,7 +58,7 @@ def check(value: Any) -> None:
         _check_each(value.values())
     elif issubclass(kind, (list, tuple, set, frozenset)):
         _check_each(value)
-    elif is_dataclass(kind):
+    elif _is_dataclass(kind):
         _check_each(getattr(value, name) for name in _field_names(kind))
     elif not _is_named(value):
         raise NotPlain(f"{kind.__module__}.{kind.__qualname__} is no plain data")
