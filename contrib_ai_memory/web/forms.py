@@ -8,6 +8,7 @@ from typing import Any
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
+from django.core.validators import MaxLengthValidator
 
 from .. import conf
 from ..admin.arguments import LONGEST_NAME, REQUIRED, Argument
@@ -86,15 +87,11 @@ def _field(argument: Argument) -> forms.Field:
     }
     choices = [(each, each) for each in argument.choices]
     if argument.type is tuple:
-        most = argument.most or len(choices)
-
-        def check(chosen: list[str]) -> None:
-            if len(chosen) > most:
-                raise forms.ValidationError(f"Choose at most {most}; {len(chosen)} are selected.")
-
+        told = "Choose at most %(limit_value)s; %(show_value)s are selected."
+        limit = MaxLengthValidator(argument.most or len(choices), told)
         widget = forms.CheckboxSelectMultiple
         return forms.MultipleChoiceField(
-            choices=choices, widget=widget, validators=[check], **given
+            choices=choices, widget=widget, validators=[limit], **given
         )
     if choices:
         return forms.ChoiceField(choices=choices, **given)
