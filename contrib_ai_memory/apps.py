@@ -24,30 +24,19 @@ CHECKING = frozenset(
 )
 
 
-def _before_deletion(instance: Any, **_signal: Any) -> None:
-    if _is_object(instance):
-        from . import deletion
-
-        deletion.before(instance)
-
-
-def _after_deletion(instance: Any, **_signal: Any) -> None:
-    if _is_object(instance):
-        from . import deletion
-
-        deletion.after(instance)
-
-
-def _is_object(instance: Any) -> bool:
+def _at_deletion(instance: Any, signal: Any, **_more: Any) -> None:
     from evennia.objects.models import ObjectDB
 
-    return isinstance(instance, ObjectDB)
+    if isinstance(instance, ObjectDB):
+        from . import deletion
+
+        (deletion.before if signal is pre_delete else deletion.after)(instance)
 
 
 # Not in `ready`: for each typeclass that is defined, Evennia connects the deletion of Attributes to
 # the same signal, and ours must come first. No typeclass is defined before all apps are imported.
-pre_delete.connect(_before_deletion, dispatch_uid="contrib_ai_memory.before_deletion")
-post_delete.connect(_after_deletion, dispatch_uid="contrib_ai_memory.after_deletion")
+pre_delete.connect(_at_deletion, dispatch_uid="contrib_ai_memory.before_deletion")
+post_delete.connect(_at_deletion, dispatch_uid="contrib_ai_memory.after_deletion")
 
 
 class AIMemoryConfig(AppConfig):
@@ -71,7 +60,9 @@ class AIMemoryConfig(AppConfig):
             offload.run_apart(_in_memory_process)
         if offload.is_server():
             check_settings()
-            _when_the_reactor_runs()
+            from twisted.internet import reactor
+
+            reactor.callWhenRunning(_at_server_start)
         elif CHECKING.intersection(sys.argv[1:]):
             check_settings()
             tell_doubts()
@@ -115,12 +106,6 @@ def _in_memory_process(job: Callable[..., Any], args: tuple[Any, ...], reads: bo
     from .memory_process import client
 
     return client.do(job, args, reads)
-
-
-def _when_the_reactor_runs() -> None:
-    from twisted.internet import reactor
-
-    reactor.callWhenRunning(_at_server_start)
 
 
 def _at_server_start() -> None:

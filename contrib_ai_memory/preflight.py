@@ -12,7 +12,7 @@ import importlib.util
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -28,13 +28,10 @@ from .store.qdrant_config import EdgeConfig, QdrantServerConfig
 from .text import redaction
 
 _CONFIGS: dict[str, type[BaseModel]] = {"qdrant_edge": EdgeConfig, "qdrant": QdrantServerConfig}
-_KEYS = {  # allowed in `config` of each store
-    **{provider: tuple(config.model_fields) for provider, config in _CONFIGS.items()},
-    "pgvector": tuple(
-        "connection_string dbname user password host port sslmode minconn maxconn hnsw "
-        "diskann collection_name embedding_model_dims".split()
-    ),
-}
+_PGVECTOR_KEYS = (
+    "connection_string dbname user password host port sslmode minconn maxconn hnsw diskann "
+    "collection_name embedding_model_dims"
+).split()
 _ADDRESS = {  # each store needs all keys of one of these
     "qdrant": (("url",), ("host",), ("path",)),
     "pgvector": (("connection_string",), ("host", "port", "user", "password")),
@@ -43,32 +40,18 @@ _ADDRESS = {  # each store needs all keys of one of these
 
 def faults() -> list[str]:
     """Return a sentence for each setting that cannot work."""
-    if not conf.get().ENABLED:
-        return []
-    found = (
-        *_directories(),
-        *_store(),
-        *_models(),
-        *_language(),
-        *_provider(),
-        *_phrases(),
-        *_process(),
-    )
-    return [redaction.redact(each) for each in found]
+    return _told(_directories, _store, _models, _language, _provider, _process)
 
 
 def doubts() -> list[str]:
     """Return a sentence for what works less well now and stops nothing; this may take seconds."""
+    return _told(_retired, _unreached_store, _unreached_model, _short_context, without_reader)
+
+
+def _told(*checks: Callable[[], Iterator[str]]) -> list[str]:
     if not conf.get().ENABLED:
         return []
-    found = (
-        *_retired(),
-        *_unreached_store(),
-        *_unreached_model(),
-        *_short_context(),
-        *without_reader(),
-    )
-    return [redaction.redact(each) for each in found]
+    return [redaction.redact(each) for check in checks for each in check()]
 
 
 def _named(path: str, value: Any, problem: str) -> str:
@@ -112,16 +95,23 @@ def _unwritable(folder: Path) -> str:
 
 def _store() -> Iterator[str]:
     store, at = conf.get().VECTOR_STORE, "['VECTOR_STORE']['config']"
-    known = _KEYS[store.provider]
-    for key in store.config:
-        if key not in known:
-            allowed = f"no such key of {store.provider}; the keys are {', '.join(known)}."
-            yield f"settings.{conf.SETTING}{at}[{key!r}]: {allowed}"
+    config = _CONFIGS.get(store.provider)
+    known = [*config.model_fields] if config else _PGVECTOR_KEYS
+    for key in sorted(set(store.config) - set(known)):
+        allowed = f"no such key of {store.provider}; the keys are {', '.join(known)}."
+        yield f"settings.{conf.SETTING}{at}[{key!r}]: {allowed}"
     addresses = _ADDRESS.get(store.provider, ())
     if addresses and not any(all(store.config.get(key) for key in keys) for keys in addresses):
         ways = "; or ".join(" and ".join(keys) for keys in addresses)
         yield f"settings.{conf.SETTING}{at}: does not say where the store is: it needs {ways}."
-    yield from _wrong_values(store)
+    try:
+        if config:  # Edge's path has a default that depends on the game
+            config(**{"path": "-"} | store.revealed())
+    except ValidationError as wrong:
+        for each in wrong.errors():
+            if each["type"] != "extra_forbidden" and each["loc"]:
+                key = str(each["loc"][0])
+                yield _named(f"{at}[{key!r}]", store.config.get(key), f"{each['msg']}.")
     if store.provider == "pgvector":
         missing = [name for name in ("psycopg", "psycopg_pool") if not _installed(name)]
         if missing:
@@ -139,34 +129,22 @@ def _store() -> Iterator[str]:
         )
 
 
-def _wrong_values(store: conf.VectorStoreSettings) -> Iterator[str]:
-    """Return a sentence for each key whose value is of the wrong kind."""
-    if not (config := _CONFIGS.get(store.provider)):
-        return
-    named = {"path": "-"} | store.revealed()  # Edge's has a default that depends on the game
-    try:
-        config(**named)
-    except ValidationError as wrong:
-        for each in wrong.errors():
-            if each["type"] != "extra_forbidden" and each["loc"]:
-                key = str(each["loc"][0])
-                at = f"['VECTOR_STORE']['config'][{key!r}]"
-                yield _named(at, store.config.get(key), f"{each['msg']}.")
-
-
 def _installed(name: str) -> bool:
     return importlib.util.find_spec(name) is not None
 
 
 def _unreached_store() -> Iterator[str]:
     store = conf.get().VECTOR_STORE
-    if store.provider == "pgvector" and not _installed("psycopg"):
-        return
-    nodes = reachability.addresses(store.provider, store.revealed())
+    if store.provider != "pgvector" or _installed("psycopg"):
+        nodes = reachability.addresses(store.provider, store.revealed())
+        yield from _silent("VECTOR_STORE", f"memory store ({store.provider})", *nodes)
+
+
+def _silent(setting: str, server: str, *nodes: tuple[str, int]) -> Iterator[str]:
     if problem := reachability.refusal(*nodes):
         yield (
-            f"settings.{conf.SETTING}['VECTOR_STORE']: the memory store ({store.provider}) does "
-            f"not answer: {problem}. The game starts; NPCs hear, and remember once it is back."
+            f"settings.{conf.SETTING}[{setting!r}]: the {server} does not answer: {problem}. The "
+            "game starts; NPCs hear, and remember once it is back."
         )
 
 
@@ -195,13 +173,18 @@ def _models() -> Iterator[str]:
 
 
 def _language() -> Iterator[str]:
-    chosen = conf.get().LANGUAGE
-    if chosen == conf.Settings.model_fields["LANGUAGE"].default:
-        return
-    try:
-        language.named_by(chosen)
-    except ImproperlyConfigured as problem:
-        yield _named("['LANGUAGE']", chosen, str(problem))
+    chosen, own = conf.get().LANGUAGE, conf.get().PHRASES
+    if chosen != conf.Settings.model_fields["LANGUAGE"].default:
+        try:
+            language.named_by(chosen)
+        except ImproperlyConfigured as problem:
+            yield _named("['LANGUAGE']", chosen, str(problem))
+            return
+    if own:
+        phrases = language.get().phrases
+        for kind in phrases.unknown(own):
+            kinds = ", ".join(phrases.kinds)
+            yield _named("['PHRASES']", kind, f"there is no such kind; the kinds are {kinds}.")
 
 
 def _provider() -> Iterator[str]:
@@ -214,15 +197,6 @@ def _provider() -> Iterator[str]:
         problem = router.problem_with_own_provider()
     if problem:
         yield _named("['PROVIDER']", chosen, problem)
-
-
-def _phrases() -> Iterator[str]:
-    if not conf.get().PHRASES:
-        return
-    phrases = language.get().phrases
-    for kind in phrases.unknown(conf.get().PHRASES):
-        kinds = ", ".join(phrases.kinds)
-        yield _named("['PHRASES']", kind, f"there is no such kind; the kinds are {kinds}.")
 
 
 def _process() -> Iterator[str]:
@@ -241,11 +215,7 @@ def _unreached_model() -> Iterator[str]:
     if settings.EMBEDDING.base_url is not None and settings.EMBEDDING.model:
         url = urlsplit(settings.EMBEDDING.base_url.get_secret_value())
         port = url.port or (443 if url.scheme == "https" else 80)
-        if problem := reachability.refusal((url.hostname or "", port)):
-            yield (
-                f"settings.{conf.SETTING}['EMBEDDING']: the embedding server does not answer: "
-                f"{problem}. The game starts; NPCs hear, and remember once it is back."
-            )
+        yield from _silent("EMBEDDING", "embedding server", (url.hostname or "", port))
 
 
 def _short_context() -> Iterator[str]:

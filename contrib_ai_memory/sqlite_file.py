@@ -8,7 +8,6 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
@@ -37,6 +36,7 @@ class SqliteFile:
 
     def __init__(self, path: Path, schema: str):
         self.path = path
+        self._aside = path.with_name(path.name + ASIDE)
         self._schema = schema
         self._connection: sqlite3.Connection | None = None
         self._lock = threading.RLock()
@@ -59,13 +59,15 @@ class SqliteFile:
                     return self._do(work)
                 if not isinstance(error, sqlite3.OperationalError):
                     raise
-                self._warn(error)
+                if not self._warned:
+                    self._warned = True
+                    logger().warning("%s cannot be used: %s. It is done without.", self.path, error)
                 return otherwise
 
     def forget_deleted(self) -> None:
         """Erase deleted rows from the write-ahead log, and the corrupt file moved aside."""
         with self._lock:
-            self.path.with_name(self.path.name + ASIDE).unlink(missing_ok=True)
+            self._aside.unlink(missing_ok=True)
             if self._connection is not None:
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -76,11 +78,6 @@ class SqliteFile:
                 self._connection = None
 
     def _do(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
-        connection = self._open()
-        with connection:  # commits, or rolls back
-            return work(connection)
-
-    def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             connection = sqlite3.connect(self.path, timeout=LOCK_SECONDS, check_same_thread=False)
@@ -90,27 +87,18 @@ class SqliteFile:
                 connection.close()
                 raise
             self._connection = connection
-        return self._connection
+        with self._connection:  # commits, or rolls back
+            return work(self._connection)
 
     def _start_again(self, error: sqlite3.DatabaseError) -> None:
         logger().warning(
-            "%s is corrupt (%s): moved to %s and started again",
-            self.path,
-            error,
-            self.path.name + ASIDE,
+            "%s is corrupt (%s): moved to %s and started again", self.path, error, self._aside.name
         )
-        if self._connection is not None:
-            with closing(self._connection):
-                self._connection = None
+        self.close()
         if self.path.exists():
-            self.path.replace(self.path.with_name(self.path.name + ASIDE))
+            self.path.replace(self._aside)
         for left_over in ("-wal", "-shm"):
             self.path.with_name(self.path.name + left_over).unlink(missing_ok=True)
-
-    def _warn(self, error: sqlite3.DatabaseError) -> None:
-        if not self._warned:
-            self._warned = True
-            logger().warning("%s cannot be used: %s. It is done without.", self.path, error)
 
 
 _open_files: dict[str, SqliteFile] = {}

@@ -33,14 +33,7 @@ def warm_up() -> None:
         generations.expect()
         snapshot.watch(_flush_all)
     _open().addErrback(_log_unusable)
-    # what not every answer needs; queued answers go first
-    jobs = (
-        (_import_model_client, True),
-        (_load_language, True),
-        (_load_the_rest, False),
-        (_keep_from_collection, True),
-    )
-    for load, here in jobs:
+    for load, here in ((_load_here, True), (_load_for_memory, False)):  # queued answers go first
         more = offload.run(offload.MEMORY, load, priority=offload.NIGHT, timeout=300, here=here)
         more.addErrback(offload.log_failure, "loading what later answers need")
 
@@ -88,25 +81,18 @@ def _open_all() -> dict[str, Any]:
     return generations.of_store()
 
 
-def _import_model_client() -> None:
+def _load_here() -> None:
     if conf.get().LLM is not None:
         import openai.resources.chat  # noqa: F401 - takes 0.4 s: not during the first answer
-
-
-def _load_language() -> None:
     language.get().load()
+    gc.freeze()
 
 
-def _load_the_rest() -> None:
+def _load_for_memory() -> None:
+    """Load what answers need where the memory is, in this process or its own."""
     without_model().load(answers=conf.get().LLM is None)
-    _keep_from_collection()
-
-
-def _keep_from_collection() -> None:
-    """Leave what is loaded to no full collection, which stops the process.
-
-    That takes 0.2 s with the model loaded, 0.1 s without it (in a server beside a memory process).
-    """
+    # a full collection stops the process for 0.2 s with the model loaded: it leaves out what is
+    # loaded by now
     gc.freeze()
 
 

@@ -259,10 +259,10 @@ def test_what_talks_to_a_model_is_loaded_at_start_and_only_where_there_is_one(
     from contrib_ai_memory import store_opening
 
     store_opening._open_all()
-    store_opening._import_model_client()
+    store_opening._load_here()
     assert name not in sys.modules
     settings.CONTRIB_AI_MEMORY |= {"LLM": {"base_url": "http://127.0.0.1:9/v1", "model": "m"}}
-    store_opening._import_model_client()
+    store_opening._load_here()
     assert name in sys.modules
 
 

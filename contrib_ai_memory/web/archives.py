@@ -9,14 +9,15 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.http import FileResponse, HttpRequest
-from django.urls import reverse
 from twisted.internet import defer
 
 from .. import conf
@@ -35,11 +36,8 @@ KEPT_SECONDS = 3600.0
 Note = Callable[..., None]
 
 
-def _progress(note: Note) -> Callable[[str, int, int], None]:
-    def progress(what: str, done: int, total: int) -> None:
-        note(told=f"{what.capitalize()}: {done}{f' of {total}' if total else ''}.")
-
-    return progress
+def _progress(note: Note, what: str, done: int, total: int) -> None:
+    note(told=f"{what.capitalize()}: {done}{f' of {total}' if total else ''}.")
 
 
 # --- export ---------------------------------------------------------------------------------------
@@ -48,20 +46,18 @@ def _progress(note: Note) -> Callable[[str, int, int], None]:
 class ExportView(TaskFormView):
     """Export a memory to a file, to be downloaded from the page of the task."""
 
-    def form(self, found: Any, data: Any = None, files: Any = None) -> forms.Form:
-        return forms.Form(data)
+    def form_of(self, found: Any, *sent: Any) -> forms.Form:
+        return forms.Form(*sent)
 
-    def act(self, npc: Any, who: Any, form: Any, *where: str) -> str:
-        back = reverse("ai_memory:overview", args=[npc.id])
-        return tasks.start(
-            who, f"Export the memory of {npc.key}", back, lambda note: _export(npc, who, note)
-        )
+    def act(self, npc: Any, who: Any, form: Any, **where: str) -> str:
+        work = partial(_export, npc, who)
+        return tasks.start(who, f"Export the memory of {npc.key}", self.back(npc.id), work)
 
 
 @defer.inlineCallbacks
 def _export(npc: Any, who: Any, note: Note) -> Any:
     yield batch_job(_remove_old)
-    done = yield TABLE["export"].run(npc, who, path=_new_path(), progress=_progress(note))
+    done = yield TABLE["export"].run(npc, who, path=_new_path(), progress=partial(_progress, note))
     note(file=done.path, file_name=archive.file_name(npc))
     return f"Exported: {done.counts}. The file contains secrets, and is kept here for an hour."
 
@@ -69,19 +65,13 @@ def _export(npc: Any, who: Any, note: Note) -> Any:
 class FileView(GameView):
     """The file that a task made, as a download."""
 
-    def get(self, request: HttpRequest, task_id: str) -> Any:
-        task = gate.ask(request.user.pk, tasks.find, task_id)
-        try:
-            file = task.file.open("rb") if task.file else None
-        except FileNotFoundError:
-            file = None
-        if file is None:
-            raise gate.UnknownTask("The file is no longer there: export the memory again.")
+    def get(self, request: HttpRequest, **where: Any) -> Any:
+        task = gate.ask(request.user.pk, tasks.find, where["task_id"])
+        if task.file is None or not task.file.is_file():
+            raise gate.NotThere("The file is no longer there: export the memory again.")
+        kind = "application/octet-stream"
         return FileResponse(
-            file,
-            as_attachment=True,
-            filename=task.file_name,
-            content_type="application/octet-stream",
+            task.file.open("rb"), as_attachment=True, filename=task.file_name, content_type=kind
         )
 
 
@@ -94,22 +84,22 @@ class ImportView(TaskFormView):
     template = "ai_memory/import.html"
 
     @defer.inlineCallbacks
-    def read(self, npc: Any, *where: str) -> Any:
+    def read(self, npc: Any, **where: str) -> Any:
         """Return the NPC's name if it has memories to be confirmed, "" without any."""
         replaces = yield archive.would_replace(npc)
         return npc.key if replaces else ""
 
-    def form(self, found: str, data: Any = None, files: Any = None) -> forms.Form:
+    def form_of(self, found: str, *sent: Any) -> forms.Form:
         if not found:
-            return UploadForm(data, files)
-        form = ReplacingUploadForm(found, data, files)
+            return UploadForm(*sent)
+        form = ReplacingUploadForm(found, *sent)
         form.fields["typed"].label = f"To replace its memories, type: {found}"
         return form
 
     def prepare(self, form: Any) -> None:
         form.path = _receive(form.cleaned_data["file"])
 
-    def act(self, npc: Any, who: Any, form: Any, *where: str) -> str:
+    def act(self, npc: Any, who: Any, form: Any, **where: str) -> str:
         replace = isinstance(form, ReplacingUploadForm)
         if replace and not access.may(who, npc, "erase"):
             form.path.unlink(missing_ok=True)
@@ -117,11 +107,9 @@ class ImportView(TaskFormView):
                 f"{npc.key} has memories already, and replacing them takes the permission Admin."
             )
         name = oneline(sanitise(form.cleaned_data["file"].name, 80))
-        back = reverse("ai_memory:overview", args=[npc.id])
         heading = f"Import {name} into the memory of {npc.key}"
-        return tasks.start(
-            who, heading, back, lambda note: _import(npc, who, form.path, name, replace, note)
-        )
+        work = partial(_import, npc, who, form.path, name, replace)
+        return tasks.start(who, heading, self.back(npc.id), work)
 
 
 @defer.inlineCallbacks
@@ -130,7 +118,7 @@ def _import(npc: Any, who: Any, path: Path, name: str, replace: bool, note: Note
         header = yield batch_job(archive_format.header_of, path)
         archive.check_access(who, header)
         done = yield TABLE["import"].run(
-            npc, who, path=path, replace=replace, progress=_progress(note)
+            npc, who, path=path, replace=replace, progress=partial(_progress, note)
         )
     except archive.BadArchive as bad:
         raise archive.BadArchive(str(bad).replace(str(path), name)) from None
@@ -150,8 +138,7 @@ def _receive(upload: UploadedFile) -> Path:
     Raises:
         StoreFull: The disk has too little room.
     """
-    folder = conf.directory() / archive.TRANSFERS
-    condition.check_room(folder, upload.size or 0)
+    condition.check_room(_folder(), upload.size or 0)
     _remove_old()
     path = _new_path()
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -164,20 +151,17 @@ def _receive(upload: UploadedFile) -> Path:
 # --- files ----------------------------------------------------------------------------------------
 
 
+def _folder() -> Path:
+    return conf.directory() / archive.TRANSFERS
+
+
 def _new_path() -> Path:
-    return conf.directory() / archive.TRANSFERS / f"{secrets.token_hex(16)}.jsonl"
+    return _folder() / f"{secrets.token_hex(16)}.jsonl"
 
 
 def _remove_old() -> None:
     """Delete the files that have lain there for too long."""
-    for path in _files():
-        try:
+    for path in _folder().glob("*"):
+        with suppress(FileNotFoundError):
             if time.time() - path.stat().st_mtime > KEPT_SECONDS:
-                path.unlink(missing_ok=True)
-        except FileNotFoundError:
-            continue
-
-
-def _files() -> Iterator[Path]:
-    folder = conf.directory() / archive.TRANSFERS
-    return folder.iterdir() if folder.is_dir() else iter(())
+                path.unlink()

@@ -6,8 +6,8 @@ A page shows how much would go; what is shown there has to be typed before anyth
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from typing import Any
 
 from django.contrib import messages
@@ -25,21 +25,13 @@ from .game_pages import GameView
 from .views import is_number
 
 
-@dataclass(frozen=True, slots=True)
-class Going:
-    """What an erasure would remove from one NPC: whose, under which name, and how much of it."""
-
-    npc_id: int
-    npc: str
-    identity: str
-    name: str
-    counts: erase.Erased
-
-
 @defer.inlineCallbacks
 def _preview(npc: Any, identity: str) -> Any:
+    """Return what an erasure would remove from one NPC: whose, under which name, how much."""
     counts = yield erase.preview_person(npc, identity)
-    return Going(npc.id, npc.key, identity, ids.name_of(npc, identity), counts)
+    name = ids.name_of(npc, identity)
+    whose = {"npc_id": npc.id, "npc": npc.key, "identity": identity, "name": name}
+    return whose | {"counts": counts}
 
 
 class ErasePersonView(TaskFormView):
@@ -50,32 +42,30 @@ class ErasePersonView(TaskFormView):
     heading = "Erase person"
     operation = TABLE["erase"]
 
-    def read(self, npc: Any, *where: str) -> Any:
-        return _preview(npc, ids.person(npc, *where))
+    def read(self, npc: Any, **where: str) -> Any:
+        return _preview(npc, ids.person(npc, where["identity"]))
 
-    def form(self, found: Going, data: Any = None, files: Any = None) -> ConfirmForm:
-        return ConfirmForm(found.name, data)
+    def form_of(self, found: Any, *sent: Any) -> ConfirmForm:
+        return ConfirmForm(found["name"], *sent)
 
-    def act(self, npc: Any, who: Any, form: Any, *where: str) -> str:
-        identity = ids.person(npc, *where)
+    def act(self, npc: Any, who: Any, form: Any, **where: str) -> str:
+        identity = ids.person(npc, where["identity"])
         name = ids.name_of(npc, identity)
         work = partial(_erase, [npc], who, identity)
         people = reverse("ai_memory:people", args=[npc.id])
         return tasks.start(who, f"Erase {name} from the memory of {npc.key}", people, work)
 
-    def back(self, npc_id: int, *where: str) -> str:
-        return reverse("ai_memory:person", args=[npc_id, *where])
+    def back(self, npc_id: int, **where: str) -> str:
+        return reverse("ai_memory:person", args=[npc_id, where["identity"]])
 
 
 @defer.inlineCallbacks
 def _erase(npcs: Sequence[Any], who: Any, identity: str, note: Any) -> Any:
     """Erase a person from some NPCs, as a Deferred sentence of what was erased."""
-    done = 0
+    done = count(1)
 
     def progress(npc: Any) -> None:
-        nonlocal done
-        done += 1
-        note(told=f"{done} of {plural(len(npcs), 'NPC')} done.")
+        note(told=f"{next(done)} of {plural(len(npcs), 'NPC')} done.")
 
     for npc in npcs:
         audit.record(who, "erase a person", npc, identity)
@@ -99,8 +89,9 @@ class RequestListView(GameView):
     title = "Requests to be forgotten"
     tab = "requests"
 
-    def get(self, request: HttpRequest) -> HttpResponse:
-        return self.show(asked=gate.ask(request.user.pk, requests.by_player))
+    @defer.inlineCallbacks
+    def read(self, who: Any) -> Any:
+        return {"asked": (yield requests.by_player(who))}
 
 
 class RequestView(GameView):
@@ -110,36 +101,35 @@ class RequestView(GameView):
     title = "Request to be forgotten"
     tab = "requests"
 
-    def get(self, request: HttpRequest, identity: str) -> HttpResponse:
-        asked, going = self._ask(_going, identity)
-        return self.show(asked=asked, going=going, form=ConfirmForm(asked.name))
+    def get(self, request: HttpRequest, **where: Any) -> HttpResponse:
+        return self._page(**where)
 
-    def post(self, request: HttpRequest, identity: str) -> HttpResponse:
+    def post(self, request: HttpRequest, **where: Any) -> HttpResponse:
         chosen = {int(each) for each in request.POST.getlist("npc") if is_number(each)}
         if "drop" in request.POST:
-            count = self._ask(_drop, identity, chosen)
-            messages.success(request, f"{plural(count, 'request')} dropped. Nothing was erased.")
+            dropped = self._ask(_drop, where["identity"], chosen)
+            messages.success(request, f"{plural(dropped, 'request')} dropped. Nothing was erased.")
             return HttpResponseRedirect(reverse("ai_memory:requests"))
+        return self._page(request.POST, chosen=chosen, **where)
+
+    def _page(self, *sent: Any, identity: str, chosen: set[int] | None = None) -> HttpResponse:
         asked, going = self._ask(_going, identity)
-        form = ConfirmForm(asked.name, request.POST)
-        if form.is_valid():
+        form = ConfirmForm(asked.name, *sent)
+        if form.is_valid():  # from the NPCs that were shown; a request made since waits
             task = self._ask(_grant, identity, chosen)
             return HttpResponseRedirect(reverse("ai_memory:task", args=[task]))
-        response = self.show(asked=asked, going=going, form=form)
-        response.status_code = 400
-        return response
+        status = 400 if form.is_bound else 200
+        return self.show(status=status, asked=asked, going=going, form=form)
 
-    def _ask(self, function: Any, *args: Any) -> Any:
-        return gate.ask(self.request.user.pk, function, *args, timeout=gate.WHOLE_MEMORY)
+    def _ask(self, work: Any, identity: str, chosen: set[int] | None = None) -> Any:
+        """Return `work(who, asked, npcs)`, called with one player's requests, and the NPCs from
+        which this visitor may erase: all of them, or those that were chosen."""
+        account, seconds = self.request.user.pk, gate.WHOLE_MEMORY
+        return gate.ask(account, _with_requests, identity, chosen, work, timeout=seconds)
 
 
 @defer.inlineCallbacks
-def _of(who: Any, identity: str, chosen: set[int] | None = None) -> Any:
-    """Return the requests of one player, and the NPCs from which `who` may erase, of these.
-
-    Raises:
-        requests.UnknownRequest, gate.NotPermitted
-    """
+def _with_requests(who: Any, identity: str, chosen: set[int] | None, work: Any) -> Any:
     known = yield requests.by_player(who)
     asked = next((each for each in known if each.identity == identity), None)
     if asked is None:
@@ -148,31 +138,27 @@ def _of(who: Any, identity: str, chosen: set[int] | None = None) -> Any:
         raise gate.NotPermitted("Granting and dropping requests takes the permission Admin.")
     numbers = [each.npc for each in asked.npcs if each.may_erase]
     npcs = [game_npcs.npc_of(each) for each in numbers if chosen is None or each in chosen]
-    return asked, [*filter(None, npcs)]
+    result = yield work(who, asked, [*filter(None, npcs)])
+    return result
 
 
 @defer.inlineCallbacks
-def _going(who: Any, identity: str) -> Any:
-    asked, npcs = yield _of(who, identity)
+def _going(_who: Any, asked: requests.Asked, npcs: Sequence[Any]) -> Any:
     going = []
     for npc in npcs:
-        going.append((yield _preview(npc, identity)))
+        going.append((yield _preview(npc, asked.identity)))
     return asked, going
 
 
-@defer.inlineCallbacks
-def _grant(who: Any, identity: str, chosen: set[int]) -> Any:
-    """Start the erasure at the NPCs that were shown; a request made since waits."""
-    asked, npcs = yield _of(who, identity, chosen)
-    work = partial(_erase, npcs, who, identity)
-    heading = f"Erase {asked.name} as they asked"
-    return tasks.start(who, heading, reverse("ai_memory:requests"), work)
+def _grant(who: Any, asked: requests.Asked, npcs: Sequence[Any]) -> str:
+    work = partial(_erase, npcs, who, asked.identity)
+    return tasks.start(
+        who, f"Erase {asked.name} as they asked", reverse("ai_memory:requests"), work
+    )
 
 
-@defer.inlineCallbacks
-def _drop(who: Any, identity: str, chosen: set[int]) -> Any:
-    _asked, npcs = yield _of(who, identity, chosen)
-    dropped = requests.drop(identity, [npc.id for npc in npcs])
+def _drop(who: Any, asked: requests.Asked, npcs: Sequence[Any]) -> int:
+    dropped = requests.drop(asked.identity, [npc.id for npc in npcs])
     numbers = (f"#{each.npc_id}" for each in dropped)
-    audit.record(who, "drop a request of", None, identity, *numbers)
+    audit.record(who, "drop a request of", None, asked.identity, *numbers)
     return len(dropped)

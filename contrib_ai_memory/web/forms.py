@@ -1,67 +1,57 @@
-"""Forms of the pages: list filters, search, prompt preview, and what changes a memory."""
+"""Forms of the pages: list filters, and what changes a memory."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
+from django.core.validators import MaxLengthValidator
 
 from .. import conf
-from ..admin.arguments import LONGEST_QUERY, RECORDS, REQUIRED, Argument
-from ..admin.operations import TABLE, Operation
+from ..admin.arguments import LONGEST_NAME, REQUIRED, Argument
+from ..admin.operations import Operation
 from ..admin.persona import SheetField
 from .serializers import validators
 
-KINDS = ("say", "whisper", "pose", "arrive", "leave", "give", "note", "insight")
-DAY = next(each for each in TABLE["journal"].arguments if each.name == "day")
 LARGEST_UPLOAD = 256_000_000  # bytes
 
 
-class JournalFilterForm(forms.Form):
-    """Filter of the journal."""
+class FilterForm(forms.Form):
+    """What a page shows, from its query.
 
-    text = forms.CharField(required=False, max_length=200, label="Text")
-    who = forms.CharField(required=False, max_length=255, label="Person")
-    day = forms.CharField(
-        required=False, max_length=40, label="Day (UTC)", validators=validators(DAY)
-    )
-    kind = forms.ChoiceField(
-        required=False, label="Kind", choices=[("", "Any"), *((each, each) for each in KINDS)]
-    )
+    Attributes:
+        asked: What was chosen, by name; "" for what was not. Nothing of an invalid query.
+    """
 
+    def __init__(self, filters: Mapping[str, forms.Field], query: Any):
+        given = query if any(name in query for name in filters) else None
+        super().__init__(given, auto_id="%s")
+        self.fields |= deepcopy(dict(filters))
+        self.asked = dict.fromkeys(self.fields, "") | (self.cleaned_data if self.is_valid() else {})
 
-class MemoryFilterForm(forms.Form):
-    """Filter of memories, or of people by name."""
-
-    text = forms.CharField(required=False, max_length=200, label="Text")
-    ended = forms.BooleanField(required=False, label="Superseded")
-
-
-class GraphForm(forms.Form):
-    """What the link graph shows."""
-
-    kind = forms.MultipleChoiceField(
-        required=False,
-        choices=[*RECORDS.items(), ("entry", "Journal lines")],
-        widget=forms.CheckboxSelectMultiple,
-    )
+    @property
+    def filled(self) -> bool:
+        """Whether anything was chosen."""
+        return any(self.asked.values())
 
 
-class SearchForm(forms.Form):
-    """A search query."""
+def words_field(label: str, most: int = 200, example: str = "") -> forms.Field:
+    """Return a field for words to look for."""
+    widget = forms.SearchInput(attrs={"dir": "auto", "placeholder": example})
+    return forms.CharField(required=False, max_length=most, label=label, widget=widget)
 
-    q = forms.CharField(required=False, max_length=LONGEST_QUERY, label="Search")
-    who = forms.CharField(required=False, max_length=255, label="As told to")
 
+def person_field(label: str, nobody: str = "") -> forms.Field:
+    """Return a field for one of the people an NPC knows; its choices are set when they are known.
 
-class PreviewForm(forms.Form):
-    """The line whose prompt is previewed."""
-
-    who = forms.CharField(required=False, max_length=255, label="Speaker")
-    text = forms.CharField(required=False, max_length=LONGEST_QUERY, label="Line")
-    whispered = forms.BooleanField(required=False, label="Whispered")
+    Args:
+        nobody: The choice of none of them; "" if there is no such choice.
+    """
+    widget = forms.Select(choices=[("", nobody)] if nobody else [])
+    return forms.CharField(required=False, max_length=LONGEST_NAME, label=label, widget=widget)
 
 
 class OperationForm(forms.Form):
@@ -97,15 +87,11 @@ def _field(argument: Argument) -> forms.Field:
     }
     choices = [(each, each) for each in argument.choices]
     if argument.type is tuple:
-        most = argument.most or len(choices)
-
-        def check(chosen: list[str]) -> None:
-            if len(chosen) > most:
-                raise forms.ValidationError(f"Choose at most {most}; {len(chosen)} are selected.")
-
+        told = "Choose at most %(limit_value)s; %(show_value)s are selected."
+        limit = MaxLengthValidator(argument.most or len(choices), told)
         widget = forms.CheckboxSelectMultiple
         return forms.MultipleChoiceField(
-            choices=choices, widget=widget, validators=[check], **given
+            choices=choices, widget=widget, validators=[limit], **given
         )
     if choices:
         return forms.ChoiceField(choices=choices, **given)

@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django import forms
+from pydantic import BaseModel
+from twisted.internet import defer
 
 from .. import conf
 from ..admin import game_search, ids, inspect
-from ..text import redaction
-from . import gate
-from .forms import SearchForm
-from .views import PAGE, StaffView, clues, is_number, offset_of, page_links, query_with
+from ..admin.arguments import LONGEST_NAME, LONGEST_QUERY
+from ..text.redaction import redact
+from .forms import words_field
+from .views import EXAMPLE, PAGE, StaffView, clues
 
 NPCS_SHOWN = 100
-TABS = (  # URL name and label
-    ("npcs", "NPCs"),
-    ("search_all", "Search"),
-    ("requests", "Requests"),
-    ("log", "Log"),
-    ("settings", "Settings"),
-)
 
 
 class GameView(StaffView):
-    """Base class of the pages about the whole game.
+    """Base class of the pages about the whole game."""
 
-    Attributes:
-        tab: The highlighted tab.
-    """
-
-    tab = ""
-
-    def show(self, **context: Any) -> HttpResponse:
-        return super().show(tab=self.tab, tabs=TABS, **context)
+    tabs = (  # URL name and label
+        ("npcs", "NPCs"),
+        ("search_all", "Search"),
+        ("requests", "Requests"),
+        ("log", "Log"),
+        ("settings", "Settings"),
+    )
 
 
 # --- all NPCs -------------------------------------------------------------------------------------
@@ -56,34 +49,35 @@ class NPCListView(GameView):
     template = "ai_memory/npcs.html"
     title = "NPC memories"
     tab = "npcs"
-
-    def get(self, request: HttpRequest) -> HttpResponse:
-        text = request.GET.get("q", "").strip()[:80]
-        sort = request.GET.get("sort", "")
-        column, descending = sort.removeprefix("-"), sort.startswith("-")
-        column = column if column in COLUMNS else "name"
-        page = gate.ask(request.user.pk, inspect.visible, NPCS_SHOWN, 0, text)
-        overviews = sorted(page.results, key=COLUMNS[column][1], reverse=descending)
-        return self.show(
-            npcs=[(each, int(each.dbref.lstrip("#"))) for each in overviews],
-            total=page.total,
-            more=page.total - len(overviews),
-            q=text,
-            columns=[_column(request, name, column, descending) for name in COLUMNS],
-        )
-
-
-def _column(request: HttpRequest, name: str, sorted_by: str, descending: bool) -> dict[str, Any]:
-    here = name == sorted_by
-    return {
-        "label": COLUMNS[name][0],
-        "number": name in ("entries", "facts", "tokens"),
-        "sorted": ("descending" if descending else "ascending") if here else "",
-        "link": query_with(request, sort=f"-{name}" if here and not descending else name),
+    filters = {
+        "q": words_field("Name"),
+        "sort": forms.CharField(required=False, widget=forms.HiddenInput),
     }
 
+    @defer.inlineCallbacks
+    def read(self, who: Any, q: str, sort: str) -> Any:
+        column, descending = sort.removeprefix("-"), sort.startswith("-")
+        column = column if column in COLUMNS else "name"
+        page = yield inspect.visible(who, NPCS_SHOWN, 0, q)
+        overviews = sorted(page.results, key=COLUMNS[column][1], reverse=descending)
+        return {
+            "npcs": [(each, int(each.dbref.lstrip("#"))) for each in overviews],
+            "total": page.total,
+            "more": page.total - len(overviews),
+            "q": q,
+            "columns": [self._column(name, name == column, descending) for name in COLUMNS],
+        }
 
-# --- search ---------------------------------------------------------------------------------------
+    def _column(self, name: str, here: bool, descending: bool) -> dict[str, Any]:
+        return {
+            "label": COLUMNS[name][0],
+            "number": name in ("entries", "facts", "tokens"),
+            "sorted": ("descending" if descending else "ascending") if here else "",
+            "link": self.query_with(sort=f"-{name}" if here and not descending else name),
+        }
+
+
+# --- search and log -------------------------------------------------------------------------------
 
 
 class GameSearchView(GameView):
@@ -92,34 +86,32 @@ class GameSearchView(GameView):
     template = "ai_memory/game_search.html"
     title = "Search all NPCs"
     tab = "search_all"
+    filters = {
+        "q": words_field("Search the memories of all NPCs", LONGEST_QUERY, EXAMPLE),
+        "who": forms.CharField(
+            required=False,
+            max_length=LONGEST_NAME,
+            label="As told to (name or #dbref)",
+            widget=forms.TextInput(attrs={"placeholder": "Staff: everything", "dir": "auto"}),
+        ),
+    }
+    submit = "Search"
 
-    def get(self, request: HttpRequest) -> HttpResponse:
-        form = SearchForm(request.GET)
-        asked = form.cleaned_data if form.is_valid() else {"q": "", "who": ""}
-        query, offset = asked["q"], offset_of(request)
+    @defer.inlineCallbacks
+    def read(self, account: Any, q: str, who: str) -> Any:
         result, problem = game_search.GameResult(), ""
-        if query:
+        if q:
             try:
-                search = game_search.search
-                result = gate.ask(request.user.pk, search, query, asked["who"], offset)
+                result = yield game_search.search(account, q, who, self.offset)
             except ids.UnknownPerson as unknown:
                 problem = str(unknown)
-        last = result.offset + result.searched
-        return self.show(
-            form=form,
-            query=query,
-            who=asked["who"],
-            result=result,
-            problem=problem,
-            first=result.offset + 1,
-            last=last,
-            found=[(each, clues(each.recalled)) for each in result.found],
-            older=query_with(request, **{"from": last}) if last < result.total else "",
-            newer=query_with(request, **{"from": None}) if offset else "",
-        )
-
-
-# --- log ------------------------------------------------------------------------------------------
+        return {
+            "query": q,
+            "result": result,
+            "problem": problem,
+            "found": [(each, clues(each.recalled)) for each in result.found],
+            **self.rows(result.searched, result.total),
+        }
 
 
 class LogView(GameView):
@@ -128,22 +120,14 @@ class LogView(GameView):
     template = "ai_memory/log.html"
     title = "Log"
     tab = "log"
+    filters = {
+        "text": words_field("Who, what or NPC"),
+        "npc": forms.IntegerField(required=False, min_value=0, widget=forms.HiddenInput),
+    }
 
-    def get(self, request: HttpRequest) -> HttpResponse:
-        npc = request.GET.get("npc", "")
-        text = request.GET.get("text", "").strip()[:80]
-        npc_id = int(npc) if is_number(npc) else 0
-        offset = offset_of(request)
-        page = gate.ask(request.user.pk, inspect.changes, PAGE, offset, text, npc_id)
-        return self.show(
-            records=page.results,
-            total=page.total,
-            text=text,
-            npc_id=npc_id,
-            first=offset + 1,
-            last=offset + len(page.results),
-            **page_links(request, offset, PAGE, more=offset + PAGE < page.total),
-        )
+    def read(self, who: Any, text: str, npc: Any) -> dict[str, Any]:
+        page = inspect.changes(who, PAGE, self.offset, text, npc or 0)
+        return {"records": page.results, "npc_id": npc} | self.rows(len(page.results), page.total)
 
 
 # --- settings -------------------------------------------------------------------------------------
@@ -156,62 +140,39 @@ class SettingsView(GameView):
     title = "Settings"
     tab = "settings"
 
-    def get(self, request: HttpRequest) -> HttpResponse:
-        gate.ask(request.user.pk, lambda who: None)
-        return self.show(rows=settings_rows())
+    def read(self, who: Any) -> dict[str, Any]:
+        return {"rows": list(settings_rows())}
 
 
-@dataclass(frozen=True, slots=True)
-class SettingRow:
-    """One setting; `changed` tells whether the game sets it."""
-
-    name: str
-    value: str
-    default: str
-    changed: bool
-    about: str
-
-
-def settings_rows() -> list[SettingRow]:
-    """Return all settings, those of nested sections by their dotted names."""
+def settings_rows() -> Iterator[dict[str, Any]]:
+    """Yield all settings, those of nested sections by their dotted names."""
     current = conf.get()
-    rows: list[SettingRow] = []
     for name, spec in conf.Settings.model_fields.items():
         value, default = getattr(current, name), spec.get_default(call_default_factory=True)
-        if name == "DIR":
-            value = conf.directory()
-        if hasattr(value, "model_fields_set"):
-            rows += [
-                _setting_row(f"{name}.{key}", value, getattr(value, key), getattr(default, key, ""))
-                for key in type(value).model_fields
-            ]
+        if isinstance(value, BaseModel):
+            for key in type(value).model_fields:
+                yield _row(f"{name}.{key}", value, getattr(value, key), getattr(default, key, ""))
         else:
-            rows.append(_setting_row(name, current, value, default))
-    return rows
+            yield _row(name, current, conf.directory() if name == "DIR" else value, default)
 
 
-def _setting_row(path: str, section: Any, value: Any, default: Any) -> SettingRow:
+def _row(path: str, section: BaseModel, value: Any, default: Any) -> dict[str, Any]:
     name = path.rpartition(".")[2]
-    about = conf.about(type(section), name)
-    changed = name in section.model_fields_set
-    return SettingRow(path, _masked(name, value), _masked(name, default), changed, about)
+    return {
+        "name": path,
+        "value": text_of(value),
+        "default": text_of(default),
+        "changed": name in section.model_fields_set,
+        "about": conf.about(type(section), name),
+    }
 
 
-def _masked(name: str, value: Any, *, ours: bool = True) -> str:
-    """Return a value as text, with secrets masked at any depth.
-
-    Args:
-        ours: Whether `conf` defines the name; a number under such a name is never a secret.
-    """
-    value = redaction.plain(value)
+def text_of(value: Any) -> str:
+    """Return the value of a setting as text; secrets, which `conf` has sealed, stay masked."""
     if value in (None, "", "none", (), [], {}):
         return "—"
-    if redaction.is_secret_name(name) and not (ours and isinstance(value, (int, float))):
-        return redaction.MASK
     if isinstance(value, dict):
-        return ", ".join(
-            f"{key}: {_masked(str(key), each, ours=False)}" for key, each in value.items()
-        )
+        return ", ".join(f"{key}: {text_of(each)}" for key, each in value.items())
     if isinstance(value, (tuple, list)):
-        return ", ".join(_masked(name, each, ours=ours) for each in value)
-    return redaction.redact(redaction.shown_url(str(value)))
+        return ", ".join(map(text_of, value))
+    return redact(str(value))

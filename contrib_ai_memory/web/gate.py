@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
+from functools import partial
 from typing import Any
 
 from django.http import Http404
@@ -36,27 +37,17 @@ class TooSlow(TimeoutError):
     dropped."""
 
 
-class NotStaff(PermissionError):
-    """The account is neither staff nor a Builder."""
-
-
 class NotPermitted(PermissionError):
-    """The account may look at this memory, but not change it or erase from it."""
+    """The account is no staff, or may look at this memory and not change it or erase from it."""
 
 
-class UnknownNPC(LookupError):
-    """No NPC with a memory has that id, or the account may not see it."""
+class NotThere(LookupError):
+    """There is no such NPC, task or file, or it is not for this account."""
 
 
-class UnknownTask(LookupError):
-    """There is no such task or file, or another account started it."""
-
-
-FORBIDDEN = (NotStaff, NotPermitted)
 NOT_FOUND = (
-    UnknownNPC,
+    NotThere,
     jobs.NpcDeleted,
-    UnknownTask,
     ids.UnknownMemory,
     ids.UnknownPerson,
     requests.UnknownRequest,
@@ -66,7 +57,7 @@ BUSY = (TooSlow, offload.Busy, offload.TimedOut)  # worth another try in a few s
 INTERNAL_ERROR = "Internal error. Details are in server/logs/ai_memory.log."
 
 _PROBLEMS: tuple[tuple[tuple[type[BaseException], ...], int, str], ...] = (
-    (FORBIDDEN, 403, "Access denied"),
+    ((NotPermitted,), 403, "Access denied"),
     (NOT_FOUND, 404, "Not found"),
     ((NotNow, SwitchedOff, undo_log.NothingToUndo), 409, "Not possible now"),
     (BUSY, 503, "The memory is busy"),
@@ -93,14 +84,24 @@ def ask(
     function: Callable[..., Any],
     *args: Any,
     timeout: float = TIMEOUT,
+    **kwargs: Any,
 ) -> Any:
-    """Return `function(account, *args)`, called on the reactor thread.
+    """Return `function(account, *args, **kwargs)`, called on the reactor thread.
 
     Raises:
-        NotStaff
+        NotPermitted: The account is neither staff nor a Builder.
         TooSlow
     """
-    return on_reactor(lambda: function(staff_account(account_id), *args), timeout=timeout)
+
+    def checked() -> Any:
+        account = AccountDB.objects.filter(id=account_id).first() if account_id else None
+        if not access.may(account, None, "look"):
+            raise NotPermitted(
+                "These pages are for the staff of the game. It takes permission Builder."
+            )
+        return function(account, *args, **kwargs)
+
+    return on_reactor(checked, timeout=timeout)
 
 
 def ask_npc(
@@ -110,48 +111,26 @@ def ask_npc(
     function: Callable[..., Any],
     *args: Any,
     timeout: float = TIMEOUT,
+    **kwargs: Any,
 ) -> Any:
-    """Return `function(npc, account, *args)`, called on the reactor thread.
+    """Return `function(npc, account, *args, **kwargs)`, called on the reactor thread.
 
     Raises:
-        NotStaff, UnknownNPC, NotPermitted
+        NotThere: There is none of that id, or the account may not see it.
+        NotPermitted
         NpcDeleted: Meanwhile.
         TooSlow
     """
 
-    def checked() -> Any:
-        account = staff_account(account_id)
-        npc = npc_for(account, npc_id, access_type)
-        return jobs.unless_deleted(function, npc, account, *args)
+    def checked(account: Any) -> Any:
+        npc = game_npcs.npc_of(npc_id)
+        if npc is None or not access.may(account, npc, "look"):
+            raise NotThere("There is no NPC with a memory under that number.")
+        if not access.may(account, npc, access_type):
+            raise NotPermitted(_REFUSALS[access_type].format(npc=npc.key))
+        return jobs.unless_deleted(function, npc, account, *args, **kwargs)
 
-    return on_reactor(checked, timeout=timeout)
-
-
-def staff_account(account_id: int | None) -> Any:
-    """Return the account if it has access to memories.
-
-    Raises:
-        NotStaff
-    """
-    account = AccountDB.objects.filter(id=account_id).first() if account_id else None
-    if not access.may(account, None, "look"):
-        raise NotStaff("These pages are for the staff of the game.")
-    return account
-
-
-def npc_for(account: Any, npc_id: int, access_type: access.Action = "look") -> Any:
-    """Return the NPC with that id if `account` has this access to its memory.
-
-    Raises:
-        UnknownNPC: There is none, or the account may not see it.
-        NotPermitted: The account may look at it, and no more.
-    """
-    npc = game_npcs.npc_of(npc_id)
-    if npc is None or not access.may(account, npc, "look"):
-        raise UnknownNPC("There is no NPC with a memory under that number.")
-    if not access.may(account, npc, access_type):
-        raise NotPermitted(_REFUSALS[access_type].format(npc=npc.key))
-    return npc
+    return ask(account_id, checked, timeout=timeout)
 
 
 # --- the way to the reactor thread ----------------------------------------------------------------
@@ -176,12 +155,13 @@ def on_reactor(
     """
     from twisted.internet import reactor
 
+    work = partial(defer.maybeDeferred, function, *args, **kwargs)
     if not reactor.running:
-        return offload.wait(defer.maybeDeferred(function, *args, **kwargs))
+        return offload.wait(work())
     if threadable.isInIOThread():
         raise RuntimeError("on_reactor was called on the reactor thread; use the Deferred instead.")
     answer: Future = Future()
-    reactor.callFromThread(_begin, answer, function, args, kwargs)
+    reactor.callFromThread(_begin, answer, work)
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
         wait([answer], min(POLL, timeout))
@@ -190,11 +170,10 @@ def on_reactor(
         if offload.stopping():
             break
     answer.cancel()
-    stopping = "The server is stopping."
-    raise TooSlow(stopping if offload.stopping() else f"No answer within {timeout:g} s.")
+    stopping = offload.stopping()
+    raise TooSlow("The server is stopping." if stopping else f"No answer within {timeout:g} s.")
 
 
-def _begin(answer: Future, function: Callable[..., Any], args: tuple, kwargs: dict) -> None:
+def _begin(answer: Future, work: Callable[[], defer.Deferred]) -> None:
     if answer.set_running_or_notify_cancel():
-        result = defer.maybeDeferred(function, *args, **kwargs)
-        result.addCallbacks(answer.set_result, lambda failure: answer.set_exception(failure.value))
+        work().addCallbacks(answer.set_result, lambda failure: answer.set_exception(failure.value))

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
-from typing import Any
+from html.parser import HTMLParser
+from itertools import product
 
 from django.http import HttpResponseBase
 from django.template import TemplateDoesNotExist, engines
@@ -29,20 +30,11 @@ _GRAPH_STYLES = (
     "'sha256-9xjtvxMT1ApHlgn9ohbh2FNfvK5Tqtzy94BjfXBeMSY='",
 )
 
-_API_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+API_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 
-def protect_page(response: HttpResponseBase) -> None:
-    """Set the headers of a page."""
-    _protect(response, page_policy())
-
-
-def protect_api(response: HttpResponseBase) -> None:
-    """Set the headers of an API response, which is never rendered as a page."""
-    _protect(response, _API_POLICY)
-
-
-def _protect(response: HttpResponseBase, policy: str) -> None:
+def protect(response: HttpResponseBase, policy: str) -> None:
+    """Set the headers of a page or an API response, with its Content-Security-Policy."""
     response["Content-Security-Policy"] = policy
     response["X-Frame-Options"] = "DENY"
     response["X-Content-Type-Options"] = "nosniff"  # player text is never sniffed as HTML
@@ -53,65 +45,66 @@ def _protect(response: HttpResponseBase, policy: str) -> None:
 @cache
 def page_policy() -> str:
     """Return the Content-Security-Policy of the pages. Templates are read once, as Django does."""
-    frame: dict[str, dict[str, None]] = {"script": {}, "style": {}, "img": {}}
+    frame = _Frame()
     for text in _frame_templates():
-        for kind, source in _sources(text):
-            frame[kind][source] = None
+        frame.reset()
+        frame.feed(text)
+    script, style, img = (" ".join(found) for found in frame.sources.values())
     return "; ".join(
-        " ".join(directive)
-        for directive in (
-            ("default-src", "'none'"),
-            ("script-src", "'self'", *frame["script"]),
-            ("style-src", "'self'", "'unsafe-hashes'", *_GRAPH_STYLES, *frame["style"]),
-            ("img-src", "'self'", "data:", *frame["img"]),
-            ("font-src", "'self'"),
-            ("connect-src", "'self'"),
-            ("form-action", "'self'"),
-            ("base-uri", "'none'"),
-            ("frame-ancestors", "'none'"),
+        (
+            "default-src 'none'",
+            f"script-src 'self' {script}".rstrip(),
+            f"style-src 'self' 'unsafe-hashes' {' '.join(_GRAPH_STYLES)} {style}".rstrip(),
+            f"img-src 'self' data: {img}".rstrip(),
+            "font-src 'self'",
+            "connect-src 'self'",
+            "form-action 'self'",
+            "base-uri 'none'",
+            "frame-ancestors 'none'",
         )
     )
 
 
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_TAG = re.compile(r"<(script|link|img)\b([^>]*)>", re.IGNORECASE)
-_URL = re.compile(r"\b(?:src|href)=[\"'](https?://[^\"'?#]*)", re.IGNORECASE)
-_INLINE = re.compile(r"<(script|style)\b([^>]*)>(.*?)</\1>", re.DOTALL | re.IGNORECASE)
-_STYLE = re.compile(r"\sstyle=\"([^\"]*)\"", re.IGNORECASE)
+class _Frame(HTMLParser):
+    """Collects the URLs and the hashes of inline code in templates.
 
+    Attributes:
+        sources: By what they are of. Of code with template tags the hash is not known beforehand.
+    """
 
-def _sources(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the URLs and the hashes of inline code in a template, each with what it is of: script,
-    style or img. Of code with template tags the hash is not known beforehand."""
-    text = _COMMENT.sub("", text)
-    for name, attributes in _TAG.findall(text):
-        tag = name.lower()
-        url = _URL.search(attributes)
-        if url and not set(url[1]) & set(" ;,{") and (tag != "link" or "stylesheet" in attributes):
-            yield "style" if tag == "link" else tag, url[1]
-    inline = [each for each in _INLINE.findall(text) if "src=" not in each[1] and each[2].strip()]
-    inline += [("style", "", style) for style in _STYLE.findall(text)]
-    for kind, _attributes, code in inline:
-        if "{{" not in code and "{%" not in code:
+    def __init__(self) -> None:
+        super().__init__()
+        self.sources: dict[str, dict[str, None]] = {"script": {}, "style": {}, "img": {}}
+        self._inline = self._code = ""  # the element that is open if its text is code, and its text
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        kind = "style" if tag == "link" and "stylesheet" in given.get("rel", "") else tag
+        url = given.get("href" if tag == "link" else "src", "").partition("?")[0].partition("#")[0]
+        remote = url.startswith(("https://", "http://")) and not set(url) & set(" ;,{")
+        if remote and kind in self.sources:
+            self.sources[kind][url] = None
+        self._inline = kind if kind in ("script", "style") and "src" not in given else ""
+        self._add_code("style", given.get("style", ""))
+
+    def handle_data(self, data: str) -> None:
+        self._code += data if self._inline else ""
+
+    def handle_endtag(self, tag: str) -> None:
+        self._add_code(self._inline, self._code)
+        self._inline = self._code = ""
+
+    def _add_code(self, kind: str, code: str) -> None:
+        if code.strip() and "{{" not in code and "{%" not in code:
             digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
-            yield kind.lower(), f"'sha256-{digest}'"
+            self.sources[kind][f"'sha256-{digest}'"] = None
 
 
-def _frame_templates() -> list[str]:
-    """Return the text of all `FRAME` templates: the game's own and Evennia's, which they extend."""
-    found = []
-    for engine in (each.engine for each in engines.all() if hasattr(each, "engine")):
-        for loader in engine.template_loaders:
-            for name in FRAME:
-                found += _contents(loader, name)
-    return found
-
-
-def _contents(loader: Any, name: str) -> list[str]:
-    found = []
-    for origin in loader.get_template_sources(name):
-        try:
-            found.append(origin.loader.get_contents(origin))
-        except TemplateDoesNotExist:
-            continue
-    return found
+def _frame_templates() -> Iterator[str]:
+    """Yield all `FRAME` templates: the game's own and Evennia's, which they extend."""
+    django_engines = [each.engine for each in engines.all() if hasattr(each, "engine")]
+    loaders = [loader for engine in django_engines for loader in engine.template_loaders]
+    for loader, name in product(loaders, FRAME):
+        for origin in loader.get_template_sources(name):
+            with suppress(TemplateDoesNotExist):
+                yield origin.loader.get_contents(origin)

@@ -46,8 +46,11 @@ def input_of(operation: Operation) -> type[serializers.Serializer] | None:
         if f"{{{each.name}}}" not in operation.api
     }
     name = f"{operation.name.title().replace('_', '')}Input"
-    about = {"__doc__": "", "__module__": __name__}
-    return type(name, (serializers.Serializer,), found | about) if found else None
+    return _serializer(name, found) if found else None
+
+
+def _serializer(name: str, attributes: dict[str, Any], about: str = "") -> Any:
+    return type(name, (serializers.Serializer,), attributes | {"__doc__": about})
 
 
 def _input(argument: Argument) -> serializers.Field:
@@ -88,24 +91,21 @@ def validators(argument: Argument) -> list[Any]:
 def output_of(operation: Operation) -> tuple[type[serializers.Serializer], bool]:
     """Return the serializer of a successful response, and whether the response is a list."""
     returns, inner = operation.returns, get_args(operation.returns)
-    if get_origin(returns) is Page:
-        return _page_of(_derived.get(inner[0]) or derived(inner[0])), False
     many = get_origin(returns) is list
-    record = inner[0] if many else returns
-    return _derived.get(record) or derived(record), many
-
-
-def _page_of(item: type[serializers.Serializer]) -> type[serializers.Serializer]:
-    made = {
+    item = _serializer_of(inner[0] if inner else returns)
+    if get_origin(returns) is not Page:
+        return item, many
+    page = {
         "count": serializers.IntegerField(),
         "next": serializers.CharField(allow_null=True),
         "previous": serializers.CharField(allow_null=True),
         "results": item(many=True),
-        "__module__": __name__,
-        "__doc__": "",
     }
-    name = item.__name__.removesuffix("Serializer")
-    return type(f"{name}ListSerializer", (serializers.Serializer,), made)
+    return _serializer(f"{item.__name__.removesuffix('Serializer')}ListSerializer", page), False
+
+
+def _serializer_of(record: Any) -> type[serializers.Serializer]:
+    return _derived.get(record) or derived(record)
 
 
 def derived(
@@ -125,9 +125,7 @@ def derived(
         if not names or spec.name in names
     } | overrides
     about = re.sub(r" \[[ABC]\b.*?\]", "", (record.__doc__ or "").split("\n")[0])  # no sources
-    attributes |= {"__doc__": about, "__module__": __name__}
-    name = f"{name or record.__name__}Serializer"
-    _derived[record] = type(name, (serializers.Serializer,), attributes)
+    _derived[record] = _serializer(f"{name or record.__name__}Serializer", attributes, about)
     return _derived[record]
 
 
@@ -144,7 +142,7 @@ def _field(hint: Any, **options: Any) -> serializers.Field:
     if get_origin(hint) is dict:
         return serializers.DictField(child=_field(get_args(hint)[1]), **options)
     if is_dataclass(hint):
-        return (_derived.get(hint) or derived(hint))(**options)
+        return _serializer_of(hint)(**options)
     return _FIELDS[str if get_origin(hint) is Literal else hint](**options)
 
 

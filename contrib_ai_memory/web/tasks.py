@@ -34,13 +34,10 @@ class Task:
     """One long change, as plain data.
 
     Attributes:
-        heading: What it does.
-        account_id: Who started it.
         back: URL of the page to return to.
         state: "running", "done" or "failed".
         told: How far it is, or what came of it.
-        file: A file it made, which stays for some time.
-        file_name: Its name for the visitor.
+        file: A file it made, which stays for some time; `file_name` is for the visitor.
     """
 
     id: str
@@ -57,12 +54,7 @@ class Task:
 _tasks: dict[str, Task] = {}  # reactor thread only
 
 
-def start(
-    who: Any,
-    heading: str,
-    back: str,
-    work: Callable[[Callable[..., None]], Any],
-) -> str:
+def start(who: Any, heading: str, back: str, work: Callable[[Callable[..., None]], Any]) -> str:
     """Start a task and return its id (reactor thread).
 
     Args:
@@ -76,23 +68,22 @@ def start(
         raise offload.Busy(f"{RUNNING} long changes are running already. Wait until one is over.")
     task = Task(secrets.token_hex(8), heading, who.id, back, now_iso())
     _tasks[task.id] = task
-    over = [each for each in _tasks.values() if each.state != "running"]
+    over = [each.id for each in _tasks.values() if each.state != "running"]
     for old in over[: max(0, len(_tasks) - KEPT)]:
-        del _tasks[old.id]
+        del _tasks[old]
 
     def note(**changes: Any) -> None:
         if task.id in _tasks:
             _tasks[task.id] = replace(_tasks[task.id], **changes)
 
     def failed(reason: Failure) -> None:
-        told = reason.getErrorMessage() if is_expected(reason.value) else _FAILED
-        note(state="failed", told=told)
-        if told == _FAILED:
+        expected = is_expected(reason.value)
+        note(state="failed", told=reason.getErrorMessage() if expected else _FAILED)
+        if not expected:
             offload.log_failure(reason, heading)
 
     done = defer.maybeDeferred(work, note)
-    done.addCallback(lambda told: note(state="done", told=told))
-    done.addErrback(failed)
+    done.addCallback(lambda told: note(state="done", told=told)).addErrback(failed)
     return task.id
 
 
@@ -100,11 +91,11 @@ def find(who: Any, task_id: str) -> Task:
     """Return a task of this account (reactor thread).
 
     Raises:
-        gate.UnknownTask
+        gate.NotThere
     """
     task = _tasks.get(task_id)
     if task is None or task.account_id != who.id:
-        raise gate.UnknownTask(
+        raise gate.NotThere(
             "There is no such task. The server may have been reloaded since: look at the memory, "
             "and start it again if it is not done."
         )
@@ -116,8 +107,8 @@ class TaskView(GameView):
 
     template = "ai_memory/task.html"
 
-    def get(self, request: HttpRequest, task_id: str) -> HttpResponse:
-        task = gate.ask(request.user.pk, find, task_id)
+    def get(self, request: HttpRequest, **where: Any) -> HttpResponse:
+        task = gate.ask(request.user.pk, find, where["task_id"])
         response = self.show(task=task, title=task.heading)
         if task.state == "running":
             response["Refresh"] = str(REFRESH)

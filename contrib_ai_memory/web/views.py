@@ -1,15 +1,16 @@
 """The staff pages that only read a memory: the tabs of one NPC, and the base of all pages.
 
-Each view fetches plain data through `gate`, on the reactor thread, and renders its template.
+What a page shows is read on the reactor thread (`gate`), as plain data for its template.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from functools import partial
 from typing import Any
 
+from django import forms
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -19,31 +20,29 @@ from django.views import View
 from twisted.internet import defer
 
 from ..admin import access, audit, ids, inspect, prompt_preview, undo_log
-from ..admin.arguments import RECORDS
+from ..admin.arguments import LONGEST_QUERY, RECORDS
 from ..admin.operations import TABLE, Operation
 from ..log import logger
 from ..recall.rank import CLUES
-from ..records import Entry, Recalled, RecallResult
+from ..records import Recalled, RecallResult
 from ..script import AssistantScript
 from . import gate, headers
-from .forms import (
-    GraphForm,
-    JournalFilterForm,
-    MemoryFilterForm,
-    PreviewForm,
-    SearchForm,
-)
+from .forms import FilterForm, person_field, words_field
+from .serializers import validators
 
 TABS = "overview journal facts search people graph nights charts prompt".split()
 PAGE = 50  # rows of a list
 PAGES_BACK = 40  # pages of the journal that "Newer" can go back
 PEOPLE_OFFERED = 200  # in a select box
 SEARCHED = 20
-GRAPH_SIZES = (100, 300, 1000, 2000)
-DEFAULT_GRAPH_SIZE = 300
+GRAPH_SIZES = {"100": 100, "": 300, "1000": 1000, "2000": 2000}  # memories
+ALL_RECORDS = {**RECORDS, "entry": "Journal lines"}
 NODE_TEXT = 160  # characters of a memory in the graph's data
 LINKS_PER_PAGE = 100
 EMOTIONS_SHOWN = 24
+KINDS = ("say", "whisper", "pose", "arrive", "leave", "give", "note", "insight")
+EXAMPLE = "Who keeps the ferry?"
+DAY = next(each for each in TABLE["journal"].arguments if each.name == "day")
 
 
 class StaffView(View):
@@ -52,49 +51,99 @@ class StaffView(View):
     Attributes:
         template: Rendered by `show`.
         title: Title of the page.
+        tab: The highlighted tab, one of `tabs`.
+        filters: The fields of the form above what is shown.
+        submit: The label of its button.
     """
 
     template = ""
     title = ""
+    tab = ""
+    tabs: Sequence[Any] = ()
+    filters: Mapping[str, forms.Field] = {}
+    submit = "Filter"
+    form: Any = None
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        response = self._respond(request, *args, **kwargs)
-        headers.protect_page(response)
+        if request.user.is_authenticated:
+            response = self._respond(request, *args, **kwargs)
+        else:
+            response = redirect_to_login(request.get_full_path())
+        headers.protect(response, headers.page_policy())
         return response
 
     def _respond(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if not request.user.is_authenticated:
-            return redirect_to_login(request.get_full_path())
         try:
-            return super().dispatch(request, *args, **kwargs)
+            return super().dispatch(request, *args, **self.prepared(**kwargs))
         except (PermissionDenied, SuspiciousOperation):
             raise  # Django has pages for these
         except Exception as error:  # noqa: BLE001  (logged in full; the visitor gets an error page)
             status, title, message = gate.problem(error)
             if status == 500:
                 logger().exception("The page %s failed.", request.path)
-            return self.error_page(status, title, message, busy=isinstance(error, gate.BUSY))
+            context = {"title": title, "message": message, "status": status}
+            context["busy"] = isinstance(error, gate.BUSY)
+            return render(request, "ai_memory/error.html", context, status=status)
 
-    def error_page(
-        self, status: int, title: str, message: str, *, busy: bool = False
-    ) -> HttpResponse:
-        context = {"title": title, "message": message, "busy": busy, "status": status}
-        return render(self.request, "ai_memory/error.html", context, status=status)
+    def prepared(self, **where: Any) -> dict[str, Any]:
+        """Prepare the view for a request; return what of its URL `get` and `post` take."""
+        return where
 
-    def show(self, **context: Any) -> HttpResponse:
-        return render(self.request, self.template, {"title": self.title, **context})
+    def get(self, request: HttpRequest, **where: Any) -> HttpResponse:
+        self.form = FilterForm(self.filters, request.GET)
+        return self.show(form=self.form, submit=self.submit, **self.found(**where))
+
+    def found(self, **where: Any) -> dict[str, Any]:
+        """Return what the template shows of what the query asks for."""
+        return gate.ask(self.request.user.pk, self.read, **where, **self.form.asked)
+
+    def read(self, *of: Any, **asked: Any) -> Any:
+        """Return what the template shows, or a Deferred of it (reactor thread).
+
+        Args:
+            of: The NPC, or the account for a page about the whole game.
+            asked: What is chosen in the form, by name.
+        """
+        return {}
+
+    def show(self, *, status: int = 200, **context: Any) -> HttpResponse:
+        """Render the template."""
+        shared = {"title": self.title or self.tab.capitalize(), "tab": self.tab, "tabs": self.tabs}
+        return render(self.request, self.template, shared | context, status=status)
+
+    @property
+    def offset(self) -> int:
+        """The offset `from` of the query; 0 if it is missing or no number."""
+        offset = self.request.GET.get("from", "")
+        return int(offset) if is_number(offset) else 0
+
+    def rows(self, shown: int, total: int, step: int = PAGE) -> dict[str, Any]:
+        """Return which rows of a list are shown, and the links to those before and after."""
+        end = self.offset + shown
+        newer = max(self.offset - step, 0) or None
+        return {
+            "total": total,
+            "first": self.offset + 1,
+            "last": end,
+            "older": self.query_with(**{"from": end}) if end < total else "",
+            "newer": self.query_with(**{"from": newer}) if self.offset else "",
+        }
+
+    def query_with(self, **changes: Any) -> str:
+        """Return the page's query string with these changes; None and "" remove a parameter."""
+        query: QueryDict = self.request.GET.copy()
+        for name, value in changes.items():
+            query.pop(name, None)
+            if isinstance(value, list):
+                query.setlist(name, value)
+            elif value not in (None, ""):
+                query[name] = value
+        return "?" + query.urlencode()
 
 
-@dataclass(frozen=True, slots=True)
-class NPCHeader:
-    """The NPC in the heading of its pages, and what this visitor may do with its memory."""
-
-    id: int
-    key: str
-    dbref: str
-    state: str
-    may_edit: bool
-    may_erase: bool
+def is_number(text: str) -> bool:
+    """Whether this is a plain number, short enough for Python to convert."""
+    return text.isascii() and text.isdigit() and len(text) < 12
 
 
 class NPCView(StaffView):
@@ -107,43 +156,44 @@ class NPCView(StaffView):
         timeout: Seconds that it may take.
     """
 
-    tab = ""
+    tabs = TABS
     access_type: access.Action = "look"
     timeout = gate.TIMEOUT
 
     def look(
         self, npc_id: int, function: Callable[..., Any], *args: Any, **kwargs: Any
-    ) -> tuple[NPCHeader, Any]:
-        """Return the NPC's header and `function(npc, *args, **kwargs)`; log the look."""
+    ) -> tuple[dict[str, Any], Any]:
+        """Return what the page's heading shows, and `function(npc, *args, **kwargs)`; log the
+        look."""
 
         def looked(npc: Any, who: Any) -> defer.Deferred:
             audit.record_look(who, f"the page {self.tab}", npc)
             result = defer.maybeDeferred(function, npc, *args, **kwargs)
-            return result.addCallback(lambda found: (_header(npc, who), found))
+            header = {
+                "id": npc.id,
+                "key": npc.key,
+                "state": inspect.state_of(npc),
+                "may_edit": access.may(who, npc, "edit"),
+                "may_erase": access.may(who, npc, "erase"),
+            }
+            return result.addCallback(lambda found: (header, found))
 
         return self.ask(npc_id, looked)
 
-    def ask(self, npc_id: int, function: Callable[..., Any], *args: Any) -> Any:
-        """Return `function(npc, who, *args)`, called on the reactor thread."""
-        account_id = self.request.user.pk
-        return gate.ask_npc(
-            account_id, npc_id, self.access_type, function, *args, timeout=self.timeout
-        )
+    def ask(self, npc_id: int, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Return `function(npc, who, *args, **kwargs)`, called on the reactor thread."""
+        work = partial(gate.ask_npc, self.request.user.pk, npc_id, self.access_type, function)
+        return work(*args, **kwargs, timeout=self.timeout)
 
-    def show(self, **context: Any) -> HttpResponse:
-        template = self.template or f"ai_memory/{self.tab}.html"
-        return render(self.request, template, {"tab": self.tab, "tabs": TABS, **context})
+    def found(self, **where: Any) -> dict[str, Any]:
+        npc, found = self.look(where.pop("npc_id"), self.read, **where, **self.form.asked)
+        if "people" in found:
+            self.form.fields["who"].widget.choices += found["people"]
+        return {"npc": npc, **found}
 
-
-def _header(npc: Any, who: Any) -> NPCHeader:
-    return NPCHeader(
-        id=npc.id,
-        key=npc.key,
-        dbref=npc.dbref,
-        state=inspect.state_of(npc),
-        may_edit=access.may(who, npc, "edit"),
-        may_erase=access.may(who, npc, "erase"),
-    )
+    def show(self, *, status: int = 200, **context: Any) -> HttpResponse:
+        self.template = self.template or f"ai_memory/{self.tab}.html"
+        return super().show(status=status, **context)
 
 
 # --- what can be done -----------------------------------------------------------------------------
@@ -169,58 +219,19 @@ def offered(npc: Any, shown: inspect.Shown | None = None) -> list[Offer]:
     offers = []
     where = [npc.id, shown.id] if shown else [npc.id]
     for each in TABLE.values():
-        if not (each.label or each.buttons) or each.of_memory != bool(shown):
-            continue
-        if not each.shown(shown or npc):
+        if each.of_memory != bool(shown) or not each.shown(shown or npc):
             continue
         if each.has_form:
-            url = reverse(f"ai_memory:{each.path}", args=where)
-            offers.append(Offer(each, each.label, url))
+            offers.append(Offer(each, each.label, reverse(f"ai_memory:{each.path}", args=where)))
             continue
-        page = "do_memory" if shown else "do"
+        page = "ai_memory:do_memory" if shown else "ai_memory:do"
         at_once = bool(shown) and each.question is None
         for name, label, _arguments in each.all_buttons:
-            url = reverse(f"ai_memory:{page}", args=[*where, name])
-            offers.append(Offer(each, label, url, at_once))
+            offers.append(Offer(each, label, reverse(page, args=[*where, name]), at_once))
     return offers
 
 
-# --- paging ---------------------------------------------------------------------------------------
-
-
-def offset_of(request: HttpRequest) -> int:
-    """Return the offset `from` of the query; 0 if it is missing or no number."""
-    offset = request.GET.get("from", "")
-    return int(offset) if is_number(offset) else 0
-
-
-def is_number(text: str) -> bool:
-    """Whether this is a plain number, short enough for Python to convert."""
-    return text.isascii() and text.isdigit() and len(text) < 12
-
-
-def page_links(request: HttpRequest, offset: int, size: int, more: bool) -> dict[str, str]:
-    """Return the links to the next page, if there is `more`, and to the previous one."""
-    newer = max(offset - size, 0) or None
-    return {
-        "older": query_with(request, **{"from": offset + size}) if more else "",
-        "newer": query_with(request, **{"from": newer}) if offset else "",
-    }
-
-
-def query_with(request: HttpRequest, **changes: Any) -> str:
-    """Return the page's query string with these changes; None and "" remove a parameter."""
-    query: QueryDict = request.GET.copy()
-    for name, value in changes.items():
-        query.pop(name, None)
-        if isinstance(value, list):
-            query.setlist(name, value)
-        elif value not in (None, ""):
-            query[name] = value
-    return "?" + query.urlencode()
-
-
-# --- overview -------------------------------------------------------------------------------------
+# --- overview and journal -------------------------------------------------------------------------
 
 
 class OverviewView(NPCView):
@@ -228,67 +239,62 @@ class OverviewView(NPCView):
 
     tab = "overview"
 
-    def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
-        npc, context = self.look(npc_id, _overview)
-        return self.show(npc=npc, **context)
-
-
-@defer.inlineCallbacks
-def _overview(npc: Any) -> Any:
-    overview = yield inspect.overview(npc)
-    return {
-        "overview": overview,
-        "schedule": AssistantScript.of(npc).sleep.schedule_told(),
-        "settings": inspect.settings(npc),
-        "night": inspect.status(npc).night,
-        "actions": offered(npc),
-        "agenda": inspect.agenda(npc)[:PAGE],
-        "changes": [act.summary() for act in reversed(undo_log.acts(npc))],
-    }
-
-
-# --- journal --------------------------------------------------------------------------------------
+    @defer.inlineCallbacks
+    def read(self, npc: Any) -> Any:
+        overview = yield inspect.overview(npc)
+        return {
+            "overview": overview,
+            "schedule": AssistantScript.of(npc).sleep.schedule_told(),
+            "settings": inspect.settings(npc),
+            "night": inspect.status(npc).night,
+            "actions": offered(npc),
+            "agenda": inspect.agenda(npc)[:PAGE],
+            "changes": [act.summary() for act in reversed(undo_log.acts(npc))],
+        }
 
 
 class JournalView(NPCView):
     """The journal as a timeline, newest first."""
 
     tab = "journal"
+    filters = {
+        "text": words_field("Text"),
+        "who": person_field("Person", "Anyone"),
+        "day": forms.CharField(
+            required=False,
+            max_length=40,
+            label="Day (UTC)",
+            validators=validators(DAY),
+            widget=forms.DateInput(attrs={"type": "date"}),
+        ),
+        "kind": forms.ChoiceField(
+            required=False, label="Kind", choices=[("", "Any"), *zip(KINDS, KINDS, strict=True)]
+        ),
+    }
 
-    def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
-        form = JournalFilterForm(request.GET)
-        valid = form.is_valid()
-        query = form.cleaned_data if valid else {}
-        cursors = [int(each) for each in request.GET.getlist("b") if is_number(each)][-PAGES_BACK:]
-        npc, (page, people) = self.look(
-            npc_id,
-            _journal,
+    @defer.inlineCallbacks
+    def read(self, npc: Any, text: str, who: str, day: str, kind: str) -> Any:
+        cursors = [int(each) for each in self.request.GET.getlist("b") if is_number(each)]
+        cursors, invalid = cursors[-PAGES_BACK:], bool(self.form.errors)
+        page = yield inspect.journal(
+            npc,
             before=cursors[-1] if cursors else None,
-            limit=PAGE if valid else 0,  # an invalid filter finds nothing, not everything
-            text=query.get("text", ""),
-            entity=query.get("who", ""),
-            day=query.get("day", ""),
-            kind=query.get("kind", ""),
+            limit=0 if invalid else PAGE,  # an invalid filter finds nothing, not everything
+            text=text,
+            entity=who,
+            day=day,
+            kind=kind,
         )
-        return self.show(
-            npc=npc,
-            form=form,
-            filtered=any(query.values()),
-            days=by_day(page.entries),
-            people=people,
-            page=page,
-            older=query_with(request, b=[*cursors, page.older]) if page.older and valid else "",
-            newer=query_with(request, b=cursors[:-1]) if cursors else "",
-        )
-
-
-@defer.inlineCallbacks
-def _journal(npc: Any, **query: Any) -> Any:
-    page = yield inspect.journal(npc, **query)
-    people, entity = people_offered(npc), query["entity"]
-    if entity and entity not in dict(people):
-        people.append((entity, npc.memory.people.name_of(entity) or entity))
-    return page, people
+        people = people_offered(npc)
+        if who and who not in dict(people):
+            people.append((who, npc.memory.people.name_of(who) or who))
+        more = page.older and not invalid
+        return {
+            "people": people,
+            "page": page,
+            "older": self.query_with(b=[*cursors, page.older]) if more else "",
+            "newer": self.query_with(b=cursors[:-1]) if cursors else "",
+        }
 
 
 def people_offered(npc: Any) -> list[tuple[str, str]]:
@@ -297,26 +303,18 @@ def people_offered(npc: Any) -> list[tuple[str, str]]:
     return [(each.identity, each.name or each.identity) for each in known[:PEOPLE_OFFERED]]
 
 
-def by_day(entries: Iterable[Entry]) -> list[tuple[str, list[Entry]]]:
-    """Group consecutive entries by day (UTC)."""
-    groups = groupby(entries, key=lambda entry: entry.timestamp[:10])
-    return [(day, list(group)) for day, group in groups]
-
-
 # --- memories and search --------------------------------------------------------------------------
 
 
 class RecordConverter:
     """A kind of memory: plural in the URL, singular everywhere else."""
 
-    plurals = {record: label.lower() for record, label in RECORDS.items()}
-    regex = "|".join(plurals.values())
+    records = {label.lower(): record for record, label in RECORDS.items()}
+    regex = "|".join(records)
+    to_python = records.__getitem__
 
-    def to_python(self, value: str) -> str:
-        return next(record for record, plural in self.plurals.items() if plural == value)
-
-    def to_url(self, value: str) -> str:
-        return self.plurals[value]
+    def to_url(self, record: str) -> str:
+        return RECORDS[record].lower()
 
 
 register_converter(RecordConverter, "kind")
@@ -327,42 +325,25 @@ class MemoryListView(NPCView):
 
     template = "ai_memory/memories.html"
     tab = "facts"
+    filters = {
+        "text": words_field("Text"),
+        "ended": forms.BooleanField(required=False, label="Superseded"),
+    }
 
-    def get(self, request: HttpRequest, npc_id: int, record: str = "fact") -> HttpResponse:
-        form = MemoryFilterForm(request.GET)
-        query = form.cleaned_data if form.is_valid() else {}
-        offset = offset_of(request)
-        npc, (page, counts) = self.look(
-            npc_id,
-            _memories,
-            record,
-            offset=offset,
-            limit=PAGE,
-            text=query.get("text", ""),
-            ended=query.get("ended", False),
+    @defer.inlineCallbacks
+    def read(self, npc: Any, text: str, ended: bool, record: str = "fact") -> Any:
+        page = yield inspect.memories(
+            npc, record, offset=self.offset, limit=PAGE, text=text, ended=bool(ended)
         )
-        filtered = any(query.values())
-        return self.show(
-            npc=npc,
-            form=form,
-            filtered=filtered,
-            superseded=0 if filtered else max(0, counts.get(record, 0) - page.total),
-            record=record,
-            record_name=RECORDS[record],
-            records=[(name, label, counts.get(name, 0)) for name, label in RECORDS.items()],
-            memories=[(ids.short(memory), memory) for memory in page.memories],
-            total=page.total,
-            first=offset + 1,
-            last=offset + len(page.memories),
-            **page_links(request, offset, PAGE, more=offset + PAGE < page.total),
-        )
-
-
-@defer.inlineCallbacks
-def _memories(npc: Any, record: str, **query: Any) -> Any:
-    page = yield inspect.memories(npc, record, **query)
-    counts = yield npc.memory.counts()
-    return page, counts
+        counts = yield npc.memory.counts()
+        return {
+            "superseded": 0 if text or ended else max(0, counts.get(record, 0) - page.total),
+            "record": record,
+            "title": RECORDS[record],
+            "records": [(name, label, counts.get(name, 0)) for name, label in RECORDS.items()],
+            "memories": [(ids.short(memory), memory) for memory in page.memories],
+            **self.rows(len(page.memories), page.total),
+        }
 
 
 class MemoryView(NPCView):
@@ -370,26 +351,20 @@ class MemoryView(NPCView):
 
     tab = "memory"
 
-    def get(self, request: HttpRequest, npc_id: int, memory_id: str) -> HttpResponse:
-        npc, (shown, trace, known, actions) = self.look(npc_id, _memory, memory_id)
-        return self.show(
-            npc=npc,
-            shown=shown,
-            trace=trace,
-            memory=shown.memory,
-            known=known,
-            actions=actions,
-        )
-
-
-@defer.inlineCallbacks
-def _memory(npc: Any, memory_id: str) -> Any:
-    shown = yield inspect.show(npc, memory_id)
-    trace = yield inspect.trace(npc, memory_id)
-    drawn = (each.identity for each in trace.profiles)
-    named = {shown.memory.about, *shown.memory.witnesses, *drawn}
-    known = {each for each in named if each and ids.knows(npc, each)}  # those who have a page
-    return shown, trace, known, offered(npc, shown)
+    @defer.inlineCallbacks
+    def read(self, npc: Any, memory_id: str) -> Any:
+        shown = yield inspect.show(npc, memory_id)
+        trace = yield inspect.trace(npc, memory_id)
+        named = {shown.memory.about, *shown.memory.witnesses}
+        named |= {each.identity for each in trace.profiles}
+        return {
+            "title": f"Memory {shown.id}",
+            "shown": shown,
+            "trace": trace,
+            "memory": shown.memory,
+            "known": {each for each in named if each and ids.knows(npc, each)},  # have a page
+            "actions": offered(npc, shown),
+        }
 
 
 class SearchView(NPCView):
@@ -397,35 +372,31 @@ class SearchView(NPCView):
     a listener, if one is chosen."""
 
     tab = "search"
+    filters = {
+        "q": words_field("Search", LONGEST_QUERY, EXAMPLE),
+        "who": person_field("As told to", "Staff: everything"),
+    }
+    submit = "Search"
 
-    def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
-        form = SearchForm(request.GET)
-        asked = form.cleaned_data if form.is_valid() else {"q": "", "who": ""}
-        npc, (people, listener, result) = self.look(npc_id, _search, **asked)
-        found = [(ids.short(each.memory), each, clues(each)) for each in result.memories]
-        return self.show(
-            npc=npc,
-            form=form,
-            query=asked["q"],
-            who=asked["who"],
-            people=people,
-            listener=listener,
-            result=result,
-            found=found,
-        )
-
-
-@defer.inlineCallbacks
-def _search(npc: Any, q: str, who: str) -> Any:
-    # without a listener, secrets are among the results, as the page says
-    identity, name = prompt_preview.find_person(npc, who) if who else (None, "")
-    result = RecallResult()
-    if q:
-        result = yield npc.memory.recall(q, speaker=identity, top_k=SEARCHED)
-    return people_offered(npc), name, result
+    @defer.inlineCallbacks
+    def read(self, npc: Any, q: str, who: str) -> Any:
+        # without a listener, secrets are among the results, as the page says
+        identity, name = prompt_preview.find_person(npc, who) if who else (None, "")
+        result = RecallResult()
+        if q:
+            result = yield npc.memory.recall(q, speaker=identity, top_k=SEARCHED)
+        return {
+            "query": q,
+            "who": who,
+            "people": people_offered(npc),
+            "listener": name,
+            "result": result,
+            "found": [(ids.short(each.memory), each, clues(each)) for each in result.memories],
+        }
 
 
 def clues(recalled: Recalled) -> list[tuple[str, float]]:
+    """Return the clues of a score that count, with their names."""
     pairs = zip(CLUES, recalled.score.clues, strict=False)
     return [(name, value) for name, value in pairs if value]
 
@@ -437,25 +408,12 @@ class PersonListView(NPCView):
     """The people an NPC knows, the last seen first."""
 
     tab = "people"
+    filters = {"text": words_field("Name")}
 
-    def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
-        form = MemoryFilterForm(request.GET)
-        text = form.cleaned_data["text"] if form.is_valid() else ""
-        offset = offset_of(request)
-        npc, (people, total) = self.look(npc_id, _people, offset, text)
-        return self.show(
-            npc=npc,
-            people=people[:PAGE],
-            total=total,
-            text=text,
-            **page_links(request, offset, PAGE, more=len(people) > PAGE),
-        )
-
-
-@defer.inlineCallbacks
-def _people(npc: Any, offset: int, text: str) -> Any:
-    page = yield inspect.people(npc, offset=offset, limit=PAGE + 1, text=text)
-    return page.results, len(npc.memory.people)
+    @defer.inlineCallbacks
+    def read(self, npc: Any, text: str) -> Any:
+        page = yield inspect.people(npc, offset=self.offset, limit=PAGE, text=text)
+        return {"known": page.results, **self.rows(len(page.results), page.total)}
 
 
 class PersonView(NPCView):
@@ -464,13 +422,12 @@ class PersonView(NPCView):
     template = "ai_memory/person.html"
     tab = "people"
 
-    def get(self, request: HttpRequest, npc_id: int, identity: str) -> HttpResponse:
-        npc, page = self.look(npc_id, inspect.person, identity)
-        chart = None
+    def read(self, npc: Any, identity: str) -> dict[str, Any]:
+        page, chart = inspect.person(npc, identity), None
         if len(page.course) > 1:
             headings = "Day", "Favorability"
             chart = Chart("Favorability over time", headings, page.course, top=1)
-        return self.show(npc=npc, page=page, chart=chart)
+        return {"title": page.person.name, "page": page, "chart": chart}
 
 
 # --- graph and charts -----------------------------------------------------------------------------
@@ -480,43 +437,43 @@ class GraphView(NPCView):
     """The link graph as a drawing and as a table."""
 
     tab = "graph"
+    filters = {
+        "kind": forms.MultipleChoiceField(
+            label="Show",
+            required=False,
+            choices=ALL_RECORDS,
+            initial=[*ALL_RECORDS],
+            widget=forms.CheckboxSelectMultiple,
+        ),
+        "size": forms.ChoiceField(
+            label="At most",
+            required=False,
+            choices=[(each, f"{number} memories") for each, number in GRAPH_SIZES.items()],
+        ),
+    }
+    submit = "Show"
 
-    def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
-        wanted = request.GET.get("size", "")
-        size = int(wanted) if wanted in map(str, GRAPH_SIZES) else DEFAULT_GRAPH_SIZE
-        offset = offset_of(request)
-        form = GraphForm(request.GET)
-        kinds = form.cleaned_data["kind"] if form.is_valid() else []
-        npc, graph = self.look(npc_id, inspect.graph, limit=size, records=kinds)
+    @defer.inlineCallbacks
+    def read(self, npc: Any, kind: list[str], size: str) -> Any:
+        graph = yield inspect.graph(npc, limit=GRAPH_SIZES[size], records=kind or [])
         nodes = {node.linked: node for node in graph.nodes}
         edges = sorted(graph.edges, key=lambda edge: (-edge.score, edge.a, edge.b))
-        rows = edges[offset : offset + LINKS_PER_PAGE]
-        more = offset + LINKS_PER_PAGE < len(edges)
-        return self.show(
-            npc=npc,
-            graph=graph,
-            size=size,
-            sizes=GRAPH_SIZES,
-            kinds=[
-                (name, label, name in kinds or not kinds)
-                for name, label in form.fields["kind"].choices
-            ],
-            filtered=bool(kinds),
-            data=graph_data(npc, graph),
-            rows=[(edge, nodes[edge.a], nodes[edge.b]) for edge in rows],
-            first=offset + 1,
-            last=offset + len(rows),
-            **page_links(request, offset, LINKS_PER_PAGE, more),
-        )
+        rows = edges[self.offset : self.offset + LINKS_PER_PAGE]
+        return {
+            "graph": graph,
+            "data": graph_data(npc, graph),
+            "links": [(edge, nodes[edge.a], nodes[edge.b]) for edge in rows],
+            **self.rows(len(rows), len(edges), LINKS_PER_PAGE),
+        }
 
 
-def graph_data(npc: NPCHeader, graph: inspect.Graph) -> dict[str, Any]:
+def graph_data(npc: Any, graph: inspect.Graph) -> dict[str, Any]:
     """Return the graph for `graph.js`, which inserts texts as text only."""
     place = {node.linked: number for number, node in enumerate(graph.nodes)}
     return {
         "nodes": [
             {
-                "id": number,
+                "id": place[node.linked],
                 "name": node.id,
                 "text": node.text[:NODE_TEXT] + ("…" if len(node.text) > NODE_TEXT else ""),
                 "record": node.record,
@@ -524,14 +481,13 @@ def graph_data(npc: NPCHeader, graph: inspect.Graph) -> dict[str, Any]:
                 "secret": node.private,
                 "url": reverse("ai_memory:memory", args=[npc.id, node.id]),
             }
-            for number, node in enumerate(graph.nodes)
+            for node in graph.nodes
         ],
         "links": [
             {
                 "source": place[edge.a],
                 "target": place[edge.b],
                 "score": round(edge.score, 2),
-                "kind": edge.kind,
             }
             for edge in graph.edges
         ],
@@ -543,9 +499,10 @@ class ChartsView(NPCView):
 
     tab = "charts"
 
-    def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
-        npc, numbers = self.look(npc_id, inspect.stats)
-        return self.show(npc=npc, stats=numbers, charts=_charts(numbers) if numbers.entries else [])
+    @defer.inlineCallbacks
+    def read(self, npc: Any) -> Any:
+        numbers = yield inspect.stats(npc)
+        return {"stats": numbers, "charts": _charts(numbers) if numbers.entries else []}
 
 
 @dataclass(frozen=True, slots=True)
@@ -589,36 +546,31 @@ class NightListView(NPCView):
 
     tab = "nights"
 
-    def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
-        npc, context = self.look(npc_id, _nights)
-        return self.show(npc=npc, **context)
-
-
-def _nights(npc: Any) -> dict[str, Any]:
-    return {
-        "nights": inspect.nights(npc),
-        "night": inspect.status(npc).night,
-        "cost": inspect.cost(npc),
-        "actions": [each for each in offered(npc) if each.operation.switch.startswith("@sleep")],
-    }
+    def read(self, npc: Any) -> dict[str, Any]:
+        return {
+            "nights": inspect.nights(npc),
+            "night": inspect.status(npc).night,
+            "cost": inspect.cost(npc),
+            "actions": [
+                each for each in offered(npc) if each.operation.switch.startswith("@sleep")
+            ],
+        }
 
 
 class PromptView(NPCView):
     """What would be said to a line, and the prompt for a language model; nothing is sent."""
 
     tab = "prompt"
+    filters = {
+        "who": person_field("Speaker"),
+        "text": words_field("Line", LONGEST_QUERY, EXAMPLE),
+        "whispered": forms.BooleanField(required=False, label="Whispered"),
+    }
+    submit = "Show"
 
-    def get(self, request: HttpRequest, npc_id: int) -> HttpResponse:
-        form = PreviewForm(request.GET)
-        empty = {"who": "", "text": "", "whispered": False}
-        query = form.cleaned_data if form.is_valid() else empty
-        npc, (people, prompt) = self.look(npc_id, _prompt, **query)
-        return self.show(npc=npc, form=form, people=people, prompt=prompt, **query)
-
-
-@defer.inlineCallbacks
-def _prompt(npc: Any, who: str, text: str, whispered: bool) -> Any:
-    prompt = None
-    if who and text:
-        prompt = yield prompt_preview.preview(npc, who, text, whispered=whispered)
-    return people_offered(npc), prompt
+    @defer.inlineCallbacks
+    def read(self, npc: Any, who: str, text: str, whispered: bool) -> Any:
+        prompt = None
+        if who and text:
+            prompt = yield prompt_preview.preview(npc, who, text, whispered=bool(whispered))
+        return {"people": people_offered(npc), "prompt": prompt}

@@ -14,12 +14,9 @@ def api(settings, db, store_folder):
     """The API as a game includes it, without counts of earlier tests in its throttles."""
     from django.core.cache import cache
 
-    from contrib_ai_memory.web import throttling
-
     settings.ROOT_URLCONF = "contrib_ai_memory.web.urls"
     settings.ALLOWED_HOSTS = ["*"]
     cache.clear()
-    throttling.passwords.reset()
 
 
 @pytest.fixture

@@ -37,6 +37,7 @@ def test_the_settings_page_shows_current_values_and_no_secret(keeper, mara, sett
     text = words(page)
     assert "open-sesame" not in page.content.decode()
     assert re.search(r"TICK_RATE 7 changed 5", text), text
+    assert re.search(r"LLM.max_tokens \d+", text), "a number of tokens is no secret"
     assert "127.0.0.1:9/v1" in text and "db.example" in text
 
 

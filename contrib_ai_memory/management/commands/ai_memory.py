@@ -1,19 +1,4 @@
-"""`evennia ai_memory`: operate the memories of NPCs from the shell. Each action is a function.
-
-evennia ai_memory status
-evennia ai_memory replay FILE --npc NPC [--sleep]
-evennia ai_memory teach NPC FILE
-evennia ai_memory export NPC FILE
-evennia ai_memory import FILE --npc NPC [--replace]
-evennia ai_memory erase PERSON [--npc NPC] [--yes]
-evennia ai_memory backup FILE
-evennia ai_memory restore FILE [--yes]
-evennia ai_memory doctor [NPC] [--mend]
-evennia ai_memory reindex [NPC]
-evennia ai_memory move --to STORE [--replace]
-evennia ai_memory model [--night | --serve FILE.gguf | --ports PORT ...]
-evennia ai_memory uninstall [--yes]
-"""
+"""`evennia ai_memory`: operate the memories of NPCs from the shell. Each action is a function."""
 
 from __future__ import annotations
 
@@ -22,8 +7,10 @@ import os
 import shutil
 import sys
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +27,7 @@ from pydantic import ValidationError
 from tqdm import tqdm
 
 from contrib_ai_memory import conf, offload, preflight, sqlite_file, start
-from contrib_ai_memory.admin import archive, backup, doctor, erase, move, reindex
+from contrib_ai_memory.admin import archive, backup, doctor, erase, ids, move, reindex
 from contrib_ai_memory.errors import ExpectedError
 from contrib_ai_memory.ingest import pipeline
 from contrib_ai_memory.ingest.replay import BadLine, LogPerson, Replay, read_log
@@ -70,38 +57,59 @@ from ...admin import audit, game_npcs
 PROCESS_ENDS_SECONDS = 30.0  # the memory process of a killed server may take
 
 
+Say = Callable[[str], Any]  # prints a line
+
+
 @dataclass(frozen=True, slots=True)
 class Action:
     """What an action runs, and under which conditions.
 
     Attributes:
-        run: Called with the command and its options.
+        run: Called with what prints a line, and its arguments by name.
+        arguments: What `add_argument` takes, for each of them.
         interrupted: Shown after Ctrl-C.
         writes: Whether it writes memories, so that store and database must match.
         beside_server: Whether it may run while the game does.
     """
 
-    run: Callable[[BaseCommand, dict[str, Any]], None]
+    run: Callable[..., None]
+    arguments: tuple[tuple[str, dict[str, Any]], ...]
     interrupted: str
-    writes: bool = False
-    beside_server: bool = False
+    writes: bool
+    beside_server: bool
 
 
 ACTIONS: dict[str, Action] = {}
 
-Run = Callable[[BaseCommand, dict[str, Any]], None]
+
+def _argument(name: str, about: str, **options: Any) -> tuple[str, dict[str, Any]]:
+    return name, options | {"help": about}
 
 
 def _action(
-    interrupted: str, *, writes: bool = False, beside_server: bool = False
-) -> Callable[[Run], Run]:
-    """Make the decorated function the action of its name. The arguments are those of `Action`."""
+    *arguments: tuple[str, dict[str, Any]],
+    interrupted: str = "Nothing was changed.",
+    writes: bool = False,
+    beside_server: bool = False,
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make the decorated function the action of its name; its docstring is the help."""
 
-    def register(run: Run) -> Run:
-        ACTIONS[run.__name__.removeprefix("_")] = Action(run, interrupted, writes, beside_server)
+    def register(run: Callable[..., None]) -> Callable[..., None]:
+        action = Action(run, arguments, interrupted, writes, beside_server)
+        ACTIONS[run.__name__.removeprefix("_")] = action
         return run
 
     return register
+
+
+_NPC = _argument("npc_key", "name or #dbref of the NPC", metavar="npc")
+_FOR_NPC = _argument("--npc", "name or #dbref of the NPC", required=True)
+_ANY_NPC = _argument("npc_key", "this NPC only", metavar="npc", nargs="?")
+_YES = _argument("--yes", "do not ask for confirmation", action="store_true")
+
+
+def _file(about: str) -> tuple[str, dict[str, Any]]:
+    return _argument("file", about, type=Path)
 
 
 # --- status ---------------------------------------------------------------------------------------
@@ -109,9 +117,9 @@ def _action(
 HEAD = ("NPC", "dbref", "state", "entries", "memories", "links", "people", "last night")
 
 
-@_action("Nothing was changed.", beside_server=True)
-def _status(command: BaseCommand, _options: dict[str, Any]) -> None:
-    """Print a line for each NPC, then the state of the store.
+@_action(beside_server=True)
+def _status(say: Say) -> None:
+    """Show all NPCs with a memory, and the store.
 
     It starts no NPC's heartbeat and may run beside the server. If the server itself holds the
     store, what only the store knows is left out; its memory process is asked for it.
@@ -121,12 +129,12 @@ def _status(command: BaseCommand, _options: dict[str, Any]) -> None:
     counts, problem = (None, "") if held else _counts_by_npc()
     rows = [_row(npc, counts) for npc in game_npcs.npcs()]
     if rows:
-        command.stdout.write("\n".join(_table([HEAD, *rows])))
+        say("\n".join(_table([HEAD, *rows])))
     else:
-        command.stdout.write("No object of this game has a memory. See Installation in the README.")
-    command.stdout.write("")
+        say("No object of this game has a memory. See Installation in the README.")
+    say("")
     for name, value in _store_lines(counts, problem):
-        command.stdout.write(f"{name + ':':<12}{value}")
+        say(f"{name + ':':<12}{value}")
 
 
 def _counts_by_npc() -> tuple[dict[str, int] | None, str]:
@@ -146,12 +154,11 @@ def _row(npc: Any, counts: dict[str, int] | None) -> tuple[str, ...]:
         {} if copied else attributes.read(npc, key) or {}
         for key in ("journal", "memory_links", "entity_profiles")
     )
-    entries = _entries(npc, journal) if isinstance(journal, dict) else "?"
     return (
         npc.key,
         npc.dbref,
         _state(npc, script),
-        entries,
+        _entries(npc, journal),
         "?" if counts is None else str(counts.get(agent_id, 0)),
         str(links.get("links", 0)),
         str(len(people)),
@@ -159,7 +166,9 @@ def _row(npc: Any, counts: dict[str, int] | None) -> tuple[str, ...]:
     )
 
 
-def _entries(npc: Any, stored: dict[str, Any]) -> str:
+def _entries(npc: Any, stored: Any) -> str:
+    if not isinstance(stored, dict):
+        return "?"
     if not stored:
         return "0"
     if stored.get("removed") is None:
@@ -185,15 +194,14 @@ def _state(npc: Any, script: Any) -> str:
 def _store_lines(counts: dict[str, int] | None, problem: str) -> list[tuple[str, str]]:
     folder, settings = conf.directory(), conf.get()
     written = metadata.read(folder)
-    lines = [
-        ("store", f"{settings.VECTOR_STORE.provider}, {folder}, {_megabytes(folder)}"),
-        ("language", router.status()),
-    ]
+    lines = [("store", f"{settings.VECTOR_STORE.provider}, {folder}, {_megabytes(folder)}")]
     if written:
-        model = f"{written['embedding_model']}, {written['dimensions']} dimensions"
-        lines.insert(1, ("vectors", model))
-        lines.insert(2, ("store id", written["store_id"]))
-        lines.insert(3, ("generation", str(written.get("generation", 0))))
+        lines += [
+            ("vectors", f"{written['embedding_model']}, {written['dimensions']} dimensions"),
+            ("store id", written["store_id"]),
+            ("generation", str(written.get("generation", 0))),
+        ]
+    lines.append(("language", router.status()))
     if not settings.ENABLED:
         lines.append(("switch", 'CONTRIB_AI_MEMORY["ENABLED"] is False: no NPC learns'))
     if counts is None and not problem:
@@ -221,35 +229,31 @@ def _table(rows: list[tuple[str, ...]]) -> list[str]:
 # --- files of one NPC -----------------------------------------------------------------------------
 
 BAD_LINES_SHOWN = 20
-NIGHT_CURSORS = ("scored", "consolidated", "linked")
 
 
-@_action("What was learned so far is kept. To continue, run the same command again.", writes=True)
-def _teach(command: BaseCommand, options: dict[str, Any]) -> None:
-    """Let an NPC learn a text file."""
-    npc = _find_npc(options["npc_key"])
-    text = _text_of(options["file"])
-    _open_store(command)
-    with ProgressBars() as bars:
+@_action(
+    _NPC,
+    _file("Markdown or plain text, UTF-8"),
+    interrupted="What was learned so far is kept. To continue, run the same command again.",
+    writes=True,
+)
+def _teach(say: Say, npc: Any, file: Path) -> None:
+    """Teach an NPC a text file."""
+    text = _text_of(file)
+    _open_store(say)
+    with progress_bars() as bars:
         learned = offload.wait(
             pipeline.ingest(
                 npc.memory, text, progress=lambda done, total: bars(npc.key, done, total)
             )
         )
     npc.memory.flush()
-    command.stdout.write(f"{npc.key} was taught {learned.told()}.")
+    say(f"{npc.key} was taught {learned.told()}.")
 
 
 def _text_of(file: Path) -> str:
-    """Read a text file.
-
-    Raises:
-        CommandError: It cannot be read, is not text, or is empty.
-    """
     try:
         text = file.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise CommandError(f"{file} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise CommandError(
             f"{file} is not UTF-8 text ({error.reason} at byte {error.start}). Only Markdown and "
@@ -265,49 +269,53 @@ def _text_of(file: Path) -> str:
 # --- archives -------------------------------------------------------------------------------------
 
 
-@_action("No file was written.")
-def _export(command: BaseCommand, options: dict[str, Any]) -> None:
-    """Write the memory of an NPC to a file."""
-    npc, file = _find_npc(options["npc_key"]), _writable(options["file"])
-    _open_store(command)
-    try:
-        with ProgressBars() as bars:
-            done = offload.wait(archive.export(npc, file, bars))
-    except OSError as error:
-        raise CommandError(f"{file} cannot be written: {error.strerror}") from None
-    command.stdout.write(
+@_action(
+    _NPC,
+    _file("file to write; replaced if it exists"),
+    interrupted="No file was written.",
+)
+def _export(say: Say, npc: Any, file: Path) -> None:
+    """Write an NPC's memory to a file."""
+    _check_writable(file)
+    _open_store(say)
+    with progress_bars() as bars:
+        done = offload.wait(archive.export(npc, file, bars))
+    say(
         f"The memory of {npc.key} is in {done.path}: {done.counts}. It contains secrets in "
         "plain text: keep it safe."
     )
 
 
 @_action(
-    "If the import had begun to write, the NPC is half imported and paused: run the same "
-    "command again, which starts over.",
+    _file("a file written by export"),
+    _FOR_NPC,
+    _argument("--replace", "replace its present memory", action="store_true"),
+    interrupted="If the import had begun to write, the NPC is half imported and paused: run the "
+    "same command again, which starts over.",
     writes=True,
 )
-def _import(command: BaseCommand, options: dict[str, Any]) -> None:
-    """Make an exported file the memory of an NPC."""
-    npc = _find_npc(options["npc"])
-    _open_store(command)
-    with ProgressBars() as bars:
-        work = archive.import_(npc, options["file"], replace=options["replace"], progress=bars)
-        done = offload.wait(work)
-    command.stdout.write(f"{npc.key} remembers {done.told}")
+def _import(say: Say, file: Path, npc: Any, replace: bool) -> None:
+    """Load an exported memory into an NPC."""
+    _open_store(say)
+    with progress_bars() as bars:
+        done = offload.wait(archive.import_(npc, file, replace=replace, progress=bars))
+    say(f"{npc.key} remembers {done.told}")
 
 
 # --- logs -----------------------------------------------------------------------------------------
 
 
-@_action("The lines read so far are kept. To continue, run the same command again.", writes=True)
-def _replay(command: BaseCommand, options: dict[str, Any]) -> None:
-    """Let an NPC hear a log of past talk, on request with a night after each session."""
-    npc, file, sleep = _find_npc(options["npc"]), options["file"], options["sleep"]
-    try:
-        total = sum(not isinstance(line, LogPerson) for line in read_log(file))
-    except OSError as error:
-        raise CommandError(f"{file} cannot be read: {error.strerror}") from None
-    _open_store(command)
+@_action(
+    _file("JSON lines (id, time, speaker, …), or JSON"),
+    _FOR_NPC,
+    _argument("--sleep", "run a night after each session", action="store_true"),
+    interrupted="The lines read so far are kept. To continue, run the same command again.",
+    writes=True,
+)
+def _replay(say: Say, file: Path, npc: Any, sleep: bool) -> None:
+    """Let an NPC hear a log of past talk."""
+    total = sum(not isinstance(line, LogPerson) for line in read_log(file))
+    _open_store(say)
     new = known = bad = 0
     with (
         Replay(npc, _identities_by_name(npc), _names_of_npcs()) as replay,
@@ -335,7 +343,7 @@ def _replay(command: BaseCommand, options: dict[str, Any]) -> None:
             new += replay.feed(line)
         end_session(replay, bar, night=sleep)
     counts = offload.wait(npc.memory.counts())
-    command.stdout.write(
+    say(
         f"{total} lines: {new} new, {known} already known, {bad} skipped, "
         f"{total - new - known - bad} not heard by {npc.key}. {npc.key} has "
         f"{len(npc.memory.journal)} journal entries, {counts['experience']} experiences, "
@@ -360,12 +368,7 @@ def _sleep_through(npc: Any, bar: tqdm) -> None:
     while script.asleep:
         script.sleep.make_due()
         offload.wait(script.at_tick())
-        cursors = npc.memory.journal.cursors
-        done = sum(cursors.get(name, 0) for name in NIGHT_CURSORS)
-        share = done / (len(NIGHT_CURSORS) * max(len(npc.memory.journal), 1))
-        bar.set_postfix_str(
-            f"asleep, {script.db.sleep_phase or 'rested'}: {share:.0%} of the night"
-        )
+        bar.set_postfix_str(f"asleep, {script.db.sleep_phase or 'rested'}")
     bar.set_postfix_str("")
 
 
@@ -388,76 +391,61 @@ def _names_of_npcs() -> frozenset[str]:
 
 
 @_action(
-    "The erasure may be incomplete. To complete it, run the same command again with the "
-    "identity printed above instead of the name.",
+    _argument("person", "name, #dbref or memory identity"),
+    _argument("--npc", "erase from this NPC only"),
+    _YES,
+    interrupted="The erasure may be incomplete. To complete it, run the same command again with "
+    "the identity printed above instead of the name.",
     writes=True,
 )
-def _erase(command: BaseCommand, options: dict[str, Any]) -> None:
-    """Erase a person from one NPC's memory, or from all."""
-    only = _find_npc(options["npc"]) if options["npc"] else None
-    npcs = [only] if only else game_npcs.npcs()
-    identity, name = _person(options["person"], npcs)
-    whose = f"of {only.key}" if only else f"of all {len(npcs)} NPCs"
-    _confirm(options, f"Erase {name} ({identity}) from the memory {whose}? This cannot be undone.")
-    command.stdout.write(f"{name} is {identity}.")
-    _open_store(command)
-    for npc in npcs:
-        audit.record(None, "erase a person", npc, identity)
-    names = () if name == identity else (name,)
-    if only:
-        erased = offload.wait(erase.erase_person(only, identity, names))
-        done = {only.dbref: erased} if erased.anything else {}
-    else:
-        with tqdm(total=len(npcs), unit=" NPCs", desc="erasing") as bar:
-            work = erase.erase_everywhere(identity, names, lambda _npc: bar.update())
-            done = offload.wait(work)
-    keys = {npc.dbref: npc.key for npc in npcs}
+def _erase(say: Say, person: str, npc: Any, yes: bool) -> None:
+    """Erase a person from the memories of NPCs."""
+    npcs = [npc] if npc else game_npcs.npcs()
+    identity, name = _person(person, npcs)
+    whose = f"of {npc.key}" if npc else f"of all {len(npcs)} NPCs"
+    _confirm(yes, f"Erase {name} ({identity}) from the memory {whose}? This cannot be undone.")
+    say(f"{name} is {identity}.")
+    _open_store(say)
+    for each in npcs:
+        audit.record(None, "erase a person", each, identity)
+    everywhere = partial(erase.erase_from, [npc]) if npc else erase.erase_everywhere
+    with tqdm(total=len(npcs), unit=" NPCs", desc="erasing") as bar:
+        names = () if name == identity else (name,)
+        done = offload.wait(everywhere(identity, names, lambda _npc: bar.update()))
+    keys = {each.dbref: each.key for each in npcs}
     for dbref, erased in done.items():
-        command.stdout.write(f"{keys[dbref]} ({dbref}): {erased.summary()}")
+        say(f"{keys[dbref]} ({dbref}): {erased.summary()}")
     if not done:
-        command.stdout.write(f"No NPC remembered anything of {name}.")
+        say(f"No NPC remembered anything of {name}.")
     for line in _out_of_reach():
-        command.stdout.write(line)
+        say(line)
 
 
-def _person(text: str, npcs: list[Any]) -> tuple[str, str]:
-    """The memory identity and the name of the one person who is meant.
-
-    Raises:
-        CommandError: There is nobody, or there are several.
-    """
-    found = _people_called(text, npcs)
-    if not found:
-        raise CommandError(
-            f"Nobody is called {text!r}, and no NPC knows anybody of that name. To erase somebody "
-            "whose character was deleted, give the identity that an export shows, such as "
-            "#12@68f0c1a2."
-        )
-    if len(found) > 1:
-        which = "\n".join(f"  {identity}  ({name})" for identity, name in sorted(found.items()))
-        raise CommandError(f"Several people match {text!r}. Give the identity:\n{which}")
-    return next(iter(found.items()))
-
-
-def _people_called(person: str, npcs: Iterable[Any]) -> dict[str, str]:
-    """Names by memory identity of everybody who matches: by dbref, key, identity or known name."""
+def _person(person: str, npcs: list[Any]) -> tuple[str, str]:
+    """Return memory identity and name of who is meant by a #dbref, key, identity or known name."""
     objects = [obj for obj in search_object(person, exact=True) if hasattr(obj, "locks")]
     found: dict[str, str] = {}
     for npc in npcs:
         found |= {npc.get_memory_identity(obj): obj.key for obj in objects if obj != npc}
         for known in npc.memory.people:
-            if person == known.identity or (
-                not person.startswith("#") and known.name.lower() == person.lower()
-            ):
-                found.setdefault(known.identity, known.name or known.identity)
-        if profile := npc.memory.profiles.get(person):
-            found.setdefault(person, profile.name or person)
+            if known.name.lower() == person.lower() and not person.startswith("#"):
+                found.setdefault(known.identity, known.name)
+        if ids.knows(npc, person):
+            found.setdefault(person, ids.name_of(npc, person))
         for plan in erase.unfinished(npc):
             if person in (plan["identity"], *plan["names"]):
                 found.setdefault(plan["identity"], person)
-    if not found and ("@" in person or person.startswith("log:")):
-        return {person: person}  # of a character that was deleted
-    return found
+    if len(found) == 1:
+        return found.popitem()
+    if found:
+        which = "\n".join(f"  {identity}  ({name})" for identity, name in sorted(found.items()))
+        raise CommandError(f"Several people match {person!r}. Give the identity:\n{which}")
+    if "@" in person or person.startswith("log:"):
+        return person, person  # of a character that was deleted
+    raise CommandError(
+        f"Nobody is called {person!r}, and no NPC knows anybody of that name. To erase somebody "
+        "whose character was deleted, give the identity that an export shows, such as #12@68f0c1a2."
+    )
 
 
 def _out_of_reach() -> Iterable[str]:
@@ -482,23 +470,24 @@ def _out_of_reach() -> Iterable[str]:
 # --- the whole store ------------------------------------------------------------------------------
 
 
-@_action("No file was written.", beside_server=True)
-def _backup(command: BaseCommand, options: dict[str, Any]) -> None:
-    """Write database and store of one moment to a file, even while the game runs."""
-    file = _writable(options["file"])
-    try:
-        with ProgressBars() as bars:
-            if not (running := server_runs()):
-                client.end(PROCESS_ENDS_SECONDS)
-            made = backup.create(file, running=running, progress=bars)
-    except OSError as error:
-        raise CommandError(f"{file} cannot be written: {error}") from None
-    command.stdout.write(
+@_action(
+    _file("a .tar.gz to write; replaced if it exists"),
+    interrupted="No file was written.",
+    beside_server=True,
+)
+def _backup(say: Say, file: Path) -> None:
+    """Back up database and store of one moment; the game may run."""
+    _check_writable(file)
+    with progress_bars() as bars:
+        if not (running := server_runs()):
+            client.end(PROCESS_ENDS_SECONDS)
+        made = backup.create(file, running=running, progress=bars)
+    say(
         f"{file}: {file.stat().st_size / 1e6:.1f} MB, generation {made['generation'] or 0}. It "
         "contains in plain text whatever NPCs were told: keep it safe."
     )
     if not made["database"]:
-        command.stdout.write(
+        say(
             f"The game's database ({backup.database_kind()}) is NOT in it. Dump it with its own "
             "tools: stop the game, make this backup, dump the database, start the game, so that "
             "both are of one moment. Both carry a generation. They are compared at each start, and "
@@ -512,69 +501,68 @@ def _backup(command: BaseCommand, options: dict[str, Any]) -> None:
             if store.provider == "qdrant"
             else f"Dump the table {store.collection} (pg_dump)"
         )
-        command.stdout.write(
+        say(
             f"The memories are on a server ({store.provider}) and are NOT in it. {how} while the "
             "game is stopped."
         )
 
 
 @_action(
-    "Run the same command again before you start the game: the previous data is kept until "
-    "everything is in place."
+    _file("a file written by backup"),
+    _YES,
+    interrupted="Run the same command again before you start the game: the previous data is kept "
+    "until everything is in place.",
 )
-def _restore(command: BaseCommand, options: dict[str, Any]) -> None:
+def _restore(say: Say, file: Path, yes: bool) -> None:
     """Replace database and store by those of a backup."""
-    file = options["file"]
-    try:
-        manifest = backup.read_manifest(file)
-        made = f"{manifest['made'][:16].replace('T', ' ')} UTC"
-        _confirm(
-            options,
-            f"Replace the store and the game's database by the backup of {made}? Everything newer "
-            "is lost.",
-        )
-        memory_store.close_shared(for_good=False)
-        sqlite_file.close_all()
-        with ProgressBars() as bars:
-            backup.restore(file, bars)
-    except OSError as error:
-        raise CommandError(
-            f"{file} was not restored: {error}. The previous data is kept; run the command again."
-        ) from None
+    manifest = backup.read_manifest(file)
+    made = f"{manifest['made'][:16].replace('T', ' ')} UTC"
+    _confirm(
+        yes,
+        f"Replace the store and the game's database by the backup of {made}? Everything newer "
+        "is lost.",
+    )
+    memory_store.close_shared(for_good=False)
+    sqlite_file.close_all()
+    with progress_bars() as bars:
+        backup.restore(file, bars)
     restored = (
         "Game database and store are as they were"
         if manifest["database"]
         else "The store is as it was"
     )
-    command.stdout.write(f"{restored} on {made}. To check them: evennia ai_memory doctor")
+    say(f"{restored} on {made}. To check them: evennia ai_memory doctor")
     if not manifest["database"]:
-        command.stdout.write(
+        say(
             "The game's database is not in this backup: restore its dump of the same time, "
             f"generation {manifest['generation'] or 0}."
         )
 
 
-@_action("What was mended so far is kept. To continue, run the same command again.")
-def _doctor(command: BaseCommand, options: dict[str, Any]) -> None:
-    """Report inconsistencies; with --mend, repair them."""
-    npcs = [_find_npc(options["npc_key"])] if options["npc_key"] else None
+@_action(
+    _ANY_NPC,
+    _argument("--mend", "repair what was found", action="store_true"),
+    interrupted="What was mended so far is kept. To continue, run the same command again.",
+)
+def _doctor(say: Say, npc: Any, mend: bool) -> None:
+    """Find inconsistencies, or repair them."""
     with tqdm(desc="checking", unit="", leave=False) as bar:
 
         def progress(task: str) -> None:
             bar.set_description(task)
             bar.update()
 
-        found = offload.wait(doctor.check(npcs, mend=options["mend"], progress=progress))
+        found = offload.wait(doctor.check([npc] if npc else None, mend=mend, progress=progress))
     for each in found:
         # a whole sentence contains the number already
         what = each.what if each.what[:1].isupper() else f"{each.count} {each.what}"
-        command.stdout.write(f"{'mended' if each.mended else 'found'}: {each.where}: {what}")
+        say(f"{'mended' if each.mended else 'found'}: {each.where}: {what}")
     for note in preflight.without_reader():
-        command.stdout.write(f"note: {note}")
+        say(f"note: {note}")
     left = sum(1 for each in found if not each.mended)
     if not found:
-        command.stdout.write("No problems found.")
-    elif left and not options["mend"]:
+        say("No problems found.")
+    elif left and not mend:
         raise CommandError(f"{plural(left, 'finding')}. To mend: evennia ai_memory doctor --mend")
     elif left:
         raise CommandError(
@@ -583,37 +571,47 @@ def _doctor(command: BaseCommand, options: dict[str, Any]) -> None:
 
 
 @_action(
-    "Nothing is lost. To continue, run the same command again; it will take less time.", writes=True
+    _ANY_NPC,
+    interrupted="Nothing is lost. To continue, run the same command again; it will take less time.",
+    writes=True,
 )
-def _reindex(command: BaseCommand, options: dict[str, Any]) -> None:
-    """Rebuild the vectors and keys of one NPC or of the whole store."""
-    npc = _find_npc(options["npc_key"]) if options["npc_key"] else None
-    command.stdout.write("Loading the embedding model ...")
-    with ProgressBars() as bars:
+def _reindex(say: Say, npc: Any) -> None:
+    """Rebuild vectors and keys."""
+    say("Loading the embedding model ...")
+    with progress_bars() as bars:
         work = reindex.reindex(npc, bars) if npc else reindex.reindex_all(bars)
         count = offload.wait(work)
-    command.stdout.write(f"{plural(count, 'memory', 'memories')} reindexed.")
+    say(f"{plural(count, 'memory', 'memories')} reindexed.")
 
 
-@_action("Nothing is lost. To continue, run the same command again.", writes=True)
-def _move(command: BaseCommand, options: dict[str, Any]) -> None:
+@_action(
+    _argument(
+        "--to",
+        "VECTOR_STORE as it will be: qdrant_edge, or JSON; - reads it from standard input",
+        required=True,
+        metavar="STORE",
+    ),
+    _argument("--replace", "it may hold memories of this game already", action="store_true"),
+    interrupted="Nothing is lost. To continue, run the same command again.",
+    writes=True,
+)
+def _move(say: Say, to: str, replace: bool) -> None:
     """Copy all memories into another store, compare them, and print the setting to change."""
-    target = _store_named(options["to"])
-    _open_store(command)
-    with ProgressBars() as bars:
-        work = move.move(target, replace=options["replace"], progress=bars)
-        moved, left = offload.wait(work)
+    target = _store_named(to)
+    _open_store(say)
+    with progress_bars() as bars:
+        moved, left = offload.wait(move.move(target, replace=replace, progress=bars))
     here, there = memory_store.place(conf.get().VECTOR_STORE), memory_store.place(target)
-    command.stdout.write(
+    say(
         f"{plural(moved, 'memory', 'memories')} are in {there}, each compared with the one in "
         f"{here}."
     )
     if left:
-        command.stdout.write(
+        say(
             f"{plural(left, 'memory', 'memories')} of the old store belong to no object of "
             "this game and stayed there: they may be another game's."
         )
-    command.stdout.write(
+    say(
         "Before you start the game, change the setting (with your own password or key, which is "
         f'not shown):\n\n    CONTRIB_AI_MEMORY["VECTOR_STORE"] = {shown("", dict(target))}\n\n'
         "The old store keeps its copy, which no later erasure reaches. When the game runs with the "
@@ -622,11 +620,7 @@ def _move(command: BaseCommand, options: dict[str, Any]) -> None:
 
 
 def _store_named(text: str) -> conf.VectorStoreSettings:
-    """Read VECTOR_STORE from a provider's name, from JSON, or with "-" from JSON in standard input.
-
-    Raises:
-        CommandError: It is none.
-    """
+    """Read VECTOR_STORE from a provider's name, or from JSON: with "-" in standard input."""
     text = sys.stdin.read() if text == "-" else text
     try:
         given = json.loads(text) if text.lstrip().startswith("{") else {"provider": text}
@@ -664,11 +658,11 @@ CONFIG = "ai_memory"  # prefix of our keys in ServerConfig
 OF_BUILDERS = ("memory_keywords", npc_settings.KEY)  # Attributes that a wiped memory keeps
 
 
-@_action("The removal is incomplete. Run the same command again for the rest.")
-def _uninstall(command: BaseCommand, options: dict[str, Any]) -> None:
-    """Remove Attributes, scripts, tags, locks, ServerConfig entries, the store and the log."""
+@_action(_YES, interrupted="The removal is incomplete. Run the same command again for the rest.")
+def _uninstall(say: Say, yes: bool) -> None:
+    """Remove all data of this contrib."""
     _confirm(
-        options,
+        yes,
         f"Remove the memories of {_remembering().count()} objects, the store and the exports in "
         f"{conf.directory()}, and everything else of the AI memory from this game? This cannot be "
         "undone.",
@@ -690,15 +684,15 @@ def _uninstall(command: BaseCommand, options: dict[str, Any]) -> None:
     shutil.rmtree(channel.folder(), ignore_errors=True)
     for log in Path(settings.LOG_DIR).glob(f"{Path(LOG).stem}*"):
         log.unlink()
-    command.stdout.write("Vacuuming the game's database ...")
+    say("Vacuuming the game's database ...")
     try:
         game_database.vacuum()
     except DatabaseError as problem:
-        command.stdout.write(
+        say(
             f"That failed ({problem}). Traces of deleted rows may be left in the database's file "
             "until you vacuum it."
         )
-    command.stdout.write(
+    say(
         "All data is removed. Now remove from your game: contrib_ai_memory from INSTALLED_APPS and "
         "CONTRIB_AI_MEMORY from the settings, MemoryMixin and memory_settings from your "
         "typeclasses, AIMemoryCmdSet from your cmdsets, contrib_ai_memory.web.urls from "
@@ -728,11 +722,7 @@ def _clear_server_store() -> None:
 
 
 def _find_npc(name: str) -> Any:
-    """Find an NPC by key or #dbref.
-
-    Raises:
-        CommandError: There is none, there are several, or it has no memory.
-    """
+    """Find an NPC by key or #dbref."""
     found = search_object(name)
     npcs: list[Any] = [obj for obj in found if isinstance(obj, MemoryMixin)]
     if not found:
@@ -745,19 +735,15 @@ def _find_npc(name: str) -> Any:
     return npcs[0]
 
 
-def _open_store(command: BaseCommand) -> None:
+def _open_store(say: Say) -> None:
     """Open the store before a progress bar begins: the embedding model takes seconds to load."""
-    command.stdout.write("Loading the embedding model and opening the store ...")
+    say("Loading the embedding model and opening the store ...")
     memory_store.shared()
 
 
-def _confirm(options: dict[str, Any], question: str) -> None:
-    """Ask a question that only "yes" or the option --yes answers.
-
-    Raises:
-        CommandError: The answer was not yes, or nobody is there to type one.
-    """
-    if options["yes"]:
+def _confirm(yes: bool, question: str) -> None:
+    """Ask a question that only "yes" or the option --yes answers."""
+    if yes:
         return
     if not sys.stdin.isatty():
         raise CommandError(f"{question} Not a terminal: to confirm, add --yes.")
@@ -765,17 +751,12 @@ def _confirm(options: dict[str, Any], question: str) -> None:
         raise CommandError("Nothing was changed.")
 
 
-def _writable(file: Path) -> Path:
-    """Check that a file can be written there.
-
-    Raises:
-        CommandError: It is a folder, or its folder does not exist.
-    """
+def _check_writable(file: Path) -> None:
+    """Check that a file can be written there."""
     if file.is_dir():
         raise CommandError(f"{file} is a folder: give the name of a file in it.")
     if not file.absolute().parent.is_dir():
         raise CommandError(f"There is no folder {file.absolute().parent}: create it first.")
-    return file
 
 
 # --- the game server ------------------------------------------------------------------------------
@@ -792,11 +773,7 @@ def server_runs() -> bool:
 
 
 def _require_stopped_server() -> None:
-    """Refuse to work beside the server, whose open journal pages would overwrite ours.
-
-    Raises:
-        CommandError: The server is running.
-    """
+    """Refuse to work beside the server, whose open journal pages would overwrite ours."""
     if server_runs():
         raise CommandError(
             "The game server is running and holds the memories. Stop it first: evennia stop"
@@ -804,96 +781,91 @@ def _require_stopped_server() -> None:
     client.end(PROCESS_ENDS_SECONDS)  # of a server that was killed: it would wait for the next
 
 
-def _begin_generation() -> None:
-    """Begin a new generation in store and database before they are written.
+@contextmanager
+def progress_bars() -> Iterator[Callable[[str, int, int], None]]:
+    """Give a `Progress` callback that shows a bar for each task."""
+    bar = tqdm(disable=True)
 
-    Raises:
-        CommandError: They do not match, so memories written now would cite the wrong lines.
-    """
-    if problem := generations.pair(generations.of_store()):
-        raise CommandError(problem)
-    offload.wait(generations.mark_anew())
+    def show(task: str, done: int, total: int) -> None:
+        nonlocal bar
+        if bar.disable or task != bar.desc:
+            bar.close()
+            bar = tqdm(desc=task, total=total or None, unit="", mininterval=0.3)
+        bar.update(max(0, done - bar.n))
 
-
-# --- progress -------------------------------------------------------------------------------------
-
-
-class ProgressBars:
-    """A `Progress` callback that shows a bar for each task; leaving the context closes the last."""
-
-    def __init__(self) -> None:
-        self._bar: Any = None
-        self._task = ""
-
-    def __enter__(self) -> ProgressBars:
-        return self
-
-    def __exit__(self, *_exc: Any) -> None:
-        if self._bar is not None:
-            self._bar.close()
-
-    def __call__(self, task: str, done: int, total: int) -> None:
-        if self._bar is None or task != self._task:
-            self.__exit__()
-            self._task = task
-            self._bar = tqdm(desc=task, total=total or None, unit="", mininterval=0.3)
-        self._bar.update(max(0, done - self._bar.n))
+    try:
+        yield show
+    finally:
+        bar.close()
 
 
 # --- model ----------------------------------------------------------------------------------------
 
 SERVED_WITHIN = 120.0  # seconds, from the start of llama.cpp's server
+Found = tuple[conf.LLMSettings, dict[str, Any], list[str]]  # with what LLM would be; other models
 
 
-@_action("Nothing was changed.", beside_server=True)
-def _model(command: BaseCommand, options: dict[str, Any]) -> None:
-    """Try the model of the settings, else those on this machine, with a dozen small calls.
+@_action(
+    _argument("--night", "try the server of LLM_NIGHT", action="store_true"),
+    _argument("--serve", "serve a GGUF file by llama.cpp, and try it", type=Path, metavar="FILE"),
+    _argument(
+        "--ports",
+        "look on these ports of this machine (default: those of Ollama, LM Studio and llama.cpp, "
+        "if LLM is not set)",
+        type=int,
+        nargs="+",
+        metavar="PORT",
+    ),
+    beside_server=True,
+)
+def _model(say: Say, night: bool, serve: Path | None, ports: list[int] | None) -> None:
+    """Try the model server of the settings, else those on this machine, and say what to set.
 
-    Fails if none can be used.
+    A dozen small calls are made. Fails if no model can be used.
     """
-    chosen = conf.get().night_llm if options["night"] else conf.get().LLM
-    if options["serve"]:
-        chosen = _serve(command, options["serve"].expanduser().resolve())
-    elif options["night"] and chosen is None and conf.get().LLM:
+    chosen = conf.get().night_llm if night else conf.get().LLM
+    failure = "The model cannot be used as it is set."
+    found: list[Found]
+    if serve:
+        file = serve.expanduser().resolve()
+        found = [(_serve(say, file), {"serve": str(file)}, [])]
+    elif night and chosen is None and conf.get().LLM:
         raise CommandError("No model is asked at night: LLM_NIGHT is 'offline'.")
-    elif chosen is None or options["ports"]:
-        _try_those_here(command, options["ports"])
-        return
-    wanted, unusable = _try(command, chosen)
-    if unusable:
-        raise CommandError("The model cannot be used as it is set.")
-    command.stdout.write("The model can be used.")
-    if options["serve"]:
-        _offer(command, {"serve": str(chosen.serve)}, wanted)
+    elif chosen and not ports:
+        found = [(chosen, {}, [])]
+    else:
+        found, failure = _models_here(ports), "No model on this machine can be used."
+    usable = False
+    for llm, offered, others in found:
+        wanted, unusable = _try(say, llm)
+        if not unusable:
+            say("The model can be used.")
+        if others:
+            say(f"  It has other models too: {', '.join(others[:8])}.")
+        if offered and (wanted or not unusable):
+            _offer(say, offered, wanted)
+        usable = usable or not unusable or bool(offered and wanted)
+    if not usable:
+        raise CommandError(failure)
 
 
-def _try_those_here(command: BaseCommand, ports: list[int] | None) -> None:
-    """Try the first model of each server on this machine, and offer the settings of what works."""
+def _models_here(ports: list[int] | None) -> list[Found]:
+    """Return the first model of each server on this machine."""
     from contrib_ai_memory.llm import model_server_info
 
     looked = ports or model_server_info.PORTS
-    named = ", ".join(map(str, looked))
-    found = list(model_server_info.on_this_machine(looked))
-    if not found:
+    servers = list(model_server_info.on_this_machine(looked))
+    if not servers:
         raise CommandError(
             f"There is no model: settings.CONTRIB_AI_MEMORY['LLM'] is not set, and no model server "
-            f"answers on this machine (ports {named}). Start Ollama, LM Studio or llama.cpp, or "
-            "serve a file: evennia ai_memory model --serve FILE.gguf."
+            f"answers on this machine (ports {', '.join(map(str, looked))}). Start Ollama, LM "
+            "Studio or llama.cpp, or serve a file: evennia ai_memory model --serve FILE.gguf."
         )
-    offered = False
-    for url, names in found:
-        llm = {"base_url": url, "model": names[0]}
-        wanted, unusable = _try(command, conf.LLMSettings.model_validate(llm))
-        if len(names) > 1:
-            command.stdout.write(f"  It has other models too: {', '.join(names[1:9])}.")
-        if not unusable or wanted:
-            _offer(command, llm, wanted)
-            offered = True
-    if not offered:
-        raise CommandError("No model on this machine can be used.")
+    named = [({"base_url": url, "model": names[0]}, names[1:]) for url, names in servers]
+    return [(conf.LLMSettings.model_validate(llm), llm, others) for llm, others in named]
 
 
-def _try(command: BaseCommand, llm: conf.LLMSettings) -> tuple[dict[str, Any], bool]:
+def _try(say: Say, llm: conf.LLMSettings) -> tuple[dict[str, Any], bool]:
     """Try a model, and show what was found.
 
     Returns:
@@ -901,34 +873,27 @@ def _try(command: BaseCommand, llm: conf.LLMSettings) -> tuple[dict[str, Any], b
     """
     from contrib_ai_memory.llm import probe  # its libraries take a second
 
-    command.stdout.write(llm.name)
+    say(llm.name)
     wanted, unusable = dict[str, Any](), False
     for finding in probe.trial(llm, conf.get().CONTEXT_TOKENS):
-        command.stdout.write(f"  {finding.verdict:<5}{finding.what}: {finding.seen}")
+        say(f"  {finding.verdict:<5}{finding.what}: {finding.seen}")
         if finding.advice:
-            command.stdout.write(f"       {finding.advice}")
+            say(f"       {finding.advice}")
         wanted |= {key: max(each, wanted.get(key, 0)) for key, each in finding.wanted.items()}
         unusable = unusable or finding.verdict == probe.BAD
     return wanted, unusable
 
 
-def _offer(command: BaseCommand, llm: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """Show the settings to write for a model.
-
-    Args:
-        wanted: As `_try` returns them.
-    """
-    beside = {key: each for key, each in wanted.items() if key != "timeout"}
-    timeout = {"timeout": wanted["timeout"]} if "timeout" in wanted else {}
-    shown = ", ".join(
-        f"{key!r}: {each!r}" for key, each in ({"LLM": llm | timeout} | beside).items()
-    )
-    command.stdout.write(
-        f"Write into the settings, and reload the game:\nCONTRIB_AI_MEMORY = {{..., {shown}}}"
-    )
+def _offer(say: Say, llm: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """Show the settings to write for a model; `wanted` is what `_try` returns."""
+    beside = dict(wanted)
+    if "timeout" in beside:
+        llm = llm | {"timeout": beside.pop("timeout")}
+    shown = ", ".join(f"{key!r}: {each!r}" for key, each in ({"LLM": llm} | beside).items())
+    say(f"Write into the settings, and reload the game:\nCONTRIB_AI_MEMORY = {{..., {shown}}}")
 
 
-def _serve(command: BaseCommand, file: Path) -> conf.LLMSettings:
+def _serve(say: Say, file: Path) -> conf.LLMSettings:
     """Serve a model by llama.cpp's server, until the game ends, or this command if none runs."""
     from contrib_ai_memory.llm import model_server_info
 
@@ -939,7 +904,7 @@ def _serve(command: BaseCommand, file: Path) -> conf.LLMSettings:
         start.serve(Path(settings.GAME_DIR), chosen)
     except local_server.NoProgram as problem:
         raise CommandError(str(problem)) from None
-    command.stdout.write("Loading the model ...")
+    say("Loading the model ...")
     if not model_server_info.is_ready(chosen, SERVED_WITHIN):
         log = conf.directory() / local_server.LOG
         raise CommandError(f"llama.cpp's server does not answer: see {log}.")
@@ -955,67 +920,12 @@ class Command(BaseCommand):
     help = "Operate the memories of NPCs from the shell."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        npc = "name or #dbref of the NPC"
-        yes = "do not ask for confirmation"
-        actions = parser.add_subparsers(dest="action", required=True)
-        actions.add_parser("status", help="show all NPCs with a memory, and the store")
-        replay = actions.add_parser("replay", help="let an NPC hear a log of past talk")
-        replay.add_argument("file", type=Path, help="JSON lines (id, time, speaker, …), or JSON")
-        replay.add_argument("--npc", required=True, help=npc)
-        replay.add_argument("--sleep", action="store_true", help="run a night after each session")
-        teach = actions.add_parser("teach", help="teach an NPC a text file")
-        teach.add_argument("npc_key", metavar="npc", help=npc)
-        teach.add_argument("file", type=Path, help="Markdown or plain text, UTF-8")
-        export = actions.add_parser("export", help="write an NPC's memory to a file")
-        export.add_argument("npc_key", metavar="npc", help=npc)
-        export.add_argument("file", type=Path, help="file to write; replaced if it exists")
-        import_ = actions.add_parser("import", help="load an exported memory into an NPC")
-        import_.add_argument("file", type=Path, help="a file written by export")
-        import_.add_argument("--npc", required=True, help=npc)
-        import_.add_argument("--replace", action="store_true", help="replace its present memory")
-        erase = actions.add_parser("erase", help="erase a person from the memories of NPCs")
-        erase.add_argument("person", help="name, #dbref or memory identity")
-        erase.add_argument("--npc", help="erase from this NPC only")
-        erase.add_argument("--yes", action="store_true", help=yes)
-        backup = actions.add_parser("backup", help="back up database and store; the game may run")
-        backup.add_argument("file", type=Path, help="a .tar.gz to write; replaced if it exists")
-        restore = actions.add_parser("restore", help="replace database and store by a backup")
-        restore.add_argument("file", type=Path, help="a file written by backup")
-        restore.add_argument("--yes", action="store_true", help=yes)
-        doctor = actions.add_parser("doctor", help="find inconsistencies, or repair them")
-        doctor.add_argument("npc_key", metavar="npc", nargs="?", help="check this NPC only")
-        doctor.add_argument("--mend", action="store_true", help="repair what was found")
-        reindex = actions.add_parser("reindex", help="rebuild vectors and keys")
-        reindex.add_argument("npc_key", metavar="npc", nargs="?", help="reindex this NPC only")
-        move = actions.add_parser("move", help="move all memories into another store")
-        move.add_argument(
-            "--to",
-            required=True,
-            metavar="STORE",
-            help="VECTOR_STORE as it will be: qdrant_edge, or JSON; - reads it from standard input",
-        )
-        move.add_argument(
-            "--replace", action="store_true", help="it may hold memories of this game already"
-        )
-        model = actions.add_parser(
-            "model",
-            help="try the model server of the settings, else those on this machine, and say what "
-            "to set",
-        )
-        model.add_argument("--night", action="store_true", help="try the server of LLM_NIGHT")
-        model.add_argument(
-            "--serve", type=Path, metavar="FILE", help="serve a GGUF file by llama.cpp, and try it"
-        )
-        model.add_argument(
-            "--ports",
-            type=int,
-            nargs="+",
-            metavar="PORT",
-            help="look on these ports of this machine (default: those of Ollama, LM Studio and "
-            "llama.cpp, if LLM is not set)",
-        )
-        uninstall = actions.add_parser("uninstall", help="remove all data of this contrib")
-        uninstall.add_argument("--yes", action="store_true", help=yes)
+        parsers = parser.add_subparsers(dest="action", required=True)
+        for name, action in ACTIONS.items():
+            about = (action.run.__doc__ or "").partition("\n")[0]
+            added = parsers.add_parser(name, help=about, description=about)
+            for argument, options in action.arguments:
+                added.add_argument(argument, **options)
 
     def handle(self, *args: Any, **options: Any) -> None:
         action = ACTIONS[options["action"]]
@@ -1024,10 +934,22 @@ class Command(BaseCommand):
         if evennia.DefaultCharacter is None:
             evennia._init()  # the evennia launcher leaves that to the server
         try:
-            if action.writes:
-                _begin_generation()
-            action.run(self, options)
+            if action.writes:  # if they do not match, memories would cite the wrong lines
+                if problem := generations.pair(generations.of_store()):
+                    raise CommandError(problem)
+                offload.wait(generations.mark_anew())
+            named = [name.removeprefix("--") for name, _options in action.arguments]
+            given = {name.removesuffix("_key"): options[name] for name in named}
+            if given.get("npc"):
+                given["npc"] = _find_npc(given["npc"])
+            action.run(self.stdout.write, **given)
         except ExpectedError as problem:
             raise CommandError(str(problem)) from None
+        except OSError as error:
+            if not options.get("file"):
+                raise
+            verb = "written" if options["action"] in ("export", "backup") else "read"
+            told = f"{options['file']} cannot be {verb}: {error.strerror or error}."
+            raise CommandError(f"{told} {action.interrupted}") from None
         except KeyboardInterrupt:
             raise CommandError(f"Interrupted. {action.interrupted}", returncode=130) from None
