@@ -200,18 +200,6 @@ def test_only_the_npcs_own_field_has_links_in_the_graph(use, qdrant):
     assert not any("enable_hnsw" in of for of in qdrant.indexes["older"].values())
 
 
-def test_indexes_of_another_kind_are_made_anew_once_and_it_is_logged(use, qdrant, caplog):
-    use(qdrant)
-    wanted = dict(qdrant.indexes["memories"])
-    other = {"agent_id": "keyword", "created_at": "keyword", "tells": {"type": "keyword"}}
-    qdrant.indexes["memories"] = {**wanted, **other}
-    assert asked(qdrant, lambda: use(qdrant)).count("PUT index") == 3
-    assert qdrant.indexes["memories"] == wanted
-    [said] = [each for each in caplog.messages if "another kind" in each]
-    assert all(name in said for name in other)
-    assert "PUT index" not in asked(qdrant, lambda: use(qdrant))
-
-
 def test_an_old_server_is_refused_with_its_version(use, qdrant):
     qdrant.version = "1.11.5"
     with pytest.raises(StoreUnusable, match=r"1\.11\.5.*needs 1\.12.*Update"):
@@ -411,7 +399,6 @@ def all_that_a_store_does(store):
         {"max_query_limit": 120},
         {"search_max_batchsize": 1},
         {"upsert_max_batchsize": 50},
-        {"search_allow_exact": False},
         {"filter_max_conditions": 8},
         {"condition_max_size": 16},
         {"unindexed_filtering_retrieve": False, "unindexed_filtering_update": False},
@@ -423,37 +410,21 @@ def test_a_store_keeps_within_the_limits_of_strict_mode(limits, limited, use, qd
 
 
 @pytest.mark.parametrize(
-    ("limits", "name"),
+    "limits",
     [
-        ({"max_query_limit": 50}, "max_query_limit = 50"),
-        ({"filter_max_conditions": 3}, "filter_max_conditions = 3"),
-        ({"condition_max_size": 4}, "condition_max_size = 4"),
-        ({"max_payload_index_count": 5}, "max_payload_index_count = 5"),
-        ({"sparse_config": {"near": {"max_length": 64}}}, r"sparse_config\.near\.max_length = 64"),
+        {"max_query_limit": 10},
+        {"search_max_batchsize": 1},
+        {"upsert_max_batchsize": 10},
+        {"search_allow_exact": False},
+        {"filter_max_conditions": 1},
+        {"condition_max_size": 1},
+        {"max_points_count": 5},
     ],
+    ids=lambda limits: "-".join(limits),
 )
-def test_a_limit_under_which_nothing_would_work_is_refused_at_the_start(limits, name, limited):
-    with pytest.raises(StoreUnusable, match=f"{name}, and .* needs .* Raise that limit") as refused:
-        limited(**limits)()
-    assert "api_key" not in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("limits", "name"),
-    [
-        ({"max_query_limit": 10}, "max_query_limit"),
-        ({"search_max_batchsize": 1}, "search_max_batchsize"),
-        ({"upsert_max_batchsize": 10}, "upsert_max_batchsize"),
-        ({"search_allow_exact": False}, "search_allow_exact"),
-        ({"filter_max_conditions": 1}, "filter_max_conditions"),
-        ({"condition_max_size": 1}, "condition_max_size"),
-        ({"max_points_count": 5}, "max_points_count"),
-    ],
-    ids=lambda of: of if isinstance(of, str) else "",
-)
-def test_a_limit_that_is_set_while_the_game_runs_is_named(limits, name, limited):
+def test_a_limit_that_is_set_while_the_game_runs_is_told_as_the_server_says_it(limits, limited):
     limited(**limits)
-    with pytest.raises(StoreRefused, match=f"strict mode: {name}") as refused:
+    with pytest.raises(StoreRefused, match="strict mode: raise it") as refused:
         for _ in range(40):  # a server counts its points now and then
             all_that_a_store_does(memory_store.shared())
     assert "api_key" not in str(refused.value)

@@ -74,17 +74,12 @@ class StoreUnreachable(StoreError):
 
 
 class StoreRefused(StoreError):
-    """The store's server understood a request and refuses it.
+    """The store's server understood a request and refuses it."""
 
-    Args:
-        limit: The setting of the collection's strict mode by which it does.
-    """
-
-    def __init__(self, provider: str, error: Exception, limit: str = ""):
+    def __init__(self, provider: str, error: Exception):
         todo = (
-            f"That is a limit of the collection's strict mode: {limit}. Raise it or remove it "
-            "(docs/guides/operators.md)."
-            if limit
+            "That is a limit of the collection's strict mode: raise it or remove it."
+            if any(word in str(error) for word in ("Help:", " limit of "))
             else 'Check the api_key and the collection in CONTRIB_AI_MEMORY["VECTOR_STORE"], and '
             "that the server is recent enough (docs/guides/operators.md)."
         )
