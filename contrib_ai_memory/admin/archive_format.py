@@ -35,6 +35,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from ..errors import InputError
 from ..records import INSIGHT, AgendaItem, Entry, MemoryRecord
 from ..store import agenda, preferences, profiles
+from ..store.attributes import from_plain
 from ..store.chat_log import ATTRIBUTE as CHAT_LOG
 from ..store.conversations import CONVERSATIONS_KEPT, Conversation
 from ..store.journal import beyond_end
@@ -672,7 +673,7 @@ class Checker:
                     self._check_entry_id(f"value.{name}", number)
             key = value["id"]
         else:
-            known = preferences.from_plain(value)
+            known = from_plain(Preference, {"identity": "", **value})
             key = preferences.key_of(known.identity, known.slot, known.audience)
         if line["key"] != key.lower():
             raise _Invalid(f"key: {_shown(line['key'])} does not fit its value")

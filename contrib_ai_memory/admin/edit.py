@@ -50,7 +50,7 @@ from ..store import pause as pause_switch
 from ..store.links import Link, link_id
 from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id
-from ..store.preferences import PastPreference, Preference, from_plain
+from ..store.preferences import PastPreference, Preference
 from ..store.profiles import Profile, ProfileAttribute, ProfileObservation
 from ..store.removal import Removal
 from ..text.sanitising import oneline, sanitise
@@ -747,7 +747,9 @@ def _restore(npc: Any, before: Before) -> Generator[Any, Any, None]:
         memory.agenda.put(AgendaItem.from_dict(plain))
     ended: list[End] = []
     for plain in before.preferences:
-        ended += _restore_preference(memory, from_plain(plain), before.fields)
+        ended += _restore_preference(
+            memory, attributes.from_plain(Preference, plain), before.fields
+        )
     if ended:
         yield change_job(preference_slots.retire, memory.id, ended)
     yield _index_skipped(memory, before)

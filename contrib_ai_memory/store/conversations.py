@@ -31,8 +31,8 @@ class Conversation:
     """
 
     session_id: str
-    started: str
-    last_activity: str
+    started: str = ""
+    last_activity: str = ""
     participants: list[str] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
     accessed: list[str] = field(default_factory=list)
@@ -80,8 +80,7 @@ class Conversations:
         self._npc = npc
         self._stale_after = stale_after
         self._dirty = False
-        stored = attributes.read(npc, ATTRIBUTE, {})
-        self._open = {key: _conversation(key, plain) for key, plain in stored.items()}
+        self._open = attributes.read_records(npc, ATTRIBUTE, Conversation, "session_id")
 
     def join(self, place: str, when: str, session_id: str | None = None) -> Conversation:
         """Return the conversation going on at `place`, or a new one if it is over.
@@ -164,26 +163,11 @@ class Conversations:
         )
 
     def flush(self) -> None:
-        if not self._dirty:
-            return
-        stored = {key: attributes.to_plain(talk) for key, talk in self._open.items()}
-        for plain in stored.values():
-            del plain["session_id"]
-        attributes.write(self._npc, ATTRIBUTE, stored)
-        self._dirty = False
+        if self._dirty:
+            attributes.write_records(self._npc, ATTRIBUTE, self._open, "session_id")
+            self._dirty = False
 
     def _fresh(self, conversation: Conversation, now: str) -> bool:
         if not conversation.last_activity:
             return False
         return seconds_between(conversation.last_activity, now) <= self._stale_after()
-
-
-def _conversation(session_id: str, stored: dict[str, Any]) -> Conversation:
-    known = {"started": "", "last_activity": ""} | attributes.known_fields(Conversation, stored)
-    messages = []
-    for each in known.get("messages", []):
-        message = attributes.known_fields(Message, each)
-        if {"entry_id", "role", "name", "content"} <= set(message):
-            message["witnesses"] = tuple(message.get("witnesses", ()))
-            messages.append(Message(**message))
-    return Conversation(**known | {"session_id": session_id, "messages": messages})

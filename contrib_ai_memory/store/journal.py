@@ -17,15 +17,18 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import nullcontext
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
 from django.db import DatabaseError, transaction
+from pydantic import ValidationError
+from pydantic_core import to_json
 
 from ..conf import PAGE_SIZE
 from ..log import logger
 from ..records import Entry
-from . import attributes, validation
+from . import attributes
 
 ATTRIBUTE = "journal"
 PAGES_IN_MEMORY = 16
@@ -491,7 +494,7 @@ def _readable(found: Any, number: int) -> tuple[list[Plain], str]:
     for plain in found:
         try:
             entry_id = _checked_id(plain)
-        except validation.Invalid as wrong:
+        except ValueError as wrong:
             problem = problem or str(wrong)
             continue
         if (entry_id - 1) // PAGE_SIZE == number:
@@ -502,9 +505,24 @@ def _readable(found: Any, number: int) -> tuple[list[Plain], str]:
 
 
 def _checked_id(plain: Any) -> int:
+    """Return the id of a valid entry, or of a removal mark.
+
+    Raises:
+        ValueError: It is neither. The message names the field and what is wrong.
+    """
     if isinstance(plain, dict) and _REMOVED in plain and type(plain.get("id")) is int:
         return plain["id"]
-    return validation.entry_of(plain).id
+    text = to_json(plain, inf_nan_mode="null")
+    try:
+        entry = attributes.type_of(Entry).validate_json(text, strict=True)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False)[0]
+        raise ValueError(f"{'.'.join(map(str, found['loc']))}: {found['msg']}") from None
+    if entry.id < 1:
+        raise ValueError(f"id: {entry.id} is not a valid entry id")
+    if datetime.fromisoformat(entry.timestamp).tzinfo is None:  # not to be compared with others
+        raise ValueError(f"timestamp: {entry.timestamp} has no time zone")
+    return entry.id
 
 
 def _page_key(number: int | str) -> str:

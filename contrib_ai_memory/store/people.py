@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evennia.utils.utils import inherits_from
@@ -32,7 +32,7 @@ class Acquaintance:
     """
 
     identity: str
-    name: str
+    name: str = ""
     entity_type: str = "player"
     interactions: int = 0
     last_seen: str = ""
@@ -62,10 +62,7 @@ class People:
 
     def __init__(self, npc: Any):
         self._npc = npc
-        self._known: dict[str, Acquaintance] = {}
-        for key, plain in attributes.read(npc, ATTRIBUTE, {}).items():
-            known = attributes.known_fields(Acquaintance, plain)
-            self._known[key] = Acquaintance(**{"name": ""} | known | {"identity": key})
+        self._known = attributes.read_records(npc, ATTRIBUTE, Acquaintance, "identity")
         self._by_word: dict[str, set[str]] = {}  # by the longest word of each form of their names
         for person in self._known.values():
             self._note_name(person)
@@ -169,10 +166,7 @@ class People:
 
     def flush(self) -> None:
         if self._dirty:
-            stored = {person.identity: asdict(person) for person in self}
-            for plain in stored.values():
-                del plain["identity"]
-            attributes.write(self._npc, ATTRIBUTE, stored)
+            attributes.write_records(self._npc, ATTRIBUTE, self._known, "identity")
             self._dirty = False
 
     def mark_dirty(self) -> None:

@@ -17,14 +17,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Generator, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
 from twisted.internet import defer
 
+from .. import offload
 from ..records import Entry, MemoryRecord, Message
+from .attributes import Record, Rows
 from .journal import ranges_include
 
 SHORTEST_NAME = 2  # letters: a shorter name is in too many texts
@@ -222,6 +224,39 @@ class MemoryPart(Protocol):
 
     def clear(self) -> None:
         """Remove everything."""
+
+
+class RowsPart(Rows[Record]):
+    """Rows that are taken out one by one."""
+
+    def without(self, record: Record, removal: Removal) -> Record | None:
+        """Return a record without what goes; None if all of it goes."""
+        raise NotImplementedError
+
+    def resting_on(self, removal: Removal) -> list[Record]:
+        """Return the records that go with a removal, or change."""
+        return [each for each in self if self.without(each, removal) != each]
+
+    def replace(self, record: Record, left: Record) -> None:
+        """Write what is left of a record."""
+        self.put(left)
+
+    @defer.inlineCallbacks
+    def take_out(self, removal: Removal) -> Generator[Any, Any, int]:
+        """See `MemoryPart`."""
+        removed = 0
+        for found in self.resting_on(removal):
+            key = self.key(found)
+            record = self.row(key)  # it may have changed since
+            if record is None:
+                continue
+            if left := self.without(record, removal):
+                self.replace(record, left)
+            else:
+                self.remove(key)
+                removed += 1
+            yield offload.breathe()
+        return removed
 
 
 def _pattern(identity: str, names: Iterable[str], longer: Iterable[str]) -> re.Pattern[str] | None:
