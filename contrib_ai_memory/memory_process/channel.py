@@ -15,85 +15,51 @@ import os
 import pickle
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from logging import LogRecord
 from multiprocessing.connection import Client, Connection
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 from django.conf import settings
 
 from .. import conf
-from ..store.condition import Changes
 
 SOCKET, PEER, LOCK = "socket", "peer.json", "lock"  # files in the folder
 PATH_BYTES = 100  # of a socket's path; the kernel's limit is 108 on Linux and 104 elsewhere
-# the first byte of what a client sends
+# The first byte of what a client sends. HELLO: whether it is the game's server (1 or 0), and the
+# fingerprint of its settings; it is answered by the process's number and whether that is stale.
 HELLO, JOB, END = b"H", b"J", b"E"
 
-Message = TypeVar("Message")
 
-
-@dataclass(frozen=True, slots=True)
-class Greeting:
-    """The first message of a client.
+class Job(NamedTuple):
+    """One job.
 
     Attributes:
-        settings: Their fingerprint.
-        game: Whether it is the game's server: a process with other settings then makes room.
+        expected: `memory_store.expected` of the game.
+        troubles: `condition.known()` of the game; None if another process asks.
     """
-
-    settings: str
-    game: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Welcome:
-    """The answer to a `Greeting`.
-
-    Attributes:
-        stale: The process has other settings or older code; it ends if the game greeted it.
-    """
-
-    pid: int
-    stale: bool
-
-
-@dataclass(frozen=True, slots=True)
-class GameState:
-    """What the game knows, and the process needs with each job.
-
-    Attributes:
-        expected: `memory_store.expected`.
-        troubles: `condition.known()`.
-    """
-
-    expected: tuple[str, Any] | None
-    troubles: dict[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One job; `state` is None if it is not the game that asks."""
 
     job: Callable[..., Any]
     args: tuple[Any, ...]
-    state: GameState | None
+    expected: tuple[str, Any] | None
+    troubles: dict[str, str] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(NamedTuple):
     """What came of one job.
 
     Attributes:
         value: The result, or the exception if it failed.
+        troubles, writes, embedder_trouble: For `condition.take_over`.
         log: Lines for the game's log.
     """
 
     value: Any
     failed: bool
-    changes: Changes
-    log: tuple[LogRecord, ...] = ()
+    troubles: dict[str, str]
+    writes: int
+    embedder_trouble: str
+    log: tuple[LogRecord, ...]
 
 
 # --- where they meet ------------------------------------------------------------------------------
@@ -148,14 +114,6 @@ def dumps(message: Any) -> bytes:
     written = io.BytesIO()
     _Pickler(written, pickle.HIGHEST_PROTOCOL).dump(message)
     return written.getvalue()
-
-
-def loads(data: bytes, kind: type[Message]) -> Message:
-    """Return the message in `data`, which must come from a peer that has proved the key."""
-    message = pickle.loads(data)
-    if not isinstance(message, kind):
-        raise TypeError(f"a {type(message).__name__} instead of a {kind.__name__}")
-    return message
 
 
 def portable(error: BaseException) -> BaseException:

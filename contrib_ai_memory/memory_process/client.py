@@ -7,6 +7,7 @@ priorities and time-outs are those of `offload`, and the reactor never touches t
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -26,7 +27,7 @@ from ..log import logger
 from ..store import condition, memory_store
 from ..store.condition import StoreHeld
 from . import channel
-from .channel import Done, GameState, Greeting, Job, Welcome
+from .channel import Done, Job
 
 START_SECONDS = 30.0  # until a new process must listen
 HELLO_SECONDS = 10.0
@@ -99,16 +100,16 @@ class MemoryProcess:
             connection = self._connected(game)
             if connection is None:
                 return job(*args)
-            state = GameState(memory_store.expected, condition.known()) if game else None
-            request = channel.dumps(Job(job, args, state))
+            troubles = condition.known() if game else None
+            request = channel.dumps(Job(job, args, memory_store.expected, troubles))
             try:
                 answer = self._ask(connection, request)
             except MemoryProcessAway:
                 if not reads or (connection := self._connected(game)) is None:
                     raise
                 answer = self._ask(connection, request)
-        if game:
-            condition.apply(answer.changes)
+        if troubles is not None:
+            condition.take_over(troubles, answer.troubles, answer.writes, answer.embedder_trouble)
         for line in answer.log:
             logger().handle(line)
         if answer.failed:
@@ -127,7 +128,7 @@ class MemoryProcess:
             logger().warning("The memory process (%s) ended in the midst of a job.", self._pid)
             raise MemoryProcessAway("it ended in the midst of a job") from error
         self._failures = 0
-        return channel.loads(data, Done)
+        return pickle.loads(data)
 
     # --- meeting it -------------------------------------------------------------------------------
 
@@ -145,18 +146,18 @@ class MemoryProcess:
             connection = channel.connect()
             if connection is None:
                 return None
-            greeting = Greeting(channel.fingerprint(), game)
-            connection.send_bytes(channel.HELLO + channel.dumps(greeting))
+            greeting = f"{int(game)} {channel.fingerprint()}"
+            connection.send_bytes(channel.HELLO + greeting.encode())
             if not connection.poll(HELLO_SECONDS):
                 connection.close()
                 return None
-            welcome = channel.loads(connection.recv_bytes(), Welcome)
+            pid, stale = map(int, connection.recv_bytes().split())
         except (OSError, EOFError, AuthenticationError):
             return None
-        if welcome.stale:
+        if stale:
             connection.close()
             return None
-        self._pid = welcome.pid
+        self._pid = pid
         return connection
 
     def _start(self) -> Connection:

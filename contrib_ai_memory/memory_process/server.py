@@ -15,6 +15,7 @@ import fcntl
 import json
 import logging
 import os
+import pickle
 import queue
 import secrets
 import sys
@@ -32,9 +33,10 @@ from typing import Any
 from django.conf import settings
 
 from .. import atomic_file, conf, log
+from ..embedding import embedder
 from ..store import condition, memory_store
 from . import channel
-from .channel import Done, Greeting, Job, Welcome
+from .channel import Done
 
 LINGER_SECONDS = 60.0
 LOCK_SECONDS = 20.0  # for the process before this one to end
@@ -179,7 +181,7 @@ class MemoryServer:
                 message = connection.recv_bytes()
                 kind, data = message[:1], message[1:]
                 if kind == channel.HELLO:
-                    self._greet(connection, channel.loads(data, Greeting))
+                    self._greet(connection, *data.decode().split())
                 elif kind == channel.JOB:
                     self._jobs.put((connection, data))
                 elif kind == channel.END:
@@ -191,10 +193,10 @@ class MemoryServer:
                 self._connected.discard(connection)
                 self._alone_since = time.monotonic()
 
-    def _greet(self, connection: Connection, greeting: Greeting) -> None:
-        stale = greeting.settings != channel.fingerprint() or self._code_changed()
-        connection.send_bytes(channel.dumps(Welcome(os.getpid(), stale)))
-        if stale and greeting.game:
+    def _greet(self, connection: Connection, game: str, settings_seen: str) -> None:
+        stale = settings_seen != channel.fingerprint() or self._code_changed()
+        connection.send_bytes(f"{os.getpid()} {int(stale)}".encode())
+        if stale and game == "1":  # a process with other settings or newer code makes room
             self._ending.set()
 
     def _code_changed(self) -> bool:
@@ -237,19 +239,18 @@ class MemoryServer:
         return alone and time.monotonic() - self._alone_since >= LINGER_SECONDS
 
     def _do(self, data: bytes) -> Done:
-        known, writes = condition.known(), condition.writes()
+        writes = condition.writes()
         try:
-            request = channel.loads(data, Job)
-            if request.state is not None:
-                memory_store.expected = request.state.expected
-                condition.take_over(request.state.troubles)
-                known = request.state.troubles
-            value, failed = request.job(*request.args), False
+            job, args, expected, troubles = pickle.loads(data)
+            if troubles is not None:
+                memory_store.expected = expected
+                condition.take_over(condition.known(), troubles)
+            value, failed = job(*args), False
             channel.dumps(value)
         except Exception as error:  # noqa: BLE001 - the caller gets it
             value, failed = channel.portable(error), True
-        changes = condition.changes_since(known, writes)
-        return Done(value, failed, changes, tuple(self._log_lines()))
+        begun, lines = condition.writes() - writes, tuple(self._log_lines())
+        return Done(value, failed, condition.known(), begun, embedder.trouble(), lines)
 
     def _log_lines(self) -> Iterator[logging.LogRecord]:
         for _ in range(LOG_LINES):

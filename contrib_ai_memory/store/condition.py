@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import shutil
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -172,53 +171,29 @@ def forget() -> None:
 # --- the memory process ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What one job changed in the condition of the store.
-
-    Attributes:
-        begun: Troubles with their sentences.
-        ended: Troubles that are over.
-        writes: How many writes it began.
-        embedder: Trouble of the embedder after it; "" if there is none.
-    """
-
-    begun: dict[str, str]
-    ended: tuple[str, ...]
-    writes: int
-    embedder: str
-
-
 def known() -> dict[str, str]:
     """Return the troubles of this process, to be sent with a job."""
     with _lock:
         return dict(_troubles)
 
 
-def take_over(troubles: dict[str, str]) -> None:
-    """Take the troubles that came with a job in place of those of this process, unlogged."""
-    with _lock:
-        _troubles.clear()
-        _troubles.update(troubles)
+def take_over(
+    before: dict[str, str], now: dict[str, str], writes: int = 0, embedder_trouble: str = ""
+) -> None:
+    """Take over, unlogged, what has changed in the condition of the other process.
 
-
-def changes_since(before: dict[str, str], writes_before: int) -> Changes:
-    """Return what has changed since `known()` and `writes()` were these."""
-    now = known()
-    begun = {name: text for name, text in now.items() if before.get(name) != text}
-    ended = tuple(name for name in before if name not in now)
-    return Changes(begun, ended, _writes - writes_before, embedder.trouble())
-
-
-def apply(changes: Changes) -> None:
-    """Apply what a job changed in the memory process, which has logged it."""
+    Args:
+        before, now: Its troubles, as `known` returned them.
+        writes: How many writes it has begun meanwhile.
+        embedder_trouble: What is wrong with its embedder now; "" if nothing is.
+    """
     global _writes, _embedder_apart
     with _lock:
-        _troubles.update(changes.begun)
-        for name in changes.ended:
+        _troubles.update({name: text for name, text in now.items() if before.get(name) != text})
+        for name in before.keys() - now.keys():
             _troubles.pop(name, None)
-        _writes += changes.writes
-        _embedder_apart = changes.embedder
+        _writes += writes
+        _embedder_apart = embedder_trouble
 
 
 # --- checks before a write ------------------------------------------------------------------------
