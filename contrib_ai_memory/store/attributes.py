@@ -268,21 +268,46 @@ def type_of(cls: Any) -> TypeAdapter[Any]:
     return TypeAdapter(cls)
 
 
-def read_records(obj: Any, key: str, cls: Callable[..., Record], name: str) -> dict[str, Record]:
-    """Read an Attribute of records by their field `name`; damaged ones are left out."""
-    found: dict[str, Record] = {}
-    for each, plain in read(obj, key, {}).items():
-        with suppress(TypeError, ValueError):
-            found[each] = from_plain(cls, {**plain, name: each})
-    return found
+class Table(Generic[Record]):
+    """Small records of one NPC in one Attribute, kept as objects. Reactor thread only.
 
+    Attributes:
+        attribute: The key of the Attribute.
+        kind: The class of the records.
+        name: Their field that is the key of each.
+    """
 
-def write_records(obj: Any, key: str, records: Mapping[str, Any], name: str) -> None:
-    """Write what `read_records` reads."""
-    stored = {each: to_plain(record) for each, record in records.items()}
-    for plain in stored.values():
-        del plain[name]
-    write(obj, key, stored)
+    attribute: str
+    kind: Callable[..., Record]
+    name: str
+
+    def __init__(self, npc: Any):
+        self._npc = npc
+        self._records: dict[str, Record] = {}
+        for key, plain in read(npc, self.attribute, {}).items():
+            with suppress(TypeError, ValueError):  # a damaged one is left out
+                self._records[key] = from_plain(self.kind, {**plain, self.name: key})
+        self._dirty = False
+
+    def get(self, key: str | None) -> Record | None:
+        return self._records.get(key or "")
+
+    def mark_dirty(self) -> None:
+        """Make the next flush write everything, as the database holds another NPC's data."""
+        self._dirty = True
+
+    def flush(self) -> None:
+        if self._dirty:
+            stored = {key: to_plain(record) for key, record in self._records.items()}
+            for plain in stored.values():
+                del plain[self.name]
+            write(self._npc, self.attribute, stored)
+            self._dirty = False
+
+    def clear(self) -> None:
+        self._records.clear()
+        self._dirty = True
+        self.flush()
 
 
 class Rows(Generic[Record]):

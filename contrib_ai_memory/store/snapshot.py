@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from twisted.internet import defer
+from twisted.internet import defer, threads
 from twisted.python.failure import Failure
 
 from .. import atomic_file, conf, offload
@@ -30,7 +30,6 @@ REQUEST, STILL = "backup.request", "backup.still"  # files in the store's folder
 LOOK_SECONDS = 1.0  # between checks for a request
 ANSWER_SECONDS = 30.0  # a running game may take to answer
 HOLD_SECONDS = 20.0  # the store is held at most
-WRITE_SECONDS = 10.0  # the reactor may take to write what was heard
 
 
 class NoAnswer(ExpectedError):
@@ -46,12 +45,18 @@ def answer(write_all: Callable[[], defer.Deferred]) -> None:
     Args:
         write_all: Writes all that NPCs heard to the game's database. Reactor thread.
     """
+    from twisted.internet import reactor
+
     folder = conf.directory()
     if not (folder / REQUEST).exists():
         return
     asked = json.loads((folder / REQUEST).read_text())
     (folder / REQUEST).unlink()
-    problem = _write_out(write_all)
+    problem = ""
+    try:
+        threads.blockingCallFromThread(reactor, write_all)
+    except Exception as error:  # noqa: BLE001 - whatever a write raises: the backup tells it
+        problem = str(error)
     atomic_file.write(folder / STILL, json.dumps({"id": asked["id"], "problem": problem}))
     until = time.monotonic() + HOLD_SECONDS
     pause = threading.Event()
@@ -64,22 +69,6 @@ def answer(write_all: Callable[[], defer.Deferred]) -> None:
     if not problem:
         generations.mark_soon()
         logger().info("A backup was made.")
-
-
-def _write_out(write_all: Callable[[], defer.Deferred]) -> str:
-    from twisted.internet import reactor
-
-    over, problems = threading.Event(), []
-
-    def begin() -> None:
-        done = defer.maybeDeferred(write_all)
-        done.addErrback(lambda reason: problems.append(reason.getErrorMessage()))
-        done.addCallback(lambda _: over.set())
-
-    reactor.callFromThread(begin)
-    if not over.wait(WRITE_SECONDS):
-        return f"the game did not write what was heard within {WRITE_SECONDS:g} s"
-    return problems[0] if problems else ""
 
 
 def watch(write_all: Callable[[], defer.Deferred]) -> None:
