@@ -85,7 +85,6 @@ def connect() -> Connection | None:
 
 
 def fingerprint() -> str:
-    """Return a hash of the settings that a memory process reads."""
     read = getattr(settings, conf.SETTING, {}), settings.LOG_DIR, settings.TIME_ZONE
     return hashlib.sha256(repr(read).encode()).hexdigest()
 
@@ -110,7 +109,6 @@ def _error(kind: type[BaseException], args: tuple[Any, ...], state: dict[str, An
 
 
 def dumps(message: Any) -> bytes:
-    """Return a message as bytes."""
     written = io.BytesIO()
     _Pickler(written, pickle.HIGHEST_PROTOCOL).dump(message)
     return written.getvalue()

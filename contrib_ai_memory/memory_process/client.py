@@ -48,7 +48,6 @@ class MemoryProcessAway(StoreHeld):
 
 
 def do(job: Callable[..., Any], args: tuple[Any, ...], reads: bool) -> Any:
-    """Do a job of the MEMORY lane in the memory process; see `MemoryProcess.do`."""
     return _shared.do(job, args, reads)
 
 
@@ -66,7 +65,6 @@ def end(wait: float = 0.0) -> None:
 
 
 def lives() -> bool:
-    """Return whether there is a memory process of this game now."""
     if not channel.can_run() or (connection := channel.connect()) is None:
         return False
     connection.close()

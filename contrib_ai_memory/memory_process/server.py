@@ -49,7 +49,6 @@ AUTOGROUP = Path("/proc/self/autogroup")
 
 
 def main() -> int:
-    """Serve until nobody needs this process. Returns its exit status."""
     born = time.time()
     _let_the_game_go_first()
     folder = channel.folder()
@@ -103,7 +102,6 @@ class _Folder:
                 self._held = os.open(self._path, os.O_RDONLY)
 
     def is_another(self) -> bool:
-        """Whether the folder is gone, or another than it was."""
         if self._held is None:
             return False
         try:
@@ -153,7 +151,6 @@ class MemoryServer:
         return address
 
     def _set_up(self) -> None:
-        """Import the game's code, which jobs are named in."""
         log.send_to(QueueHandler(self._lines))
         import django
         import evennia
@@ -200,7 +197,6 @@ class MemoryServer:
             self._ending.set()
 
     def _code_changed(self) -> bool:
-        """Whether a file of this package or of the game was changed since it was imported."""
         ours = Path(__file__).parents[1], Path(settings.GAME_DIR)
         for module in list(sys.modules.values()):
             file = getattr(module, "__file__", None)

@@ -31,7 +31,6 @@ class Agenda(RowsPart[AgendaItem]):
         return record.id
 
     def get(self, item_id: str) -> AgendaItem | None:
-        """Return the item of an id, or None."""
         return self.row(item_id)
 
     def items(self, listeners: Sequence[str] | None = None) -> list[AgendaItem]:

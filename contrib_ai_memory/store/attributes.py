@@ -98,7 +98,6 @@ class NPCAttributes(AttributeHandler):
 
 
 def _is_text(key: str, category: str | None) -> bool:
-    """Return whether an Attribute of an NPC is JSON text of its memory."""
     if category is None:
         return str(key).strip().lower() in (OWNER, *TEXTS)
     return category.strip().lower() in CATEGORIES
@@ -336,11 +335,9 @@ class Rows(Generic[Record]):
             yield from_plain(self.kind, plain)
 
     def keys(self) -> list[str]:
-        """Return the keys of the Attributes."""
         return keys_of(self._npc, "", self.category)
 
     def row(self, key: str) -> Record | None:
-        """Return the record of a key, or None."""
         plain = read_json(self._npc, key, self.category)
         return from_plain(self.kind, plain) if plain else None
 
@@ -357,7 +354,6 @@ class Rows(Generic[Record]):
         remove_json(self._npc, key, self.category)
 
     def clear(self) -> None:
-        """Delete all records."""
         self._npc.attributes.clear(category=self.category)
 
 

@@ -172,7 +172,6 @@ def forget() -> None:
 
 
 def known() -> dict[str, str]:
-    """Return the troubles of this process, to be sent with a job."""
     with _lock:
         return dict(_troubles)
 
@@ -253,5 +252,4 @@ def lack_of_room(folder: Path, needed: int = 0) -> str:
 
 
 def _nearest(folder: Path) -> Path:
-    """Return the folder, or its nearest parent that exists."""
     return next(each for each in (folder, *folder.absolute().parents) if each.exists())

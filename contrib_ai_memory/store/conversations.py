@@ -40,13 +40,11 @@ class Conversation:
     pending_actions: list[Any] = field(default_factory=list)
 
     def take_part(self, identity: str | None, when: str) -> None:
-        """Add a participant, unless already there, and record the time."""
         self.last_activity = max(self.last_activity, when)
         if identity and identity not in self.participants:
             self.participants.append(identity)
 
     def say(self, message: Message) -> None:
-        """Append a message; the oldest beyond `MESSAGES_KEPT` are dropped."""
         self.messages = [*self.messages, message][-MESSAGES_KEPT:]
 
     def heard_by(self, listeners: tuple[str, ...]) -> tuple[Message, ...]:

@@ -86,7 +86,6 @@ class Evidence:
     def work_on(
         self, sources: Iterable[Entry | MemoryRecord] = (), *, priority: int = offload.AWAKE
     ) -> Work:
-        """Start a work that rests on these entries and memories, as a context manager."""
         return Work(self, sources, priority)
 
     @contextmanager
@@ -244,6 +243,5 @@ class Work:
         self.check()
 
     def _check_void(self) -> None:
-        """Raise EvidenceGone if the work is void (worker thread)."""
         if self._void.is_set():
             raise EvidenceGone

@@ -88,7 +88,6 @@ class Journal:
 
     @property
     def count(self) -> int:
-        """The number of existing entries."""
         return self.last_id - (self.removed or 0)
 
     @property
@@ -102,7 +101,6 @@ class Journal:
         return max(0, self.last_id - self._written_id)
 
     def get(self, entry_id: int) -> Entry | None:
-        """Return one entry, in O(1) pages."""
         plain = self._present(entry_id)
         return Entry.from_dict(plain) if plain else None
 
@@ -128,7 +126,6 @@ class Journal:
                     yield Entry.from_dict(plain)
 
     def tail(self, count: int) -> list[Entry]:
-        """Return the newest `count` entries, oldest first."""
         return list(self.read(self.last_id - count + 1))
 
     # --- writing ----------------------------------------------------------------------------
@@ -203,7 +200,6 @@ class Journal:
         return self.cursors.get(HEARD + agent_id)
 
     def set_removed(self, count: int) -> None:
-        """Set how many ids have no entry, after they were counted."""
         self.removed = count
         self._changed()
 
@@ -254,7 +250,6 @@ class Journal:
             self.flush()
 
     def page_keys_behind(self, entry_id: int) -> list[str]:
-        """Return the keys of the sealed pages with entries behind this one."""
         return [_page_key(n) for n in range(entry_id // PAGE_SIZE, self._sealed_pages)]
 
     # --- pages ------------------------------------------------------------------------------
@@ -458,12 +453,10 @@ class Journal:
 
 
 def page_name(number: int) -> str:
-    """Return how messages name a page: by its entries."""
     return f"the page of entries {number * PAGE_SIZE + 1} to {(number + 1) * PAGE_SIZE}"
 
 
 def _parsed(text: str) -> tuple[list[Any], str]:
-    """Return the entries in a page's text, and what is wrong with the text, if anything."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -486,7 +479,6 @@ def _salvaged(text: str) -> list[Any]:
 
 
 def _readable(found: Any, number: int) -> tuple[list[Plain], str]:
-    """Return the valid entries that belong on a page, and what is wrong with the first other."""
     if not isinstance(found, list):
         return [], "it is not a list of entries"
     kept: dict[int, Plain] = {}
@@ -530,7 +522,6 @@ def _page_key(number: int | str) -> str:
 
 
 def _number_of(key: str) -> int | None:
-    """Return the number of the page stored under a key; None if it is not a page's key."""
     number = key.removeprefix(_page_key(""))
     return int(number) if number.isdecimal() else None
 

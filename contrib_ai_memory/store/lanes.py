@@ -260,8 +260,6 @@ class Vocabulary:
         ]
 
     def counts(self, agent_id: str) -> WordCounts:
-        """Return the counts of one NPC."""
-
         def read(db: sqlite3.Connection) -> WordCounts:
             size = db.execute("SELECT memories FROM sizes WHERE mind = ?", (agent_id,)).fetchone()
             terms = db.execute("SELECT term, memories FROM terms WHERE mind = ?", (agent_id,))
@@ -284,7 +282,6 @@ class Vocabulary:
         self._file().use(write, None)
 
     def forget(self, agent_id: str) -> None:
-        """Erase the counts of one NPC."""
         self._file().use(lambda db: _delete(db, agent_id), None)
         self._file().forget_deleted()
 

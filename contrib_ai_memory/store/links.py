@@ -55,7 +55,6 @@ class Links:
 
     @property
     def count(self) -> int:
-        """The number of links."""
         index = attributes.read(self._npc, ATTRIBUTE, {})
         return index.get("links", 0)
 
@@ -142,7 +141,6 @@ class Links:
         return {number: there.get(number, {}) for number in numbers}, numbers - there.keys()
 
     def _read(self, numbers: Iterable[int]) -> _Buckets:
-        """Return the existing ones among these buckets, in one query."""
         keys = {f"links_{number}": number for number in numbers}
         found = attributes.read_some_json(self._npc, list(keys), CATEGORY)
         return {keys[key]: bucket for key, bucket in found.items()}

@@ -91,7 +91,6 @@ def close_shared(wait: float = 1.0, *, for_good: bool = True) -> None:
 
 
 def check_writable() -> None:
-    """Raise what a write would raise now (`condition.check`)."""
     condition.check_writable(conf.directory())
 
 
@@ -246,7 +245,6 @@ def restore_marker(folder: Path) -> Path:
 
 
 def prepare_environment(folder: Path) -> None:
-    """Settle Mem0's environment, and make the folder of its own files."""
     mem0_environment.settle(folder)
     (folder / "mem0").mkdir(parents=True, exist_ok=True)
 

@@ -49,7 +49,6 @@ class NPCSettings:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """A sentence for each value that cannot be used."""
         return self._current().problems
 
     def sources(self) -> dict[str, str]:

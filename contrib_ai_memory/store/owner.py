@@ -66,7 +66,6 @@ def id_of(obj: Any) -> str:
 
 
 def has_foreign_id(obj: Any) -> bool:
-    """Return whether an object has the memory id of another one."""
     carrier = _carrier(obj)
     return bool(carrier.memory_id or carrier.owner) and not id_of(obj)
 

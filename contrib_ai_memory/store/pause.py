@@ -27,7 +27,6 @@ def paused(npc: Any) -> str:
 
 
 def all_paused() -> bool:
-    """Return whether all NPCs are paused, with or without exceptions."""
     global _all_paused, _exempt
     if _all_paused is None:
         stored = ServerConfig.objects.conf(KEY, default=False)

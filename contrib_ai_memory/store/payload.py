@@ -38,7 +38,6 @@ def memory_id_for(agent_id: str, *parts: object) -> str:
 
 
 def entry_memory_id(agent_id: str, entry_id: int) -> str:
-    """Return the id of the memory of a journal entry."""
     return memory_id_for(agent_id, "entry", entry_id)
 
 
@@ -158,7 +157,6 @@ def _share(value: Any) -> float:
 
 
 def _moment(value: Any) -> str:
-    """Return an ISO timestamp with its zone, "" for anything else."""
     try:
         read = datetime.fromisoformat(value)
     except (TypeError, ValueError):
@@ -210,11 +208,9 @@ class Candidate(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether its payload is complete."""
         return "data" in self.payload
 
     def whole(self) -> MemoryRecord:
-        """Return the whole memory."""
         return from_payload(self.id, self.payload)
 
     def scored(self, lanes: Iterable[float]) -> Candidate:

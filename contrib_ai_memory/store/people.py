@@ -114,7 +114,6 @@ class People(attributes.Table[Acquaintance]):
             self._dirty = True
 
     def forget(self, identity: str) -> bool:
-        """Make a person a stranger again. Returns whether they were known."""
         if identity not in self._records:
             return False
         self._forget(identity)

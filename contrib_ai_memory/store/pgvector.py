@@ -86,7 +86,6 @@ class _Table(PGVector):
     _get_cursor = cursor
 
     def create_col(self) -> None:
-        """Create the table and its indexes."""
         super().create_col()
         size = sql.Literal(self.embedding_model_dims)
         index = sql.Identifier(f"{self.collection_name}_agent_idx")
@@ -124,7 +123,6 @@ class PostgresStore(MemoryStore):
         self._table.connection_pool.close(timeout=1.0)
 
     def _check(self) -> None:
-        """Check that the table has our columns, and vectors of our length."""
         name, size = self._table.collection_name, self._table.embedding_model_dims
         with self._table.cursor() as cursor:
             cursor.execute(

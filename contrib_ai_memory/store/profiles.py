@@ -59,7 +59,6 @@ class Relationship:
         return state_of(self.favorability)
 
     def course_with(self, day: str, favorability: float) -> tuple[tuple[str, float], ...]:
-        """Return the course with the favorability at the end of a day added or replaced."""
         others = tuple(each for each in self.course if each[0] != day)
         return (*others, (day, favorability))[-COURSE_KEPT:]
 
@@ -126,7 +125,6 @@ class Profile:
 
     @property
     def new(self) -> tuple[ProfileObservation, ...]:
-        """The observations that are not consolidated yet."""
         return tuple(seen for seen in self.observations if not seen.consolidated)
 
     @property
@@ -243,11 +241,9 @@ class Profiles(attributes.Rows[Profile]):
         return len(self._known)
 
     def identities(self) -> tuple[str, ...]:
-        """Return the identities with a profile, in a stable order."""
         return tuple(sorted(self._known))
 
     def get(self, identity: str | None) -> Profile | None:
-        """Return the profile of one entity, or None."""
         if identity is None or identity not in self._known:
             return None
         if identity not in self._read:
@@ -278,7 +274,6 @@ class Profiles(attributes.Rows[Profile]):
         return digest.bonus if digest else 0
 
     def forget(self, identity: str) -> bool:
-        """Delete the profile of one entity. Returns whether there was one."""
         if self.get(identity) is None:
             return False
         attributes.remove_json(self._npc, key_of(identity), CATEGORY)
@@ -304,7 +299,6 @@ class Profiles(attributes.Rows[Profile]):
         return count
 
     def clear(self) -> None:
-        """Delete all profiles."""
         super().clear()
         self._digests = {}
         self._read.clear()

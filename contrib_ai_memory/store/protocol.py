@@ -219,7 +219,6 @@ class MemoryStore(ABC):
         return [from_payload(each, found[each]) for each in wanted if each in found]
 
     def owners(self, ids: Collection[str]) -> dict[str, str]:
-        """Return the agent id of each of `ids` that exists."""
         found = self.payloads(ids)
         return {each: str(payload.get("agent_id", "")) for each, payload in found.items()}
 
@@ -264,18 +263,15 @@ class MemoryStore(ABC):
         return [from_payload(*row) for row in rows]
 
     def count(self, agent_id: str, **where: Any) -> int:
-        """Return how many memories of an NPC match."""
         return self.count_rows(filters_of(agent_id, where))
 
     def counts(self, agent_id: str) -> dict[str, int]:
-        """Return how many memories of each kind an NPC has."""
         found = self.facet("record", filters_of(agent_id, {}))
         counts = {kind: found.get(kind, 0) for kind in RECORDS}
         counts[FOREIGN] += self.count(agent_id) - sum(counts.values())  # they bear no record
         return counts
 
     def agents(self) -> dict[str, int]:
-        """Return how many memories each NPC has, by agent id."""
         return self.facet("agent_id")
 
     def every_row(self, filters: Filters, limit: int | None = None) -> Iterator[Row]:

@@ -113,7 +113,6 @@ class EdgeStore(QdrantStore):
         return shard
 
     def create_bare(self, path: Path) -> edge.EdgeShard:
-        """Make an empty shard without indexes in a folder."""
         path.mkdir(parents=True, exist_ok=True)
         dense = edge.EdgeVectorParams(
             size=self.embedding_model_dims,
@@ -414,7 +413,6 @@ class RecentCandidates:
         self._bound()
 
     def forget(self, ids: Iterable[PointId]) -> None:
-        """Drop what is about to change."""
         for point_id in ids:
             self._kept.pop(number_of(point_id), None)
 
@@ -518,7 +516,6 @@ class Rewriting:
 
 
 def add_index(shard: edge.EdgeShard, name: str) -> None:
-    """Index one payload field of `INDEXED_FIELDS`."""
     shard.update(edge.UpdateOperation.create_field_index(name, _SCHEMAS[INDEXED_FIELDS[name]]))
 
 

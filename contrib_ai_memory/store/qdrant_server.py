@@ -123,7 +123,6 @@ class ServerStore(QdrantStore):
                 raise  # else another game has made it meanwhile
 
     def _check(self, info: Any) -> None:
-        """Check that the collection has our vectors."""
         vectors, what = info.config.params.vectors, f"The collection {self.collection_name}"
         sparse = (info.config.params.sparse_vectors or {}).keys()
         named = vectors if isinstance(vectors, dict) else {}
@@ -155,7 +154,6 @@ class ServerStore(QdrantStore):
         self._writes = {"ordering": models.WriteOrdering(order)} if order else {}
 
     def _index(self, known: Mapping[str, Any], version: tuple[int, ...]) -> None:
-        """Make the payload indexes that are missing."""
         for name, wanted in _indexes(version).items():
             if name not in known:
                 self.client.create_payload_index(self.collection_name, name, wanted)
@@ -273,7 +271,6 @@ class ServerStore(QdrantStore):
         return self._scored(search, self._each_of(search, ids))
 
     def _each_of(self, search: LaneSearch, ids: Collection[PointId]) -> list[dict[str, Any]]:
-        """Return what asks for these memories of an NPC and no others."""
         at_most = self._at_most(IDS_AT_ONCE, "max_query_limit", "condition_max_size")
         return [
             {"filter": _only(some, search.agent_id), "limit": len(some)}
@@ -281,7 +278,6 @@ class ServerStore(QdrantStore):
         ]
 
     def _scored(self, search: LaneSearch, among: Sequence[dict[str, Any]]) -> Sequence[Candidate]:
-        """Return memories with their scores in each lane."""
         # every point has a vector in the lane `line`: that query brings all of them
         payload = [*search.fields] or True
         exact = models.SearchParams(exact=True) if self.remote else None
@@ -389,7 +385,6 @@ _REFUSALS = {  # of gRPC
 
 
 def _connect(config: QdrantServerConfig) -> Iterator[QdrantClient]:
-    """Yield a client for each node that is named."""
     if config.path is not None:
         # the store is closed by another thread than the one that works with it
         yield QdrantClient(path=config.path, force_disable_check_same_thread=True)

@@ -59,7 +59,6 @@ class DataSubject:
         )
 
     def owns_memory(self, record: MemoryRecord) -> bool:
-        """Return whether a memory is theirs, apart from what it rests on."""
         if not self.identity:
             return False
         texts = record.content, record.key, record.quote, record.shown, record.the_lesson
@@ -71,7 +70,6 @@ class DataSubject:
         )
 
     def owns_message(self, message: Message) -> bool:
-        """Return whether a message of a running conversation is theirs."""
         secret = self._heard_in_confidence(message.private, message.witnesses)
         return secret or self.named_in(message.name, message.content)
 
@@ -114,7 +112,6 @@ class DataSubject:
         return not any(bearers.intersection(entities) for bearers in self._namesakes.values())
 
     def _is_namesakes(self, record: MemoryRecord) -> bool:
-        """Return whether a memory is drawn from entries that concern somebody of the same name."""
         bearers = set().union(*self._namesakes.values())
         return bool(record.journal_ids) and not bearers.isdisjoint(record.entities)
 
@@ -197,11 +194,9 @@ class Removal:
         return rests or self.subject.owns_memory(record)
 
     def takes_message(self, message: Message) -> bool:
-        """Return whether a message of a running conversation goes with them."""
         return message.entry_id in self.entries or self.subject.owns_message(message)
 
     def takes_exchange(self, message: dict[str, Any]) -> bool:
-        """Return whether a message of the chat log goes with them."""
         return (
             not self.entries.isdisjoint((message["entry"], *message["own"]))
             or (self.drawn and self.rests_on(message["told"], message["talk"]))

@@ -57,7 +57,6 @@ class Reasons(RowsPart[ReplyReasons]):
         return str(record.said)
 
     def __iter__(self) -> Iterator[ReplyReasons]:
-        """Yield them, those of the last reply first."""
         return iter(sorted(super().__iter__(), key=lambda each: -each.said))
 
     def note(self, reasons: ReplyReasons, days: float) -> None:
