@@ -10,7 +10,6 @@ import uuid
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
-import grpc
 import numpy as np
 import pytest
 from django.core.management import call_command
@@ -581,16 +580,3 @@ def test_a_wrong_key_is_refused_and_not_shown(use, qdrant):
         use(qdrant, api_key="wrong-key-123")
     assert "wrong-key-123" not in str(refused.value)
     put(use(qdrant, api_key="right"), ["Orrin guards the gate."])
-
-
-def test_over_grpc_a_refusal_and_a_silence_are_told_apart(use):
-    from concurrent.futures import ThreadPoolExecutor
-
-    nothing = grpc.server(ThreadPoolExecutor(1))  # it knows no method
-    port = nothing.add_insecure_port("127.0.0.1:0")
-    nothing.start()
-    with pytest.raises(StoreRefused):
-        use(f"http://127.0.0.1:{port}", prefer_grpc=True, grpc_port=port, timeout=2)
-    nothing.stop(0).wait()
-    with pytest.raises(StoreUnreachable):
-        use(f"http://127.0.0.1:{port}", prefer_grpc=True, grpc_port=port, timeout=2)

@@ -1,9 +1,9 @@
 """What game and memory process share: where they meet, the proof of a secret, their messages.
 
-They meet at a Unix socket in a folder that only its owner may enter. Messages are pickles, which
-can run any code when they are read; so none is read before the other side has proved by HMAC that
-it knows the key in that folder (`multiprocessing.connection`, both ways). Who can read the key runs
-as the game's user, and could change the game itself.
+They meet at a Unix socket; its address and a key are in a folder that only its owner may enter.
+Messages are pickles, which can run any code when they are read; so none is read before the other
+side has proved by HMAC that it knows that key (`multiprocessing.connection`, both ways). Who can
+read the key runs as the game's user, and could change the game itself.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ from django.conf import settings
 
 from .. import conf
 
-SOCKET, PEER, LOCK = "socket", "peer.json", "lock"  # files in the folder
-PATH_BYTES = 100  # of a socket's path; the kernel's limit is 108 on Linux and 104 elsewhere
+PEER, LOCK = "peer.json", "lock"  # files in the folder
 # The first byte of what a client sends. HELLO: whether it is the game's server (1 or 0), and the
 # fingerprint of its settings; it is answered by the process's number and whether that is stale.
 HELLO, JOB, END = b"H", b"J", b"E"
@@ -66,7 +65,7 @@ class Done(NamedTuple):
 
 
 def folder() -> Path:
-    """Return the folder of socket, key and lock, beside the store's: no backup copies it."""
+    """Return the folder of address, key and lock, beside the store's: no backup copies it."""
     store = conf.directory()
     return store.with_name(store.name + ".process")
 

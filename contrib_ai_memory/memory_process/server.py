@@ -19,7 +19,6 @@ import pickle
 import queue
 import secrets
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -130,9 +129,9 @@ class MemoryServer:
         self._store = _Folder(conf.directory())
 
     def serve(self) -> None:
-        address, key = self._address(), secrets.token_bytes(32)
-        with Listener(str(address), family="AF_UNIX", authkey=key) as listener:
-            peer = {"address": str(address), "key": key.hex(), "pid": os.getpid()}
+        key = secrets.token_bytes(32)
+        with Listener(family="AF_UNIX", authkey=key) as listener:  # in a folder of this process
+            peer = {"address": listener.address, "key": key.hex(), "pid": os.getpid()}
             atomic_file.write(self._folder / channel.PEER, json.dumps(peer))
             threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
             try:
@@ -141,14 +140,6 @@ class MemoryServer:
             finally:
                 (self._folder / channel.PEER).unlink(missing_ok=True)
                 memory_store.close_shared()
-
-    def _address(self) -> Path:
-        """Return a free path for the socket: in our folder, or elsewhere if that is too long."""
-        address = self._folder / channel.SOCKET
-        if len(os.fsencode(address)) > channel.PATH_BYTES:
-            address = Path(tempfile.mkdtemp(prefix="ai-memory-")) / channel.SOCKET
-        address.unlink(missing_ok=True)  # of one that was killed
-        return address
 
     def _set_up(self) -> None:
         log.send_to(QueueHandler(self._lines))

@@ -91,6 +91,17 @@ class StoreMismatch(StoreError):
     """The store on disk was written by another embedding model, or another version."""
 
     @classmethod
+    def of_form(cls, what: str) -> Self:
+        """Return the error for a collection of another form (`what`: "… has other columns")."""
+        return cls(
+            f"{what} than this contrib writes: an earlier version wrote it (one vector for each "
+            "memory), or another program. Name another collection_name in "
+            'CONTRIB_AI_MEMORY["VECTOR_STORE"]["config"]. To take memories along, export each NPC '
+            "with the version that wrote them (evennia ai_memory export), then import the files "
+            "with this one (evennia ai_memory import --replace)."
+        )
+
+    @classmethod
     def of_size(cls, what: str, theirs: int | None, ours: int) -> Self:
         """Return the error for a collection (`what`) whose vectors have another length."""
         return cls(

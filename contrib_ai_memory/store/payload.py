@@ -117,7 +117,7 @@ def completed(payload: Mapping[str, Any]) -> Mapping[str, Any]:
         id="-",
         content=sanitise(str(payload.get("data") or ""), conf.MAX_LINE),
         record=FOREIGN,
-        memory_type=_one_of(payload.get("memory_type"), MEMORY_TYPES, "semantic"),
+        memory_type=kind if (kind := payload.get("memory_type")) in MEMORY_TYPES else "semantic",
         about=user if isinstance(user, str) else None,
         session_id=run if isinstance(run, str) else None,
         importance=_share(payload.get("importance")),
@@ -145,10 +145,6 @@ def _listed(value: Any) -> Sequence[Any]:
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value)
-
-
-def _one_of(value: Any, known: Sequence[str], default: str) -> str:
-    return value if isinstance(value, str) and value in known else default
 
 
 def _share(value: Any) -> float:

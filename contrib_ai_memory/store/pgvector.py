@@ -133,13 +133,7 @@ class PostgresStore(MemoryStore):
             columns = dict(cursor.fetchall())
         what = f"The table {name}"
         if not {*COLUMNS.values()} <= columns.keys():
-            raise StoreMismatch(
-                f"{what} has other columns than this contrib writes: an earlier version wrote it "
-                "(one vector for each memory), or another program. Name another collection_name in "
-                'CONTRIB_AI_MEMORY["VECTOR_STORE"]["config"]. To take memories along, export each '
-                "NPC with the version that wrote them (evennia ai_memory export), then import the "
-                "files with this one (evennia ai_memory import --replace)."
-            )
+            raise StoreMismatch.of_form(f"{what} has other columns")
         if columns["vector"] != size:
             raise StoreMismatch.of_size(what, columns["vector"], size)
 
@@ -210,13 +204,13 @@ class PostgresStore(MemoryStore):
         self, queries: Mapping[str, Query], limit: int, filters: Filters
     ) -> set[PointId]:
         parts, values = [], []
-        conditions, given = _where(filters)
         for query in queries.values():
-            where = " AND ".join([*conditions, *query.where[0]]) or "true"
+            conditions, given = _both(_where(filters), query.where)
             parts.append(
-                f"(SELECT id FROM {{}} WHERE {where} ORDER BY {query.score} DESC LIMIT %s)"
+                f"(SELECT id FROM {{}} WHERE {' AND '.join(conditions) or 'true'} "
+                f"ORDER BY {query.score} DESC LIMIT %s)"
             )
-            values += [*given, *query.where[1], *query.values, limit]
+            values += [*given, *query.values, limit]
         statement = sql.SQL(" UNION ".join(parts)).format(*[self._table.name] * len(parts))
         with self._table.cursor() as cursor:
             cursor.execute(statement, values)
@@ -230,15 +224,14 @@ class PostgresStore(MemoryStore):
         return [to_candidate(each, payload, list(map(float, of))) for each, payload, *of in rows]
 
     def scroll(self, filters: Filters, offset: Any, limit: int) -> tuple[Rows, Any]:
-        conditions, values = _where(filters)
+        where = _where(filters)
         if offset is not None:
-            conditions, values = [*conditions, "id > %s::uuid"], [*values, offset]
-        rows = self._rows((conditions, values), ("ORDER BY id LIMIT %s", [limit]))
+            where = _both(where, (["id > %s::uuid"], [offset]))
+        rows = self._rows(where, ("ORDER BY id LIMIT %s", [limit]))
         return rows, (rows[-1][0] if len(rows) == limit else None)
 
     def newest_rows(self, filters: Filters, limit: int) -> Rows:
-        conditions, values = _where(filters)
-        timed = ([*conditions, "payload->>'created_at' IS NOT NULL"], values)
+        timed = _both(_where(filters), (["payload->>'created_at' IS NOT NULL"], []))
         return self._rows(timed, ("ORDER BY payload->>'created_at' DESC LIMIT %s", [limit]))
 
     def count_rows(self, filters: Filters = None) -> int:
@@ -260,14 +253,13 @@ class PostgresStore(MemoryStore):
         return Query(f"({' + '.join([term] * len(rarity))})", values, found)
 
     def query_each(self, queries: Sequence[Query], limit: int, filters: Filters) -> Sequence[Hits]:
-        return [self._query(each, limit, filters) for each in queries]
-
-    def _query(self, query: Query, limit: int, filters: Filters) -> Hits:
-        conditions, values = _where(filters)
-        where = ([*conditions, *query.where[0]], [*values, *query.where[1]])
         best = ("ORDER BY score DESC LIMIT %s", [limit])
-        rows = self._select(f"id, payload, {query.score} AS score", query.values, where, best)
-        return [Hit(str(each), payload, score) for each, payload, score in rows]
+        found = []
+        for query in queries:
+            where = _both(_where(filters), query.where)
+            rows = self._select(f"id, payload, {query.score} AS score", query.values, where, best)
+            found.append([Hit(str(each), payload, score) for each, payload, score in rows])
+        return found
 
     def _rows(self, where: Clause, rest: tuple[str, Sequence[Any]] = ("", ())) -> Rows:
         rows = self._select("id, payload", [], where, rest)
@@ -302,6 +294,10 @@ def _where(filters: Filters) -> Clause:
         conditions.append("(" + " OR ".join(["payload->%s @> %s::jsonb"] * len(wanted)) + ")")
         values += [part for each in wanted for part in (name, json.dumps([each]))]
     return conditions, values
+
+
+def _both(one: Clause, other: Clause) -> Clause:
+    return [*one[0], *other[0]], [*one[1], *other[1]]
 
 
 def _only(ids: Collection[PointId]) -> Clause:

@@ -21,7 +21,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import grpc
 from qdrant_client import QdrantClient, models
 from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
@@ -127,13 +126,7 @@ class ServerStore(QdrantStore):
         sparse = (info.config.params.sparse_vectors or {}).keys()
         named = vectors if isinstance(vectors, dict) else {}
         if not {self.line_vector, WINDOW} <= named.keys() or not WORD_LANES.keys() <= sparse:
-            raise StoreMismatch(
-                f"{what} has other vectors than this contrib writes: an earlier version wrote it "
-                "(one vector for each memory), or another program. Name another collection_name in "
-                'CONTRIB_AI_MEMORY["VECTOR_STORE"]["config"]. To take memories along, export each '
-                "NPC with the version that wrote them (evennia ai_memory export), then import the "
-                "files with this one (evennia ai_memory import --replace)."
-            )
+            raise StoreMismatch.of_form(f"{what} has other vectors")
         size = named[self.line_vector].size
         if size != self.embedding_model_dims:
             raise StoreMismatch.of_size(what, size, self.embedding_model_dims)
@@ -371,17 +364,8 @@ def _parts(some: Sequence[Any], size: int) -> Iterator[list[Any]]:
 
 # --- the client -----------------------------------------------------------------------------------
 
-_OF_CLIENT = {"host", "port", "grpc_port", "https", "prefix", "api_key", "prefer_grpc"}
+_OF_CLIENT = {"host", "port", "https", "prefix", "api_key"}
 _TEMPORARY = (408, 429)  # of HTTP, below 500
-_REFUSALS = {  # of gRPC
-    grpc.StatusCode.UNAUTHENTICATED,
-    grpc.StatusCode.PERMISSION_DENIED,
-    grpc.StatusCode.INVALID_ARGUMENT,
-    grpc.StatusCode.NOT_FOUND,
-    grpc.StatusCode.ALREADY_EXISTS,
-    grpc.StatusCode.FAILED_PRECONDITION,
-    grpc.StatusCode.UNIMPLEMENTED,
-}
 
 
 def _connect(config: QdrantServerConfig) -> Iterator[QdrantClient]:
@@ -421,7 +405,7 @@ class _Client:
                     if time.monotonic() + busy.retry_after_s > until:
                         raise StoreUnreachable("qdrant", busy) from busy
                     time.sleep(busy.retry_after_s)
-                except (ApiException, QdrantException, grpc.RpcError, OSError) as error:
+                except (ApiException, QdrantException, OSError) as error:
                     if _is_refusal(error):
                         raise StoreRefused("qdrant", error) from error
                     failures += 1
@@ -434,7 +418,5 @@ class _Client:
 
 def _is_refusal(error: Exception) -> bool:
     """Return whether the server understood a request and will not do it, however often it comes."""
-    if isinstance(error, UnexpectedResponse):
-        status = error.status_code or 500
-        return 400 <= status < 500 and status not in _TEMPORARY
-    return isinstance(error, grpc.Call) and error.code() in _REFUSALS
+    status = (isinstance(error, UnexpectedResponse) and error.status_code) or 500
+    return 400 <= status < 500 and status not in _TEMPORARY

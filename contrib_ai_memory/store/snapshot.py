@@ -10,7 +10,6 @@ copy is useless. The game goes on meanwhile; only store jobs wait.
 from __future__ import annotations
 
 import json
-import os
 import threading
 import time
 import uuid
@@ -61,7 +60,7 @@ def answer(write_all: Callable[[], defer.Deferred]) -> None:
     until = time.monotonic() + HOLD_SECONDS
     pause = threading.Event()
     while (folder / STILL).exists():
-        if time.monotonic() > until or not _alive(asked["pid"]):
+        if time.monotonic() > until:
             (folder / STILL).unlink(missing_ok=True)
             logger().error("A backup took too long, or was interrupted; it is useless.")
             return
@@ -107,7 +106,7 @@ def hold_still(folder: Path) -> Iterator[None]:
     """
     mine = uuid.uuid4().hex
     (folder / STILL).unlink(missing_ok=True)
-    atomic_file.write(folder / REQUEST, json.dumps({"id": mine, "pid": os.getpid()}))
+    atomic_file.write(folder / REQUEST, json.dumps({"id": mine}))
     try:
         _wait_for(folder / STILL, mine)
         yield
@@ -139,13 +138,3 @@ def _wait_for(answer_file: Path, mine: str) -> None:
         raise NoAnswer("Another backup is being made. Run this again when it is done.")
     if answered["problem"]:
         raise NoAnswer(f"The running game cannot write what was heard: {answered['problem']}")
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass  # alive, and another user's
-    return True
