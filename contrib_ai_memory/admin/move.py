@@ -99,7 +99,6 @@ def move(
         found = yield _walk(_check_page, source, other, agents, progress, "comparing", total)
         for agent_id in sorted(ours):
             yield local_job(_check_count, source, other, agent_id)
-            yield local_job(_copy_word_counts, source, other, agent_id)
     except BaseException:
         other.close()
         raise
@@ -194,10 +193,6 @@ def _check_empty(other: MemoryStore, agents: WholeOrAgents, place: str) -> None:
             "collection_name), or add --replace: it then becomes equal to the store of the "
             "settings, and what only it has is deleted."
         )
-
-
-def _copy_word_counts(source: MemoryStore, other: MemoryStore, agent_id: str) -> None:
-    other.vocabulary.replace(agent_id, source.vocabulary.counts(agent_id))
 
 
 # --- comparing ------------------------------------------------------------------------------------

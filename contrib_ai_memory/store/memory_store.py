@@ -243,7 +243,7 @@ def _open_engine(
     if provider == SERVER:
         from .qdrant_server import ServerStore
 
-        return ServerStore(QdrantServerConfig(**config), folder, metadata.store_id(folder))
+        return ServerStore(QdrantServerConfig(**config), metadata.store_id(folder))
     from .pgvector import PostgresStore
 
-    return PostgresStore(config, folder)
+    return PostgresStore(config)

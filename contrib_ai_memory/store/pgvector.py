@@ -16,7 +16,6 @@ import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -105,14 +104,12 @@ class PostgresStore(MemoryStore):
 
     Args:
         config: As in the settings, with its secrets.
-        folder: Of the game's own file, in which words are counted.
     """
 
     provider = "pgvector"
     scoped = False
 
-    def __init__(self, config: dict[str, Any], folder: Path):
-        super().__init__(folder)
+    def __init__(self, config: dict[str, Any]):
         self._table = _Table(config)
         self._check()
 

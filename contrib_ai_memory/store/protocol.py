@@ -12,7 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -109,12 +109,8 @@ class MemoryStore(ABC):
       person may not hear.
     - Every failure is a `StoreError` whose message says what to do.
 
-    Args:
-        folder: Of the file in which words are counted.
-
     Attributes:
         provider: Its name in `CONTRIB_AI_MEMORY["VECTOR_STORE"]`.
-        vocabulary: How many memories of each NPC have a word.
         mem0: Mem0's own `Memory` over this store, for scripts: its public verbs work on all of it.
         history: What memories said before.
         scoped: Whether `agents` and `rows` bring this game's memories alone, even where other
@@ -130,8 +126,9 @@ class MemoryStore(ABC):
     remote = False
     line_vector = LINE
 
-    def __init__(self, folder: Path):
-        self.vocabulary = Vocabulary(folder)
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        return Vocabulary(conf.directory())
 
     # --- writing ------------------------------------------------------------------------------
 

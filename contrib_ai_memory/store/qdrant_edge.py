@@ -28,6 +28,7 @@ from ..log import logger
 from . import condition
 from .condition import StoreDamaged, StoreFull, StoreInUse, StoreMismatch
 from .filters import Filters
+from .lanes import FILE as VOCABULARY
 from .lanes import LANES, LINE, WIDE, WINDOW, WORD_LANES, Keys, LaneVectors
 from .payload import INDEXED_FIELDS, KEYWORD, TIME, Candidate, PointId, Row, to_candidate
 from .protocol import PAGE, VALUES_AT_MOST, LaneSearch, Remake
@@ -56,7 +57,6 @@ class EdgeStore(QdrantStore):
         embedding_model_dims: int = 384,
         lock_wait: float = 20.0,
     ):
-        super().__init__(Path(path))
         self.embedding_model_dims = embedding_model_dims
         self.path = current(Path(path), collection_name)
         self._rewriting: Rewriting | None = None
@@ -64,6 +64,10 @@ class EdgeStore(QdrantStore):
         self._shard = self._open(lock_wait)
         note_current(self.path)
         self._finish_rewriting()
+        former = [*Path(path).glob(f"{VOCABULARY}*")]  # where an earlier version had it
+        if former and not (conf.directory() / VOCABULARY).exists():
+            for each in former:
+                each.replace(conf.directory() / each.name)
 
     # --- life of the collection -------------------------------------------------------------
 

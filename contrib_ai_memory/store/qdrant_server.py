@@ -18,7 +18,6 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from qdrant_client import QdrantClient, models
@@ -56,7 +55,6 @@ class ServerStore(QdrantStore):
     """A memory store in one collection on a server, or in the local files of its client.
 
     Args:
-        folder: Of the game's own file, in which words are counted.
         game_id: Of this game.
     """
 
@@ -64,8 +62,7 @@ class ServerStore(QdrantStore):
     kinds = models
     newest_first = models.OrderBy(key="created_at", direction=models.Direction.DESC)
 
-    def __init__(self, config: QdrantServerConfig, folder: Path, game_id: str):
-        super().__init__(folder)
+    def __init__(self, config: QdrantServerConfig, game_id: str):
         self.collection_name = config.collection_name
         self.embedding_model_dims = config.embedding_model_dims
         self.game_id = game_id
