@@ -10,6 +10,7 @@ import uuid
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
+import grpc
 import numpy as np
 import pytest
 from django.core.management import call_command
@@ -197,6 +198,18 @@ def test_only_the_npcs_own_field_has_links_in_the_graph(use, qdrant):
     qdrant.version = "1.16.3"  # which does not know that
     use(qdrant, collection_name="older")
     assert not any("enable_hnsw" in of for of in qdrant.indexes["older"].values())
+
+
+def test_indexes_of_another_kind_are_made_anew_once_and_it_is_logged(use, qdrant, caplog):
+    use(qdrant)
+    wanted = dict(qdrant.indexes["memories"])
+    other = {"agent_id": "keyword", "created_at": "keyword", "tells": {"type": "keyword"}}
+    qdrant.indexes["memories"] = {**wanted, **other}
+    assert asked(qdrant, lambda: use(qdrant)).count("PUT index") == 3
+    assert qdrant.indexes["memories"] == wanted
+    [said] = [each for each in caplog.messages if "another kind" in each]
+    assert all(name in said for name in other)
+    assert "PUT index" not in asked(qdrant, lambda: use(qdrant))
 
 
 def test_an_old_server_is_refused_with_its_version(use, qdrant):
@@ -409,6 +422,23 @@ def test_a_store_keeps_within_the_limits_of_strict_mode(limits, limited, use, qd
 
 
 @pytest.mark.parametrize(
+    ("limits", "name"),
+    [
+        ({"max_query_limit": 50}, "max_query_limit = 50"),
+        ({"search_allow_exact": False}, "search_allow_exact = False"),
+        ({"filter_max_conditions": 3}, "filter_max_conditions = 3"),
+        ({"condition_max_size": 4}, "condition_max_size = 4"),
+        ({"max_payload_index_count": 5}, "max_payload_index_count = 5"),
+        ({"sparse_config": {"near": {"max_length": 64}}}, r"sparse_config\.near\.max_length = 64"),
+    ],
+)
+def test_a_limit_under_which_nothing_would_work_is_refused_at_the_start(limits, name, limited):
+    with pytest.raises(StoreUnusable, match=f"{name}, and .* needs .* Raise that limit") as refused:
+        limited(**limits)()
+    assert "api_key" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
     "limits",
     [
         {"max_query_limit": 10},
@@ -580,3 +610,16 @@ def test_a_wrong_key_is_refused_and_not_shown(use, qdrant):
         use(qdrant, api_key="wrong-key-123")
     assert "wrong-key-123" not in str(refused.value)
     put(use(qdrant, api_key="right"), ["Orrin guards the gate."])
+
+
+def test_over_grpc_a_refusal_and_a_silence_are_told_apart(use):
+    from concurrent.futures import ThreadPoolExecutor
+
+    nothing = grpc.server(ThreadPoolExecutor(1))  # it knows no method
+    port = nothing.add_insecure_port("127.0.0.1:0")
+    nothing.start()
+    with pytest.raises(StoreRefused):
+        use(f"http://127.0.0.1:{port}", prefer_grpc=True, grpc_port=port, timeout=2)
+    nothing.stop(0).wait()
+    with pytest.raises(StoreUnreachable):
+        use(f"http://127.0.0.1:{port}", prefer_grpc=True, grpc_port=port, timeout=2)

@@ -210,7 +210,7 @@ def place(settings: VectorStoreSettings) -> str:
         parts = conninfo_to_dict(conninfo(config)["connection_string"])
         host, port = parts.get("host") or "", parts.get("port") or POSTGRES_PORT
         return f"{provider} {host}:{port}/{parts.get('dbname') or ''} {name}"
-    host, port = qdrant_address(config) or ("", QDRANT_PORT)
+    host, port = qdrant_address(config | {"prefer_grpc": False}) or ("", QDRANT_PORT)
     return f"{provider} {host}:{port} {name}"
 
 

@@ -29,9 +29,10 @@ class QdrantServerConfig(_Config):
     """A Qdrant server or cluster, or the local files of its Python client (`path`).
 
     Attributes:
-        url, host, port, https, prefix, api_key: Where it is, as its client has them.
+        url, host, port, grpc_port, https, prefix, api_key: Where it is, as its client has them.
             Several nodes of one cluster are a list of URLs: the next is asked where one does not
             answer.
+        prefer_grpc: Use gRPC (`grpc_port`) in place of HTTP.
         timeout: Seconds for one request.
         shard_number, replication_factor, write_consistency_factor: Of a new collection in a
             cluster; None leaves them to the cluster, but a write must reach the majority of three
@@ -45,10 +46,12 @@ class QdrantServerConfig(_Config):
     url: str | Annotated[list[str], Field(min_length=1)] | None = None
     host: str | None = None
     port: int = Field(6333, ge=1, le=65535)
+    grpc_port: int = Field(6334, ge=1, le=65535)
     https: bool | None = None
     prefix: str | None = None
     api_key: str | None = None
     path: str | None = None
+    prefer_grpc: bool = False
     timeout: int = Field(10, ge=1)
     shard_number: int | None = Field(None, ge=1)
     replication_factor: int | None = Field(None, ge=1)

@@ -16,15 +16,17 @@ from __future__ import annotations
 import re
 import time
 import uuid
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import grpc
 from qdrant_client import QdrantClient, models
 from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 
 from .. import conf
+from ..log import logger
 from . import condition
 from .condition import StoreError, StoreMismatch, StoreRefused, StoreUnreachable, StoreUnusable
 from .filters import Filters
@@ -48,6 +50,14 @@ POINTS_AT_ONCE = 128  # written by one request; some 25 kB each, and a server ta
 CHANGES_AT_ONCE = 64
 IDS_AT_ONCE = 1000  # of one request
 OLDEST = (1, 12)  # version of a server
+TERMS_AT_MOST = 2048  # different words of the lines in one key
+# limits of a collection's strict mode, and the least that the store can work with
+_NEEDED: dict[str, int] = {
+    "max_query_limit": 120,
+    "filter_max_conditions": 8,
+    "condition_max_size": 16,
+    "search_allow_exact": True,
+}
 WITHOUT_GRAPH = (1, 17)  # since when a payload index may do without links in the graph
 
 
@@ -75,6 +85,7 @@ class ServerStore(QdrantStore):
         self._check(info)
         strict = info.config.strict_mode_config
         self._strict = strict if strict and strict.enabled else None
+        self._check_limits(info)
         self._agree(config, info.config.params.replication_factor or 1)
         if self.remote:  # local files have no indexes
             self._index(info.payload_schema or {}, version)
@@ -128,6 +139,24 @@ class ServerStore(QdrantStore):
         if size != self.embedding_model_dims:
             raise StoreMismatch.of_size(what, size, self.embedding_model_dims)
 
+    def _check_limits(self, info: Any) -> None:
+        """Refuse limits of the collection's strict mode under which nothing would work."""
+        indexes = len(_indexes(OLDEST).keys() | info.payload_schema)
+        needed = _NEEDED | {"max_payload_index_count": indexes}
+        given = {name: getattr(self._strict, name, None) for name in needed}
+        for lane, sparse in (getattr(self._strict, "sparse_config", None) or {}).items():
+            name = f"sparse_config.{lane}.max_length"
+            given[name], needed[name] = sparse.max_length, TERMS_AT_MOST
+        for name, limit in given.items():
+            if limit is not None and limit < needed[name]:
+                least = "True" if needed[name] is True else f"{needed[name]} or more"
+                raise StoreUnusable(
+                    f"The strict mode of the collection {self.collection_name} has {name} = "
+                    f"{limit}, and this contrib needs {least}. Raise that limit or "
+                    "remove it (PATCH /collections/… with strict_mode_config), or name another "
+                    'collection_name in CONTRIB_AI_MEMORY["VECTOR_STORE"]["config"].'
+                )
+
     def _at_most(self, ours: int, *limits: str) -> int:
         """Return `ours`, or less where the collection's strict mode has one of these limits."""
         return min(ours, *(getattr(self._strict, name, None) or ours for name in limits))
@@ -144,9 +173,24 @@ class ServerStore(QdrantStore):
         self._writes = {"ordering": models.WriteOrdering(order)} if order else {}
 
     def _index(self, known: Mapping[str, Any], version: tuple[int, ...]) -> None:
+        """Make the payload indexes that are missing, and anew those of another kind."""
+        others = []
         for name, wanted in _indexes(version).items():
-            if name not in known:
-                self.client.create_payload_index(self.collection_name, name, wanted)
+            if name in known:
+                if _kind(known[name].params, known[name].data_type) == _kind(wanted, wanted.type):
+                    continue
+                others.append(name)
+            # over many memories it takes longer than a request may
+            self.client.create_payload_index(
+                self.collection_name, name, wanted, wait=name not in known
+            )
+        if others:
+            logger().warning(
+                "The collection %s had payload indexes of another kind (type, is_tenant or "
+                "enable_hnsw): %s. The server makes them anew now.",
+                self.collection_name,
+                ", ".join(others),
+            )
 
     def disconnect(self) -> None:
         self.client.close()
@@ -306,15 +350,19 @@ class ServerStore(QdrantStore):
         return self.client.count(self.collection_name, self.where(filters), exact=True).count
 
     def facet(self, field: str, filters: Filters = None) -> dict[str, int]:
+        limit = self._at_most(VALUES_AT_MOST, "max_query_limit")
         found = self.client.facet(
             self.collection_name,
             field,
             facet_filter=self.where(filters),
-            limit=self._at_most(VALUES_AT_MOST, "max_query_limit"),
+            limit=limit,
             exact=True,
             **self._reads,
         )
-        return {str(hit.value): hit.count for hit in found.hits if hit.count}
+        if len(found.hits) < limit:
+            return {str(hit.value): hit.count for hit in found.hits if hit.count}
+        values = (payload.get(field) for _, payload in self.every_row(filters))
+        return Counter(str(value) for value in values if value is not None)
 
     def where(self, filters: Filters) -> models.Filter | None:
         """Translate a filter; one that names no NPC is about the whole of this game."""
@@ -341,6 +389,11 @@ def _indexes(version: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
+def _kind(params: Any, data_type: Any) -> tuple[str, bool, bool]:
+    tenant = bool(getattr(params, "is_tenant", None))
+    return data_type.value, tenant, getattr(params, "enable_hnsw", None) is not False
+
+
 def _majority(replicas: int | None) -> int | None:
     """Return how many of three or more replicas a write must reach: a quorum reads it then."""
     return replicas // 2 + 1 if replicas and replicas > 2 else None
@@ -361,8 +414,17 @@ def _parts(some: Sequence[Any], size: int) -> Iterator[list[Any]]:
 
 # --- the client -----------------------------------------------------------------------------------
 
-_OF_CLIENT = {"host", "port", "https", "prefix", "api_key"}
+_OF_CLIENT = {"host", "port", "grpc_port", "https", "prefix", "api_key", "prefer_grpc"}
 _TEMPORARY = (408, 429)  # of HTTP, below 500
+_REFUSALS = {  # of gRPC
+    grpc.StatusCode.UNAUTHENTICATED,
+    grpc.StatusCode.PERMISSION_DENIED,
+    grpc.StatusCode.INVALID_ARGUMENT,
+    grpc.StatusCode.NOT_FOUND,
+    grpc.StatusCode.ALREADY_EXISTS,
+    grpc.StatusCode.FAILED_PRECONDITION,
+    grpc.StatusCode.UNIMPLEMENTED,
+}
 
 
 def _connect(config: QdrantServerConfig) -> Iterator[QdrantClient]:
@@ -402,7 +464,7 @@ class _Client:
                     if time.monotonic() + busy.retry_after_s > until:
                         raise StoreUnreachable("qdrant", busy) from busy
                     time.sleep(busy.retry_after_s)
-                except (ApiException, QdrantException, OSError) as error:
+                except (ApiException, QdrantException, grpc.RpcError, OSError) as error:
                     if _is_refusal(error):
                         raise StoreRefused("qdrant", error) from error
                     failures += 1
@@ -415,5 +477,7 @@ class _Client:
 
 def _is_refusal(error: Exception) -> bool:
     """Return whether the server understood a request and will not do it, however often it comes."""
-    status = (isinstance(error, UnexpectedResponse) and error.status_code) or 500
-    return 400 <= status < 500 and status not in _TEMPORARY
+    if isinstance(error, UnexpectedResponse):
+        status = error.status_code or 500
+        return 400 <= status < 500 and status not in _TEMPORARY
+    return isinstance(error, grpc.Call) and error.code() in _REFUSALS

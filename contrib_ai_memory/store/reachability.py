@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 CONNECT_SECONDS = 2.0
-QDRANT_PORT, POSTGRES_PORT = 6333, 5432
+QDRANT_PORT, QDRANT_GRPC_PORT, POSTGRES_PORT = 6333, 6334, 5432
 
 Address = tuple[str, int]
 
@@ -49,6 +49,8 @@ def qdrant_address(config: Mapping[str, Any]) -> Address | None:
         parts = urlsplit(str(url[0] if isinstance(url, list) else url))
         with contextlib.suppress(ValueError):  # no such port: the client says so
             host, port = parts.hostname, parts.port or port
+    if config.get("prefer_grpc"):
+        port = config.get("grpc_port") or QDRANT_GRPC_PORT
     return (str(host), int(port)) if host else None
 
 
