@@ -71,11 +71,14 @@ def folder() -> Path:
 
 
 def connect() -> Connection | None:
-    """Return a connection to the living memory process of this game; None if there is none.
+    """Return a connection to the living memory process of this game; None if there is none, or if
+    this system has no Unix sockets.
 
     Raises:
         multiprocessing.AuthenticationError: It does not know the key.
     """
+    if os.name != "posix":
+        return None
     try:
         peer = json.loads((folder() / PEER).read_text())
         return Client(peer["address"], authkey=bytes.fromhex(peer["key"]))
@@ -123,8 +126,3 @@ def portable(error: BaseException) -> BaseException:
         sent.add_note(error.__notes__[-1])
         return sent
     return error
-
-
-def can_run() -> bool:
-    """Return whether this system has what the memory process needs."""
-    return os.name == "posix"

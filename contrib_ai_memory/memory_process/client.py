@@ -47,17 +47,13 @@ class MemoryProcessAway(StoreHeld):
         )
 
 
-def do(job: Callable[..., Any], args: tuple[Any, ...], reads: bool) -> Any:
-    return _shared.do(job, args, reads)
-
-
 def end(wait: float = 0.0) -> None:
     """Tell the memory process of this game to end, if there is one. May block for seconds.
 
     Args:
         wait: Seconds to wait for its end.
     """
-    if not channel.can_run() or (connection := channel.connect()) is None:
+    if (connection := channel.connect()) is None:
         return
     with connection, suppress(OSError, EOFError):
         connection.send_bytes(channel.END)
@@ -65,7 +61,7 @@ def end(wait: float = 0.0) -> None:
 
 
 def lives() -> bool:
-    if not channel.can_run() or (connection := channel.connect()) is None:
+    if (connection := channel.connect()) is None:
         return False
     connection.close()
     return True
@@ -93,7 +89,7 @@ class MemoryProcess:
         Raises:
             MemoryProcessAway: It ended meanwhile, or does not start.
         """
-        game = _is_server()
+        game = offload.in_game() or offload.is_server()  # its reactor may not run yet
         with self._lock:
             connection = self._connected(game)
             if connection is None:
@@ -187,11 +183,6 @@ class MemoryProcess:
             self._started.poll()  # leaves no zombie
 
 
-def _is_server() -> bool:
-    """Whether this is the game's server; its reactor does not run yet while it starts."""
-    return offload.in_game() or offload.is_server()
-
-
 def _spawn() -> subprocess.Popen[bytes]:
     environment = os.environ | {
         "DJANGO_SETTINGS_MODULE": os.environ.get("DJANGO_SETTINGS_MODULE", "server.conf.settings"),
@@ -211,4 +202,4 @@ def _spawn() -> subprocess.Popen[bytes]:
         )
 
 
-_shared = MemoryProcess()
+do = MemoryProcess().do

@@ -298,7 +298,7 @@ class EdgeStore(QdrantStore):
         self._stop_rewriting()
         (self.path.parent / WANTED).touch()
         condition.check_room(self.path.parent, size_on_disk(self.path) + conf.NEW_SHARD_BYTES)
-        self._rewriting = Rewriting(self, self._shard, self.path, remake)
+        self._rewriting = Rewriting(self, remake)
         return True
 
     def rewrite_some(self, points: int = PAGE) -> bool:
@@ -488,20 +488,14 @@ class Rewriting:
     """A shard copied into a new folder, without what was deleted.
 
     Args:
-        store: Makes the empty shard, and vectors of keys.
-        shard, path: The old shard and its folder.
+        store: Whose shard it is.
         remake: See `MemoryStore.begin_rewriting`.
     """
 
-    def __init__(
-        self,
-        store: EdgeStore,
-        shard: edge.EdgeShard,
-        path: Path,
-        remake: Remake | None = None,
-    ):
+    def __init__(self, store: EdgeStore, remake: Remake | None = None):
         self._remake, self._vectors_of = remake, store.vectors_by_name
-        self._old, self._old_path = shard, path
+        self._old, self._old_path = store._shard, store.path
+        path = store.path
         name = path.name.split(".")[0]
         self._path = path.with_name(f"{name}.{_number(path) + 1}")
         shutil.rmtree(self._path, ignore_errors=True)
