@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from twisted.internet import defer
+
 from ..records import Entry, Weighed
 from .removal import Removal, RowsPart
 
@@ -51,7 +53,7 @@ class ReplyReasons:
 class Reasons(RowsPart[ReplyReasons]):
     """The reasons of one NPC's last replies."""
 
-    counted, category, kind = "reasons", CATEGORY, ReplyReasons
+    counted, category, kind = "messages", CATEGORY, ReplyReasons
 
     def key(self, record: ReplyReasons) -> str:
         return str(record.said)
@@ -80,3 +82,7 @@ class Reasons(RowsPart[ReplyReasons]):
             return None
         gone = removal.linked
         return replace(record, weighed=tuple(e for e in record.weighed if e[0] not in gone))
+
+    def take_out(self, removal: Removal) -> defer.Deferred:
+        """See `MemoryPart`. The words of a reply are counted by the chat log."""
+        return super().take_out(removal).addCallback(lambda removed: 0)
