@@ -19,6 +19,7 @@ from .removal import Removal
 
 ATTRIBUTE = "working_memory"
 MESSAGES_KEPT = 20
+WHOLE = {"entry_id", "role", "name", "content"}  # what a message cannot do without
 CONVERSATIONS_KEPT = 8
 ACCESSED_KEPT = 200
 
@@ -78,6 +79,10 @@ class Conversations(attributes.Table[Conversation]):
     def __init__(self, npc: Any, stale_after: Callable[[], float]):
         super().__init__(npc)
         self._stale_after = stale_after
+
+    def record(self, key: str, plain: dict[str, Any]) -> Conversation:
+        messages = [each for each in plain.get("messages", ()) if each.keys() >= WHOLE]
+        return super().record(key, {**plain, "messages": messages})
 
     def join(self, place: str, when: str, session_id: str | None = None) -> Conversation:
         """Return the conversation going on at `place`, or a new one if it is over.
