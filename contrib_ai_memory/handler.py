@@ -87,9 +87,7 @@ class MemoryHandler:
         self._flush_timer: Any = None
         self.journal = Journal(owner, on_change=self._flush_soon)
         self.read_anew()
-        self.evidence = Evidence(
-            owner, lambda: self.journal, lambda: self.id, lambda: self.settings
-        )
+        self.evidence = Evidence(self)
         _open.add(self)
 
     def read_anew(self) -> None:

@@ -13,7 +13,7 @@ from test_moving import export, talked, told
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.admin import move
-from contrib_ai_memory.store import memory_store
+from contrib_ai_memory.store import lanes, memory_store
 
 __all__ = ["talked"]  # a fixture
 EDGE = {"provider": "qdrant_edge"}
@@ -93,18 +93,16 @@ def test_nothing_is_embedded_and_words_are_counted_as_before(talked, local, move
 
     agent_id = talked.memory.id
     ids = [memory.id for memory in memory_store.shared().list(agent_id, None)]
-    words = memory_store.shared().vocabulary.counts(agent_id)
-    assert words.memories and words.terms
+    terms = lanes.terms_of("ferry key wolves")
+    rarity = memory_store.shared().vocabulary.rarity(agent_id, terms, [1.0])
     monkeypatch.setattr(Embedder, "encode", lambda *_args, **_more: pytest.fail("embedded"))
     move_to(local)
     store = memory_store.shared()
     assert store.lane_vectors(ids).keys() == set(ids)
-    found = store.vocabulary.counts(agent_id)
-    assert (found.memories, found.terms) == (words.memories, words.terms)
-    assert set(found.counted) == set(words.counted)
+    assert store.vocabulary.rarity(agent_id, terms, [1.0]) == rarity
 
 
-@pytest.mark.parametrize("place", ["_copy_page", "_prune_page", "_check_page", "_copy_word_counts"])
+@pytest.mark.parametrize("place", ["_copy_page", "_prune_page", "_check_page"])
 def test_broken_off_anywhere_it_ends_the_same(
     talked, alice, bram, local, move_to, settings, monkeypatch, place
 ):
@@ -114,7 +112,7 @@ def test_broken_off_anywhere_it_ends_the_same(
 
     def broken(*args):
         done.append(args)
-        if len(done) == 2 or place == "_copy_word_counts":
+        if len(done) == 2:
             raise KeyboardInterrupt
         return job(*args)
 

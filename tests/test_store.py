@@ -395,6 +395,5 @@ def test_a_search_of_most_of_the_store_finds_what_a_filter_for_the_npc_finds(cro
 
 def test_the_share_of_an_npc_is_counted_and_not_that_of_the_others(crowded):
     store, _vectors = crowded
-    shares = store._shares
-    assert shares.of(AGENT) > 0.9
-    assert shares.of(OTHER) < 0.1
+    assert store._share(AGENT) > 0.9
+    assert store._share(OTHER) < 0.1

@@ -35,6 +35,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from ..errors import InputError
 from ..records import INSIGHT, AgendaItem, Entry, MemoryRecord
 from ..store import agenda, preferences, profiles
+from ..store.attributes import from_plain
 from ..store.chat_log import ATTRIBUTE as CHAT_LOG
 from ..store.conversations import CONVERSATIONS_KEPT, Conversation
 from ..store.journal import beyond_end
@@ -575,7 +576,7 @@ class Checker:
         if category == profiles.CATEGORY:
             return profiles.key_of(value["entity_id"])
         if category == preferences.CATEGORY:
-            known = preferences.from_plain(value)
+            known = from_plain(Preference, {"identity": "", **value})
             return preferences.key_of(known.identity, known.slot, known.audience)
         for name in ("evidence", "closed_by"):
             self._check_entry_ids(f"value.{name}", *value.get(name, ()))

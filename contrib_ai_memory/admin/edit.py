@@ -49,7 +49,7 @@ from ..store import pause as pause_switch
 from ..store.links import Link, link_id
 from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id
-from ..store.preferences import Preference, from_plain
+from ..store.preferences import Preference
 from ..store.profiles import Profile, ProfileAttribute, ProfileObservation
 from ..store.removal import Removal
 from ..text.sanitising import oneline, sanitise
@@ -306,7 +306,8 @@ def _outrank(
             seen = tuple(each for each in profile.observations if asdict(each) not in noted)
             held = tuple(each for each in profile.attributes if asdict(each) not in known)
             memory.profiles.put(replace(profile, observations=seen, attributes=held))
-    for preference in map(from_plain, before.preferences):
+    for plain in before.preferences:
+        preference = attributes.from_plain(Preference, plain)
         heard = _heard_by(preference, new)
         memory.preferences.put(replace(preference, text=new.content, **heard))
     if not ids.entry_ids([new]):  # an edited line was read again
@@ -675,7 +676,11 @@ def _restore(npc: Any, before: Before) -> Generator[Any, Any, None]:
     for plain in before.agenda:
         memory.agenda.put(AgendaItem.from_dict(plain))
     restore = _restore_text if before.fields else _restore_preference
-    ended = [each for plain in before.preferences for each in restore(memory, from_plain(plain))]
+    ended = [
+        each
+        for plain in before.preferences
+        for each in restore(memory, attributes.from_plain(Preference, plain))
+    ]
     if ended:
         yield change_job(preference_slots.retire, memory.id, ended)
     if not before.fields:

@@ -77,8 +77,6 @@ def move(
         stale: WholeOrAgents = [None] if other.scoped else sorted({*ours, *filter(None, agents)})
         yield _walk(_prune_page, other, source, stale, progress, "pruning", total)
         moved = yield _walk(_check_page, source, other, agents, progress, "comparing", total)
-        for agent_id in sorted(ours):
-            yield local_job(_copy_word_counts, source, other, agent_id)
     except BaseException:
         other.close()
         raise
@@ -170,7 +168,3 @@ def _check_empty(other: MemoryStore, agents: WholeOrAgents, place: str) -> None:
             "collection_name), or add --replace: it then becomes equal to the store of the "
             "settings, and what only it has is deleted."
         )
-
-
-def _copy_word_counts(source: MemoryStore, other: MemoryStore, agent_id: str) -> None:
-    other.vocabulary.replace(agent_id, source.vocabulary.counts(agent_id))

@@ -1,9 +1,9 @@
 """What game and memory process share: where they meet, the proof of a secret, their messages.
 
-They meet at a Unix socket in a folder that only its owner may enter. Messages are pickles, which
-can run any code when they are read; so none is read before the other side has proved by HMAC that
-it knows the key in that folder (`multiprocessing.connection`, both ways). Who can read the key runs
-as the game's user, and could change the game itself.
+They meet at a Unix socket; its address and a key are in a folder that only its owner may enter.
+Messages are pickles, which can run any code when they are read; so none is read before the other
+side has proved by HMAC that it knows that key (`multiprocessing.connection`, both ways). Who can
+read the key runs as the game's user, and could change the game itself.
 """
 
 from __future__ import annotations
@@ -15,102 +15,70 @@ import os
 import pickle
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from logging import LogRecord
 from multiprocessing.connection import Client, Connection
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 from django.conf import settings
 
 from .. import conf
-from ..store.condition import Changes
 
-SOCKET, PEER, LOCK = "socket", "peer.json", "lock"  # files in the folder
-PATH_BYTES = 100  # of a socket's path; the kernel's limit is 108 on Linux and 104 elsewhere
-# the first byte of what a client sends
+PEER, LOCK = "peer.json", "lock"  # files in the folder
+# The first byte of what a client sends. HELLO: whether it is the game's server (1 or 0), and the
+# fingerprint of its settings; it is answered by the process's number and whether that is stale.
 HELLO, JOB, END = b"H", b"J", b"E"
 
-Message = TypeVar("Message")
 
-
-@dataclass(frozen=True, slots=True)
-class Greeting:
-    """The first message of a client.
+class Job(NamedTuple):
+    """One job.
 
     Attributes:
-        settings: Their fingerprint.
-        game: Whether it is the game's server: a process with other settings then makes room.
+        expected: `memory_store.expected` of the game.
+        troubles: `condition.known()` of the game; None if another process asks.
     """
-
-    settings: str
-    game: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Welcome:
-    """The answer to a `Greeting`.
-
-    Attributes:
-        stale: The process has other settings or older code; it ends if the game greeted it.
-    """
-
-    pid: int
-    stale: bool
-
-
-@dataclass(frozen=True, slots=True)
-class GameState:
-    """What the game knows, and the process needs with each job.
-
-    Attributes:
-        expected: `memory_store.expected`.
-        troubles: `condition.known()`.
-    """
-
-    expected: tuple[str, Any] | None
-    troubles: dict[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One job; `state` is None if it is not the game that asks."""
 
     job: Callable[..., Any]
     args: tuple[Any, ...]
-    state: GameState | None
+    expected: tuple[str, Any] | None
+    troubles: dict[str, str] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(NamedTuple):
     """What came of one job.
 
     Attributes:
         value: The result, or the exception if it failed.
+        troubles, writes, embedder_trouble: For `condition.take_over`.
         log: Lines for the game's log.
     """
 
     value: Any
     failed: bool
-    changes: Changes
-    log: tuple[LogRecord, ...] = ()
+    troubles: dict[str, str]
+    writes: int
+    embedder_trouble: str
+    log: tuple[LogRecord, ...]
 
 
 # --- where they meet ------------------------------------------------------------------------------
 
 
 def folder() -> Path:
-    """Return the folder of socket, key and lock, beside the store's: no backup copies it."""
+    """Return the folder of address, key and lock, beside the store's: no backup copies it."""
     store = conf.directory()
     return store.with_name(store.name + ".process")
 
 
 def connect() -> Connection | None:
-    """Return a connection to the living memory process of this game; None if there is none.
+    """Return a connection to the living memory process of this game; None if there is none, or if
+    this system has no Unix sockets.
 
     Raises:
         multiprocessing.AuthenticationError: It does not know the key.
     """
+    if os.name != "posix":
+        return None
     try:
         peer = json.loads((folder() / PEER).read_text())
         return Client(peer["address"], authkey=bytes.fromhex(peer["key"]))
@@ -119,7 +87,6 @@ def connect() -> Connection | None:
 
 
 def fingerprint() -> str:
-    """Return a hash of the settings that a memory process reads."""
     read = getattr(settings, conf.SETTING, {}), settings.LOG_DIR, settings.TIME_ZONE
     return hashlib.sha256(repr(read).encode()).hexdigest()
 
@@ -144,18 +111,9 @@ def _error(kind: type[BaseException], args: tuple[Any, ...], state: dict[str, An
 
 
 def dumps(message: Any) -> bytes:
-    """Return a message as bytes."""
     written = io.BytesIO()
     _Pickler(written, pickle.HIGHEST_PROTOCOL).dump(message)
     return written.getvalue()
-
-
-def loads(data: bytes, kind: type[Message]) -> Message:
-    """Return the message in `data`, which must come from a peer that has proved the key."""
-    message = pickle.loads(data)
-    if not isinstance(message, kind):
-        raise TypeError(f"a {type(message).__name__} instead of a {kind.__name__}")
-    return message
 
 
 def portable(error: BaseException) -> BaseException:
@@ -168,8 +126,3 @@ def portable(error: BaseException) -> BaseException:
         sent.add_note(error.__notes__[-1])
         return sent
     return error
-
-
-def can_run() -> bool:
-    """Return whether this system has what the memory process needs."""
-    return os.name == "posix"

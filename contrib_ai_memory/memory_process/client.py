@@ -7,6 +7,7 @@ priorities and time-outs are those of `offload`, and the reactor never touches t
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -26,7 +27,7 @@ from ..log import logger
 from ..store import condition, memory_store
 from ..store.condition import StoreHeld
 from . import channel
-from .channel import Done, GameState, Greeting, Job, Welcome
+from .channel import Done, Job
 
 START_SECONDS = 30.0  # until a new process must listen
 HELLO_SECONDS = 10.0
@@ -46,18 +47,13 @@ class MemoryProcessAway(StoreHeld):
         )
 
 
-def do(job: Callable[..., Any], args: tuple[Any, ...], reads: bool) -> Any:
-    """Do a job of the MEMORY lane in the memory process; see `MemoryProcess.do`."""
-    return _shared.do(job, args, reads)
-
-
 def end(wait: float = 0.0) -> None:
     """Tell the memory process of this game to end, if there is one. May block for seconds.
 
     Args:
         wait: Seconds to wait for its end.
     """
-    if not channel.can_run() or (connection := channel.connect()) is None:
+    if (connection := channel.connect()) is None:
         return
     with connection, suppress(OSError, EOFError):
         connection.send_bytes(channel.END)
@@ -65,8 +61,7 @@ def end(wait: float = 0.0) -> None:
 
 
 def lives() -> bool:
-    """Return whether there is a memory process of this game now."""
-    if not channel.can_run() or (connection := channel.connect()) is None:
+    if (connection := channel.connect()) is None:
         return False
     connection.close()
     return True
@@ -94,21 +89,21 @@ class MemoryProcess:
         Raises:
             MemoryProcessAway: It ended meanwhile, or does not start.
         """
-        game = _is_server()
+        game = offload.in_game() or offload.is_server()  # its reactor may not run yet
         with self._lock:
             connection = self._connected(game)
             if connection is None:
                 return job(*args)
-            state = GameState(memory_store.expected, condition.known()) if game else None
-            request = channel.dumps(Job(job, args, state))
+            troubles = condition.known() if game else None
+            request = channel.dumps(Job(job, args, memory_store.expected, troubles))
             try:
                 answer = self._ask(connection, request)
             except MemoryProcessAway:
                 if not reads or (connection := self._connected(game)) is None:
                     raise
                 answer = self._ask(connection, request)
-        if game:
-            condition.apply(answer.changes)
+        if troubles is not None:
+            condition.take_over(troubles, answer.troubles, answer.writes, answer.embedder_trouble)
         for line in answer.log:
             logger().handle(line)
         if answer.failed:
@@ -127,7 +122,7 @@ class MemoryProcess:
             logger().warning("The memory process (%s) ended in the midst of a job.", self._pid)
             raise MemoryProcessAway("it ended in the midst of a job") from error
         self._failures = 0
-        return channel.loads(data, Done)
+        return pickle.loads(data)
 
     # --- meeting it -------------------------------------------------------------------------------
 
@@ -145,18 +140,18 @@ class MemoryProcess:
             connection = channel.connect()
             if connection is None:
                 return None
-            greeting = Greeting(channel.fingerprint(), game)
-            connection.send_bytes(channel.HELLO + channel.dumps(greeting))
+            greeting = f"{int(game)} {channel.fingerprint()}"
+            connection.send_bytes(channel.HELLO + greeting.encode())
             if not connection.poll(HELLO_SECONDS):
                 connection.close()
                 return None
-            welcome = channel.loads(connection.recv_bytes(), Welcome)
+            pid, stale = map(int, connection.recv_bytes().split())
         except (OSError, EOFError, AuthenticationError):
             return None
-        if welcome.stale:
+        if stale:
             connection.close()
             return None
-        self._pid = welcome.pid
+        self._pid = pid
         return connection
 
     def _start(self) -> Connection:
@@ -188,11 +183,6 @@ class MemoryProcess:
             self._started.poll()  # leaves no zombie
 
 
-def _is_server() -> bool:
-    """Whether this is the game's server; its reactor does not run yet while it starts."""
-    return offload.in_game() or offload.is_server()
-
-
 def _spawn() -> subprocess.Popen[bytes]:
     environment = os.environ | {
         "DJANGO_SETTINGS_MODULE": os.environ.get("DJANGO_SETTINGS_MODULE", "server.conf.settings"),
@@ -212,4 +202,4 @@ def _spawn() -> subprocess.Popen[bytes]:
         )
 
 
-_shared = MemoryProcess()
+do = MemoryProcess().do

@@ -15,10 +15,10 @@ import fcntl
 import json
 import logging
 import os
+import pickle
 import queue
 import secrets
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -32,9 +32,10 @@ from typing import Any
 from django.conf import settings
 
 from .. import atomic_file, conf, log
+from ..embedding import embedder
 from ..store import condition, memory_store
 from . import channel
-from .channel import Done, Greeting, Job, Welcome
+from .channel import Done
 
 LINGER_SECONDS = 60.0
 LOCK_SECONDS = 20.0  # for the process before this one to end
@@ -47,7 +48,6 @@ AUTOGROUP = Path("/proc/self/autogroup")
 
 
 def main() -> int:
-    """Serve until nobody needs this process. Returns its exit status."""
     born = time.time()
     _let_the_game_go_first()
     folder = channel.folder()
@@ -101,7 +101,6 @@ class _Folder:
                 self._held = os.open(self._path, os.O_RDONLY)
 
     def is_another(self) -> bool:
-        """Whether the folder is gone, or another than it was."""
         if self._held is None:
             return False
         try:
@@ -130,9 +129,9 @@ class MemoryServer:
         self._store = _Folder(conf.directory())
 
     def serve(self) -> None:
-        address, key = self._address(), secrets.token_bytes(32)
-        with Listener(str(address), family="AF_UNIX", authkey=key) as listener:
-            peer = {"address": str(address), "key": key.hex(), "pid": os.getpid()}
+        key = secrets.token_bytes(32)
+        with Listener(family="AF_UNIX", authkey=key) as listener:  # in a folder of this process
+            peer = {"address": listener.address, "key": key.hex(), "pid": os.getpid()}
             atomic_file.write(self._folder / channel.PEER, json.dumps(peer))
             threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
             try:
@@ -142,16 +141,7 @@ class MemoryServer:
                 (self._folder / channel.PEER).unlink(missing_ok=True)
                 memory_store.close_shared()
 
-    def _address(self) -> Path:
-        """Return a free path for the socket: in our folder, or elsewhere if that is too long."""
-        address = self._folder / channel.SOCKET
-        if len(os.fsencode(address)) > channel.PATH_BYTES:
-            address = Path(tempfile.mkdtemp(prefix="ai-memory-")) / channel.SOCKET
-        address.unlink(missing_ok=True)  # of one that was killed
-        return address
-
     def _set_up(self) -> None:
-        """Import the game's code, which jobs are named in."""
         log.send_to(QueueHandler(self._lines))
         import django
         import evennia
@@ -179,7 +169,7 @@ class MemoryServer:
                 message = connection.recv_bytes()
                 kind, data = message[:1], message[1:]
                 if kind == channel.HELLO:
-                    self._greet(connection, channel.loads(data, Greeting))
+                    self._greet(connection, *data.decode().split())
                 elif kind == channel.JOB:
                     self._jobs.put((connection, data))
                 elif kind == channel.END:
@@ -191,14 +181,13 @@ class MemoryServer:
                 self._connected.discard(connection)
                 self._alone_since = time.monotonic()
 
-    def _greet(self, connection: Connection, greeting: Greeting) -> None:
-        stale = greeting.settings != channel.fingerprint() or self._code_changed()
-        connection.send_bytes(channel.dumps(Welcome(os.getpid(), stale)))
-        if stale and greeting.game:
+    def _greet(self, connection: Connection, game: str, settings_seen: str) -> None:
+        stale = settings_seen != channel.fingerprint() or self._code_changed()
+        connection.send_bytes(f"{os.getpid()} {int(stale)}".encode())
+        if stale and game == "1":  # a process with other settings or newer code makes room
             self._ending.set()
 
     def _code_changed(self) -> bool:
-        """Whether a file of this package or of the game was changed since it was imported."""
         ours = Path(__file__).parents[1], Path(settings.GAME_DIR)
         for module in list(sys.modules.values()):
             file = getattr(module, "__file__", None)
@@ -237,19 +226,18 @@ class MemoryServer:
         return alone and time.monotonic() - self._alone_since >= LINGER_SECONDS
 
     def _do(self, data: bytes) -> Done:
-        known, writes = condition.known(), condition.writes()
+        writes = condition.writes()
         try:
-            request = channel.loads(data, Job)
-            if request.state is not None:
-                memory_store.expected = request.state.expected
-                condition.take_over(request.state.troubles)
-                known = request.state.troubles
-            value, failed = request.job(*request.args), False
+            job, args, expected, troubles = pickle.loads(data)
+            if troubles is not None:
+                memory_store.expected = expected
+                condition.take_over(condition.known(), troubles)
+            value, failed = job(*args), False
             channel.dumps(value)
         except Exception as error:  # noqa: BLE001 - the caller gets it
             value, failed = channel.portable(error), True
-        changes = condition.changes_since(known, writes)
-        return Done(value, failed, changes, tuple(self._log_lines()))
+        begun, lines = condition.writes() - writes, tuple(self._log_lines())
+        return Done(value, failed, condition.known(), begun, embedder.trouble(), lines)
 
     def _log_lines(self) -> Iterator[logging.LogRecord]:
         for _ in range(LOG_LINES):

@@ -7,19 +7,14 @@ something says that it was done or broken.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
-from typing import Any
 
-from twisted.internet import defer
-
-from .. import offload
 from ..local_time import date_of
 from ..records import AgendaItem
-from . import attributes
 from .journal import ranges_include
-from .removal import Removal
+from .removal import Removal, RowsPart
 
 CATEGORY = "agenda"
 ITEMS_KEPT = 200  # of one NPC; beyond, finished ones go first, the oldest first
@@ -27,25 +22,16 @@ BROUGHT_UP = 8  # items that one reply is given
 RECENTLY_DUE = 7  # days for which an item of other people is brought up after it was due
 
 
-class Agenda:
-    """The agenda of one NPC. Reactor thread only."""
+class Agenda(RowsPart[AgendaItem]):
+    """The agenda of one NPC."""
 
-    counted, category = "agenda", CATEGORY
+    counted, category, kind = "agenda", CATEGORY, AgendaItem
 
-    def __init__(self, npc: Any):
-        self._npc = npc
-
-    def __len__(self) -> int:
-        return len(attributes.keys_of(self._npc, "", CATEGORY))
-
-    def __iter__(self) -> Iterator[AgendaItem]:
-        for plain in attributes.read_all_json(self._npc, CATEGORY):
-            yield AgendaItem.from_dict(plain)
+    def key(self, record: AgendaItem) -> str:
+        return record.id
 
     def get(self, item_id: str) -> AgendaItem | None:
-        """Return the item of an id, or None."""
-        plain = attributes.read_json(self._npc, item_id, CATEGORY)
-        return AgendaItem.from_dict(plain) if plain else None
+        return self.row(item_id)
 
     def items(self, listeners: Sequence[str] | None = None) -> list[AgendaItem]:
         """Return all items, the newest due date first, those without a date last.
@@ -89,60 +75,35 @@ class Agenda:
         )
         return found[:BROUGHT_UP]
 
-    def put(self, item: AgendaItem) -> None:
+    def put(self, record: AgendaItem) -> None:
         """Write an item as it is; drop the oldest if there are too many."""
-        attributes.write_json(self._npc, item.id, item.to_dict(), CATEGORY)
+        super().put(record)
         excess = len(self) - ITEMS_KEPT
         if excess > 0:
             oldest = sorted(self, key=lambda each: (each.state == "open", each.updated, each.id))
             for each in oldest[:excess]:
                 self.remove(each.id)
 
-    def remove(self, item_id: str) -> None:
-        """Delete an item if it exists."""
-        attributes.remove_json(self._npc, item_id, CATEGORY)
+    def without(self, record: AgendaItem, removal: Removal) -> AgendaItem | None:
+        """Return an item without what goes; None if all of it goes.
 
-    def resting_on(self, removal: Removal) -> list[AgendaItem]:
-        """Return the items that go with a removal, or change."""
-        return [item for item in self if without(item, removal) != item]
-
-    @defer.inlineCallbacks
-    def take_out(self, removal: Removal) -> Generator[Any, Any, int]:
-        """Remove the items that these entries state, and the end of those that they close; of a
-        person also those that are theirs, owed to them or name them. See `MemoryPart`."""
-        removed = 0
-        for found in self.resting_on(removal):
-            item = self.get(found.id)  # it may have changed since
-            left = without(item, removal) if item else None
-            if left:
-                self.put(left)
-            else:
-                self.remove(found.id)
-                removed += 1
-            yield offload.breathe()
-        return removed
-
-    def clear(self) -> None:
-        """Delete all items."""
-        self._npc.attributes.clear(category=CATEGORY)
-
-
-def without(item: AgendaItem, removal: Removal) -> AgendaItem | None:
-    """Return an item without what goes; None if all of it goes.
-
-    Open again if what goes alone closed it. The sentence of a language model that was shown one of
-    the entries goes too: it may tell of any line it was drawn beside. The item's own words stay.
-    """
-    subject, gone = removal.subject, removal.entries
-    if not gone.isdisjoint(item.evidence) or item.concerns(subject.identity):
-        return None
-    if subject.named_in(item.text, item.told):
-        return None
-    if ranges_include(item.context, gone):
-        item = replace(item, told="", context="")
-    left = tuple(each for each in item.closed_by if each not in gone)
-    state = item.state if left else "open"
-    return replace(item, closed_by=left, state=state, witnesses=removal.others(item.witnesses))
+        That are the items which these entries state; of a person also those that are theirs, owed
+        to them or name them. Open again if what goes alone closed it. The sentence of a language
+        model that was shown one of the entries goes too: it may tell of any line it was drawn
+        beside. The item's own words stay.
+        """
+        subject, gone = removal.subject, removal.entries
+        if not gone.isdisjoint(record.evidence) or record.concerns(subject.identity):
+            return None
+        if subject.named_in(record.text, record.told):
+            return None
+        if ranges_include(record.context, gone):
+            record = replace(record, told="", context="")
+        left = tuple(each for each in record.closed_by if each not in gone)
+        state = record.state if left else "open"
+        return replace(
+            record, closed_by=left, state=state, witnesses=removal.others(record.witnesses)
+        )
 
 
 def _days_late(item: AgendaItem, now: str) -> int:

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields, is_dataclass
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from django.db import DatabaseError, connection
 from django.db.models import Q
@@ -99,7 +98,6 @@ class NPCAttributes(AttributeHandler):
 
 
 def _is_text(key: str, category: str | None) -> bool:
-    """Return whether an Attribute of an NPC is JSON text of its memory."""
     if category is None:
         return str(key).strip().lower() in (OWNER, *TEXTS)
     return category.strip().lower() in CATEGORIES
@@ -254,38 +252,112 @@ def key_with_digest(readable: str, *exact: str) -> str:
 
 def to_plain(record: Any) -> dict[str, Any]:
     """Return the fields of a record that differ from their defaults, and of the records in it."""
-    return {
-        spec.name: _plain(value)
-        for spec in fields(record)
-        if (value := getattr(record, spec.name)) != spec.default
-    }
+    kind = type_of(type(record))
+    return kind.dump_python(record, mode="json", exclude_defaults=True, warnings=False)
 
 
 def from_plain(cls: Callable[..., Record], plain: Any) -> Record:
     """Return a record from what `to_plain` returned; unknown fields are ignored."""
-    return _adapter(cls).validate_python(plain)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return to_plain(value) if is_dataclass(value) else value
+    return type_of(cls).validate_python(plain)
 
 
 @lru_cache(maxsize=64)
-def _adapter(cls: Any) -> TypeAdapter[Any]:
+def type_of(cls: Any) -> TypeAdapter[Any]:
+    """Return pydantic's view of a dataclass."""
     return TypeAdapter(cls)
 
 
-def known_fields(cls: Any, stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the items of `stored` that are fields of a dataclass; a builder may have edited it."""
-    names = _names_of(cls)
-    return {name: value for name, value in stored.items() if name in names}
+class Table(Generic[Record]):
+    """Small records of one NPC in one Attribute, kept as objects. Reactor thread only.
+
+    Attributes:
+        attribute: The key of the Attribute.
+        kind: The class of the records.
+        name: Their field that is the key of each.
+    """
+
+    attribute: str
+    kind: Callable[..., Record]
+    name: str
+
+    def __init__(self, npc: Any):
+        self._npc = npc
+        self._records: dict[str, Record] = {}
+        for key, plain in read(npc, self.attribute, {}).items():
+            with suppress(AttributeError, TypeError, ValueError):  # a damaged one is left out
+                self._records[key] = self.record(key, plain)
+        self._dirty = False
+
+    def record(self, key: str, plain: dict[str, Any]) -> Record:
+        return from_plain(self.kind, {**plain, self.name: key})
+
+    def get(self, key: str | None) -> Record | None:
+        return self._records.get(key or "")
+
+    def mark_dirty(self) -> None:
+        """Make the next flush write everything, as the database holds another NPC's data."""
+        self._dirty = True
+
+    def flush(self) -> None:
+        if self._dirty:
+            stored = {key: to_plain(record) for key, record in self._records.items()}
+            for plain in stored.values():
+                del plain[self.name]
+            write(self._npc, self.attribute, stored)
+            self._dirty = False
+
+    def clear(self) -> None:
+        self._records.clear()
+        self._dirty = True
+        self.flush()
 
 
-@lru_cache(maxsize=64)
-def _names_of(cls: Any) -> frozenset[str]:
-    return frozenset(spec.name for spec in fields(cls))
+class Rows(Generic[Record]):
+    """The records of one NPC that have an Attribute each, in a category of their own.
+
+    Reactor thread only.
+
+    Attributes:
+        category: Of the Attributes.
+        counted: See `MemoryPart`.
+        kind: The class of the records.
+    """
+
+    category: str
+    counted: str
+    kind: Callable[..., Record]
+
+    def __init__(self, npc: Any):
+        self._npc = npc
+
+    def __len__(self) -> int:
+        return len(self.keys())
+
+    def __iter__(self) -> Iterator[Record]:
+        for plain in read_all_json(self._npc, self.category):
+            yield from_plain(self.kind, plain)
+
+    def keys(self) -> list[str]:
+        return keys_of(self._npc, "", self.category)
+
+    def row(self, key: str) -> Record | None:
+        plain = read_json(self._npc, key, self.category)
+        return from_plain(self.kind, plain) if plain else None
+
+    def key(self, record: Record) -> str:
+        """Return the key of a record."""
+        raise NotImplementedError
+
+    def put(self, record: Record) -> None:
+        """Write a record as it is."""
+        write_json(self._npc, self.key(record), to_plain(record), self.category)
+
+    def remove(self, key: str) -> None:
+        """Delete the record of a key if it exists."""
+        remove_json(self._npc, key, self.category)
+
+    def clear(self) -> None:
+        self._npc.attributes.clear(category=self.category)
 
 
 # --- a whole memory -------------------------------------------------------------------------------

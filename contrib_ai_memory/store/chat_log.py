@@ -89,7 +89,6 @@ def exchange(
 
 
 def _is_answer(message: Stored) -> bool:
-    """Return whether a message is the NPC's words that end an exchange."""
     return message["role"] == "assistant" and not message.get("tool_calls")
 
 
@@ -168,7 +167,6 @@ class ChatLog:
 
     @property
     def messages(self) -> list[Stored]:
-        """All messages, oldest first."""
         if self._read is None:
             stored = attributes.read(self._npc.assistant, ATTRIBUTE, [])
             self._read = paired([BESIDE | each for each in stored if _is_message(each)])
@@ -176,7 +174,6 @@ class ChatLog:
 
     @property
     def tokens(self) -> int:
-        """Tokens of all messages."""
         return prompts.tokens(self.messages)
 
     def add(self, messages: Iterable[Stored]) -> None:
@@ -283,7 +280,6 @@ class ChatLog:
         return len(before) - len(kept)
 
     def clear(self) -> None:
-        """Delete all messages."""
         self._write([])
 
     def _write(self, messages: list[Stored]) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import shutil
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -74,17 +73,12 @@ class StoreUnreachable(StoreError):
 
 
 class StoreRefused(StoreError):
-    """The store's server understood a request and refuses it.
+    """The store's server understood a request and refuses it."""
 
-    Args:
-        limit: The setting of the collection's strict mode by which it does.
-    """
-
-    def __init__(self, provider: str, error: Exception, limit: str = ""):
+    def __init__(self, provider: str, error: Exception):
         todo = (
-            f"That is a limit of the collection's strict mode: {limit}. Raise it or remove it "
-            "(docs/guides/operators.md)."
-            if limit
+            "That is a limit of the collection's strict mode: raise it or remove it."
+            if any(word in str(error) for word in ("Help:", " limit of "))
             else 'Check the api_key and the collection in CONTRIB_AI_MEMORY["VECTOR_STORE"], and '
             "that the server is recent enough (docs/guides/operators.md)."
         )
@@ -95,6 +89,17 @@ class StoreRefused(StoreError):
 
 class StoreMismatch(StoreError):
     """The store on disk was written by another embedding model, or another version."""
+
+    @classmethod
+    def of_form(cls, what: str) -> Self:
+        """Return the error for a collection of another form (`what`: "… has other columns")."""
+        return cls(
+            f"{what} than this contrib writes: an earlier version wrote it (one vector for each "
+            "memory), or another program. Name another collection_name in "
+            'CONTRIB_AI_MEMORY["VECTOR_STORE"]["config"]. To take memories along, export each NPC '
+            "with the version that wrote them (evennia ai_memory export), then import the files "
+            "with this one (evennia ai_memory import --replace)."
+        )
 
     @classmethod
     def of_size(cls, what: str, theirs: int | None, ours: int) -> Self:
@@ -177,53 +182,28 @@ def forget() -> None:
 # --- the memory process ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What one job changed in the condition of the store.
-
-    Attributes:
-        begun: Troubles with their sentences.
-        ended: Troubles that are over.
-        writes: How many writes it began.
-        embedder: Trouble of the embedder after it; "" if there is none.
-    """
-
-    begun: dict[str, str]
-    ended: tuple[str, ...]
-    writes: int
-    embedder: str
-
-
 def known() -> dict[str, str]:
-    """Return the troubles of this process, to be sent with a job."""
     with _lock:
         return dict(_troubles)
 
 
-def take_over(troubles: dict[str, str]) -> None:
-    """Take the troubles that came with a job in place of those of this process, unlogged."""
-    with _lock:
-        _troubles.clear()
-        _troubles.update(troubles)
+def take_over(
+    before: dict[str, str], now: dict[str, str], writes: int = 0, embedder_trouble: str = ""
+) -> None:
+    """Take over, unlogged, what has changed in the condition of the other process.
 
-
-def changes_since(before: dict[str, str], writes_before: int) -> Changes:
-    """Return what has changed since `known()` and `writes()` were these."""
-    now = known()
-    begun = {name: text for name, text in now.items() if before.get(name) != text}
-    ended = tuple(name for name in before if name not in now)
-    return Changes(begun, ended, _writes - writes_before, embedder.trouble())
-
-
-def apply(changes: Changes) -> None:
-    """Apply what a job changed in the memory process, which has logged it."""
+    Args:
+        before, now: Its troubles, as `known` returned them.
+        writes: How many writes it has begun meanwhile.
+        embedder_trouble: What is wrong with its embedder now; "" if nothing is.
+    """
     global _writes, _embedder_apart
     with _lock:
-        _troubles.update(changes.begun)
-        for name in changes.ended:
+        _troubles.update({name: text for name, text in now.items() if before.get(name) != text})
+        for name in before.keys() - now.keys():
             _troubles.pop(name, None)
-        _writes += changes.writes
-        _embedder_apart = changes.embedder
+        _writes += writes
+        _embedder_apart = embedder_trouble
 
 
 # --- checks before a write ------------------------------------------------------------------------
@@ -283,5 +263,4 @@ def lack_of_room(folder: Path, needed: int = 0) -> str:
 
 
 def _nearest(folder: Path) -> Path:
-    """Return the folder, or its nearest parent that exists."""
     return next(each for each in (folder, *folder.absolute().parents) if each.exists())

@@ -23,18 +23,21 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from twisted.internet import defer
 
-from .. import conf, offload
+from .. import offload
 from ..llm import router
 from ..llm.tally import Tally
 from ..records import Entry, MemoryRecord, Provenance
 from ..text.sanitising import sanitise
-from .journal import Journal, ranges_include
+from .journal import ranges_include
 from .links import link_id
+
+if TYPE_CHECKING:
+    from .npc_memory import Memory
 
 
 class EvidenceGone(RuntimeError):
@@ -50,33 +53,17 @@ _all: WeakSet[Evidence] = WeakSet()
 def withdraw_all_of(memory_id: str) -> None:
     """Void all present and future work of a deleted NPC."""
     for evidence in list(_all):
-        if evidence.memory_id() == memory_id:
+        if evidence.memory.id == memory_id:
             evidence._withdrawn.append(None)
             evidence.void_all()
             evidence._tell_settled()  # nothing comes back of what waits
 
 
 class Evidence:
-    """The work in progress on one memory, and the evidence being withdrawn from it.
+    """The work in progress on one memory, and the evidence being withdrawn from it."""
 
-    Args:
-        npc: The NPC.
-        journal: Returns the NPC's journal.
-        memory_id: Returns the agent id that the tokens of model calls are counted for.
-        settings: Returns the NPC's settings, which choose the provider.
-    """
-
-    def __init__(
-        self,
-        npc: Any,
-        journal: Callable[[], Journal],
-        memory_id: Callable[[], str],
-        settings: Callable[[], conf.Settings],
-    ):
-        self._npc = npc
-        self.journal = journal
-        self.memory_id = memory_id
-        self.settings = settings
+    def __init__(self, memory: Memory):
+        self.memory = memory
         self.tally = Tally()  # of the pass of the night that is running
         self._works: set[Work] = set()
         self._withdrawn: list[frozenset[str] | None] = []  # None: everything
@@ -86,7 +73,6 @@ class Evidence:
     def work_on(
         self, sources: Iterable[Entry | MemoryRecord] = (), *, priority: int = offload.AWAKE
     ) -> Work:
-        """Start a work that rests on these entries and memories, as a context manager."""
         return Work(self, sources, priority)
 
     @contextmanager
@@ -161,7 +147,7 @@ class Work:
                 self._ids.add(str(source))
             elif isinstance(source, Entry):
                 self._ids.add(str(source.id))
-                if not self._evidence.journal().holds(source):
+                if not self._evidence.memory.journal.holds(source):
                     self._void.set()
             else:
                 self._ids |= {link_id(source), *map(str, source.journal_ids)}
@@ -195,7 +181,7 @@ class Work:
 
     def check(self) -> None:
         """Raise EvidenceGone if the work is void; call it before each write on the reactor."""
-        if self._void.is_set() or not self._evidence._npc.pk:
+        if self._void.is_set() or not self._evidence.memory.owner.pk:
             raise EvidenceGone
 
     @property
@@ -220,8 +206,8 @@ class Work:
             operation,
             *args,
             priority=self._priority,
-            npc=self._evidence.memory_id(),
-            settings=self._evidence.settings(),
+            npc=self._evidence.memory.id,
+            settings=self._evidence.memory.settings,
             tally=self.tally,
         )
         self.check()
@@ -244,6 +230,5 @@ class Work:
         self.check()
 
     def _check_void(self) -> None:
-        """Raise EvidenceGone if the work is void (worker thread)."""
         if self._void.is_set():
             raise EvidenceGone

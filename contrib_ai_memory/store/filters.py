@@ -1,44 +1,31 @@
 """Mem0's filter language in the terms of a Qdrant engine: equality, lists, operators, AND/OR/NOT.
 
-Qdrant Edge and the client of a Qdrant server have the same filters as different classes; a
-`Dialect` names those of one.
+Qdrant Edge and the client of a Qdrant server have the same filters, as classes of two modules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 Filters = dict[str, Any] | None  # in Mem0's filter language
 
 _RANGE = {"gt", "gte", "lt", "lte"}
+_MATCHES = {  # operator → class of the match, the name of its argument
+    "eq": ("MatchValue", "value"),
+    "ne": ("MatchExcept", "except"),
+    "in": ("MatchAny", "any"),
+    "nin": ("MatchExcept", "except"),
+    "contains": ("MatchText", "text"),
+    "icontains": ("MatchText", "text"),
+}
 _JOINS = {"AND": "must", "OR": "should", "NOT": "must_not"}
 
 
-class Dialect(NamedTuple):
-    """What makes the parts of a filter.
-
-    Attributes:
-        filter: Of `must`, `should` and `must_not`, each a list or None.
-        field: Of `key` and either `match` or `range`.
-        value, any_of, none_of, text: Matches.
-        numbers, times: Ranges, of `gt`, `gte`, `lt` and `lte`.
-        booleans: Whether it matches booleans.
-    """
-
-    filter: Callable[..., Any]
-    field: Callable[..., Any]
-    value: Callable[[Any], Any]
-    any_of: Callable[[list[Any]], Any]
-    none_of: Callable[[list[Any]], Any]
-    text: Callable[[str], Any]
-    numbers: Callable[..., Any]
-    times: Callable[..., Any]
-    booleans: bool = True
-
-
-def to_filter(filters: Filters, dialect: Dialect) -> Any:
+def to_filter(filters: Filters, kinds: Any) -> Any:
     """Translate a filter; None if it asks for nothing.
+
+    Args:
+        kinds: The module of the engine's classes.
 
     Raises:
         ValueError: An operator that Mem0's language does not have.
@@ -47,37 +34,31 @@ def to_filter(filters: Filters, dialect: Dialect) -> Any:
     for key, value in (filters or {}).items():
         join = _JOINS.get(key.removeprefix("$").upper())
         if join:
-            parts[join] += [built for each in value if (built := to_filter(each, dialect))]
+            parts[join] += [built for each in value if (built := to_filter(each, kinds))]
         elif value != "*":
-            parts["must"].append(_condition(key, value, dialect))
+            parts["must"].append(_condition(key, value, kinds))
     if not any(parts.values()):
         return None
-    return dialect.filter(**{join: some or None for join, some in parts.items()})
+    return kinds.Filter(**{join: some or None for join, some in parts.items()})
 
 
-def _condition(key: str, value: Any, dialect: Dialect) -> Any:
-    if isinstance(value, (list, tuple)):
-        return dialect.field(key=key, match=dialect.any_of(list(value)))
-    if isinstance(value, bool) and not dialect.booleans:
+def _condition(key: str, value: Any, kinds: Any) -> Any:
+    if isinstance(value, bool) and kinds.__name__ == "qdrant_edge":
         raise ValueError(
             f"filter {key!r}: {value!r}: Qdrant Edge matches no booleans; filter the results"
         )
     if not isinstance(value, dict):
-        return dialect.field(key=key, match=dialect.value(value))
+        value = {"in" if isinstance(value, list | tuple) else "eq": value}
     if value and set(value) <= _RANGE:
         times = any(isinstance(bound, str) for bound in value.values())
-        return dialect.field(key=key, range=(dialect.times if times else dialect.numbers)(**value))
-    operators: dict[str, Callable[[Any], Any]] = {
-        "eq": dialect.value,
-        "ne": lambda operand: dialect.none_of([operand]),
-        "in": lambda operand: dialect.any_of(list(operand)),
-        "nin": lambda operand: dialect.none_of(list(operand)),
-        "contains": dialect.text,
-        "icontains": dialect.text,
-    }
-    if len(value) == 1:
-        [(operator, operand)] = value.items()
-        if operator in operators:
-            return dialect.field(key=key, match=operators[operator](operand))
-    known = ", ".join(sorted(_RANGE | set(operators)))
-    raise ValueError(f"filter {key!r}: {value!r} is not one of Mem0's operators ({known})")
+        names = ("DatetimeRange", "RangeDateTime") if times else ("Range", "RangeFloat")
+        range_of = next(getattr(kinds, name) for name in names if hasattr(kinds, name))
+        return kinds.FieldCondition(key=key, range=range_of(**value))
+    operator, wanted = next(iter(value.items()), ("", None))
+    if len(value) != 1 or operator not in _MATCHES:
+        known = ", ".join(sorted(_RANGE | set(_MATCHES)))
+        raise ValueError(f"filter {key!r}: {value!r} is not one of Mem0's operators ({known})")
+    kind, argument = _MATCHES[operator]
+    if argument in ("any", "except"):
+        wanted = [wanted] if operator == "ne" else list(wanted)
+    return kinds.FieldCondition(key=key, match=getattr(kinds, kind)(**{argument: wanted}))

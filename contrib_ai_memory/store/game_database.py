@@ -24,7 +24,6 @@ from . import condition
 
 
 def is_sqlite() -> bool:
-    """Return whether the database is SQLite."""
     return connection.vendor == "sqlite"
 
 

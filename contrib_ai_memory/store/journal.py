@@ -17,15 +17,18 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import nullcontext
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
 from django.db import DatabaseError, transaction
+from pydantic import ValidationError
+from pydantic_core import to_json
 
 from ..conf import PAGE_SIZE
 from ..log import logger
 from ..records import Entry
-from . import attributes, validation
+from . import attributes
 
 ATTRIBUTE = "journal"
 PAGES_IN_MEMORY = 16
@@ -85,7 +88,6 @@ class Journal:
 
     @property
     def count(self) -> int:
-        """The number of existing entries."""
         return self.last_id - (self.removed or 0)
 
     @property
@@ -99,7 +101,6 @@ class Journal:
         return max(0, self.last_id - self._written_id)
 
     def get(self, entry_id: int) -> Entry | None:
-        """Return one entry, in O(1) pages."""
         plain = self._present(entry_id)
         return Entry.from_dict(plain) if plain else None
 
@@ -125,7 +126,6 @@ class Journal:
                     yield Entry.from_dict(plain)
 
     def tail(self, count: int) -> list[Entry]:
-        """Return the newest `count` entries, oldest first."""
         return list(self.read(self.last_id - count + 1))
 
     # --- writing ----------------------------------------------------------------------------
@@ -200,7 +200,6 @@ class Journal:
         return self.cursors.get(HEARD + agent_id)
 
     def set_removed(self, count: int) -> None:
-        """Set how many ids have no entry, after they were counted."""
         self.removed = count
         self._changed()
 
@@ -251,7 +250,6 @@ class Journal:
             self.flush()
 
     def page_keys_behind(self, entry_id: int) -> list[str]:
-        """Return the keys of the sealed pages with entries behind this one."""
         return [_page_key(n) for n in range(entry_id // PAGE_SIZE, self._sealed_pages)]
 
     # --- pages ------------------------------------------------------------------------------
@@ -455,12 +453,10 @@ class Journal:
 
 
 def page_name(number: int) -> str:
-    """Return how messages name a page: by its entries."""
     return f"the page of entries {number * PAGE_SIZE + 1} to {(number + 1) * PAGE_SIZE}"
 
 
 def _parsed(text: str) -> tuple[list[Any], str]:
-    """Return the entries in a page's text, and what is wrong with the text, if anything."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -483,7 +479,6 @@ def _salvaged(text: str) -> list[Any]:
 
 
 def _readable(found: Any, number: int) -> tuple[list[Plain], str]:
-    """Return the valid entries that belong on a page, and what is wrong with the first other."""
     if not isinstance(found, list):
         return [], "it is not a list of entries"
     kept: dict[int, Plain] = {}
@@ -491,7 +486,7 @@ def _readable(found: Any, number: int) -> tuple[list[Plain], str]:
     for plain in found:
         try:
             entry_id = _checked_id(plain)
-        except validation.Invalid as wrong:
+        except ValueError as wrong:
             problem = problem or str(wrong)
             continue
         if (entry_id - 1) // PAGE_SIZE == number:
@@ -502,9 +497,24 @@ def _readable(found: Any, number: int) -> tuple[list[Plain], str]:
 
 
 def _checked_id(plain: Any) -> int:
+    """Return the id of a valid entry, or of a removal mark.
+
+    Raises:
+        ValueError: It is neither. The message names the field and what is wrong.
+    """
     if isinstance(plain, dict) and _REMOVED in plain and type(plain.get("id")) is int:
         return plain["id"]
-    return validation.entry_of(plain).id
+    text = to_json(plain, inf_nan_mode="null")
+    try:
+        entry = attributes.type_of(Entry).validate_json(text, strict=True)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False)[0]
+        raise ValueError(f"{'.'.join(map(str, found['loc']))}: {found['msg']}") from None
+    if entry.id < 1:
+        raise ValueError(f"id: {entry.id} is not a valid entry id")
+    if datetime.fromisoformat(entry.timestamp).tzinfo is None:  # not to be compared with others
+        raise ValueError(f"timestamp: {entry.timestamp} has no time zone")
+    return entry.id
 
 
 def _page_key(number: int | str) -> str:
@@ -512,7 +522,6 @@ def _page_key(number: int | str) -> str:
 
 
 def _number_of(key: str) -> int | None:
-    """Return the number of the page stored under a key; None if it is not a page's key."""
     number = key.removeprefix(_page_key(""))
     return int(number) if number.isdecimal() else None
 

@@ -55,15 +55,12 @@ class Links:
 
     @property
     def count(self) -> int:
-        """The number of links."""
         index = attributes.read(self._npc, ATTRIBUTE, {})
         return index.get("links", 0)
 
     def of(self, memory_id: str | int) -> dict[str, dict[str, Any]]:
         """Return the links of one memory: {id: {"score", "kind", "created"}}."""
-        key = f"links_{_bucket_of(str(memory_id))}"
-        bucket = attributes.read_json(self._npc, key, CATEGORY) or {}
-        return bucket.get(str(memory_id), {}).get("linked_to", {})
+        return self.of_each([str(memory_id)])[str(memory_id)]
 
     def of_each(self, memory_ids: Collection[str]) -> dict[str, dict[str, dict[str, Any]]]:
         """Return the links of several memories, each as `of` returns them, in one query."""
@@ -144,7 +141,6 @@ class Links:
         return {number: there.get(number, {}) for number in numbers}, numbers - there.keys()
 
     def _read(self, numbers: Iterable[int]) -> _Buckets:
-        """Return the existing ones among these buckets, in one query."""
         keys = {f"links_{number}": number for number in numbers}
         found = attributes.read_some_json(self._npc, list(keys), CATEGORY)
         return {keys[key]: bucket for key, bucket in found.items()}
@@ -171,7 +167,6 @@ class Links:
         return [(linked, each["linked_to"]) for bucket in found for linked, each in bucket.items()]
 
     def clear(self) -> None:
-        """Delete all links."""
         self._npc.attributes.clear(category=CATEGORY)
         attributes.write(self._npc, ATTRIBUTE, {"links": 0})
 

@@ -61,7 +61,6 @@ class StoreMemory(Memory):
         return {"message": "Memories updated successfully!"}
 
     def delete(self, memory_id: str | Sequence[str]) -> dict[str, str]:
-        """Delete a memory, or several in one batch, of which some may be gone already."""
         if isinstance(memory_id, str):
             return super().delete(memory_id)
         self.vector_store.store.delete_with_history(memory_id)
@@ -170,7 +169,6 @@ class Mem0Adapter(VectorStoreBase):
         payloads: Sequence[dict[str, Any]] | None = None,
         ids: Sequence[str] | None = None,
     ) -> None:
-        """Insert or overwrite memories that stand for themselves."""
         whole = [dict(completed(each)) for each in payloads or [{} for _ in vectors]]
         ids = ids or [str(uuid.uuid4()) for _ in vectors]
         rows = list(zip(ids, whole, strict=True))
@@ -196,7 +194,6 @@ class Mem0Adapter(VectorStoreBase):
             self.store.change_each({vector_id: payload})
 
     def delete(self, vector_id: str) -> None:
-        """Delete a memory with its history."""
         self.store.delete_with_history([vector_id])
 
     def reset(self) -> None:

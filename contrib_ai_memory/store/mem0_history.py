@@ -50,7 +50,6 @@ class MemoryHistory:
             )
 
     def delete(self, ids: Iterable[str]) -> None:
-        """Delete the history of memories."""
         with self._connection:
             self._delete(ids)
 

@@ -6,19 +6,18 @@ Mem0 and the store's engine are imported when the store is opened. Worker thread
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from .. import conf, mem0_environment
 from ..conf import VectorStoreSettings
 from ..embedding import embedder
-from ..records import MemoryRecord
 from ..text.redaction import shown
 from . import condition, metadata
 from .condition import StoreClosed, StoreError, StoreMismatch, StoreUnreachable, StoreUnusable
 from .mem0_history import MemoryHistory
-from .protocol import MemoryStore, Remake
+from .protocol import MemoryStore
 from .qdrant_config import EdgeConfig, QdrantServerConfig
 from .reachability import POSTGRES_PORT, QDRANT_PORT, addresses, qdrant_address, refusal
 
@@ -91,7 +90,6 @@ def close_shared(wait: float = 1.0, *, for_good: bool = True) -> None:
 
 
 def check_writable() -> None:
-    """Raise what a write would raise now (`condition.check`)."""
     condition.check_writable(conf.directory())
 
 
@@ -104,32 +102,20 @@ def total() -> int | None:
 # --- jobs: `offload.run(offload.MEMORY, memory_store.get, ids)` -----------------------------------
 
 
-def get(ids: Iterable[str]) -> Sequence[MemoryRecord]:
-    return shared().get(ids)
+def _verb(name: str) -> Callable[..., Any]:
+    """Return the job that calls a verb of the store, a function of this module of that name."""
+
+    def job(*args: Any) -> Any:
+        return getattr(shared(), name)(*args)
+
+    job.__qualname__ = name
+    return job
 
 
-def existing(ids: Collection[str]) -> set[str]:
-    return shared().existing(ids)
-
-
-def owners(ids: Collection[str]) -> dict[str, str]:
-    return shared().owners(ids)
-
-
-def newest(agent_id: str, record: str, limit: int) -> Sequence[MemoryRecord]:
-    return shared().newest(agent_id, record, limit)
-
-
-def count(agent_id: str) -> int:
-    return shared().count(agent_id)
-
-
-def counts(agent_id: str) -> dict[str, int]:
-    return shared().counts(agent_id)
-
-
-def agents() -> dict[str, int]:
-    return shared().agents()
+get, existing, owners = _verb("get"), _verb("existing"), _verb("owners")
+newest, count, counts, agents = map(_verb, ("newest", "count", "counts", "agents"))
+delete, delete_all = _verb("delete"), _verb("delete_all")
+begin_rewriting = _verb("begin_rewriting")
 
 
 def note_access(ids: Iterable[str], now: str) -> None:
@@ -143,20 +129,8 @@ def note_access(ids: Iterable[str], now: str) -> None:
     )
 
 
-def delete(ids: Sequence[str]) -> None:
-    shared().delete(ids)
-
-
-def delete_all(agent_id: str) -> int:
-    return shared().delete_all(agent_id)
-
-
 def forget_words(agent_id: str) -> None:
     shared().vocabulary.forget(agent_id)
-
-
-def begin_rewriting(remake: Remake | None = None) -> bool:
-    return shared().begin_rewriting(remake)
 
 
 def rewrite_some() -> bool:
@@ -246,7 +220,6 @@ def restore_marker(folder: Path) -> Path:
 
 
 def prepare_environment(folder: Path) -> None:
-    """Settle Mem0's environment, and make the folder of its own files."""
     mem0_environment.settle(folder)
     (folder / "mem0").mkdir(parents=True, exist_ok=True)
 
@@ -270,7 +243,7 @@ def _open_engine(
     if provider == SERVER:
         from .qdrant_server import ServerStore
 
-        return ServerStore(QdrantServerConfig(**config), folder, metadata.store_id(folder))
+        return ServerStore(QdrantServerConfig(**config), metadata.store_id(folder))
     from .pgvector import PostgresStore
 
-    return PostgresStore(config, folder)
+    return PostgresStore(config)

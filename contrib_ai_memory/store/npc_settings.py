@@ -49,23 +49,21 @@ class NPCSettings:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """A sentence for each value that cannot be used."""
         return self._current().problems
 
     def sources(self) -> dict[str, str]:
         """Return where each value comes from: "default", "game", "typeclass Guard", "prototype
         guard" or "this NPC"."""
-        layered = self._current()
+        layered, by_game = self._current(), conf.get().model_fields_set
         ours = {
-            name: layered.sources.get(name, "game" if name in _set_by_game() else "default")
+            name: layered.sources.get(name, "game" if name in by_game else "default")
             for name in conf.Settings.model_fields
             if name not in conf.GAME_ONLY
         }
         if OWN in ours.values():
             key, spawned = _prototype_of(self._npc)
-            own = self._own()
-            for name in ours:
-                if ours[name] == OWN and name in spawned and spawned[name] == own.get(name):
+            for name, value in self._own().items():
+                if ours.get(name) == OWN and name in spawned and spawned[name] == value:
                     ours[name] = f"prototype {key}"
         return ours
 
@@ -152,10 +150,6 @@ def _validated(name: str, raw: Any) -> Any:
 def _log_once(problem: str) -> None:
     """Log a problem, once for all NPCs that have it."""
     logger().error("%s", problem)
-
-
-def _set_by_game() -> set[str]:
-    return conf.get().model_fields_set
 
 
 def _prototype_of(npc: Any) -> tuple[str, Mapping[str, Any]]:

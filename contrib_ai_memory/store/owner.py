@@ -4,16 +4,16 @@
 is valid only with a `memory_owner` that names it together with the object's dbref and creation
 time; an object with the id of another one starts with a new, empty memory. `memory_owner` is text
 (`strattr`), which no command sets: a builder could give an NPC of their own the memory of another.
-NPCs of earlier versions have a plain `memory_owner` or none: it counts while no other object has a
-text for that memory; of several, the oldest owns it. Reactor thread, except `id_of` and `owned`,
-which any thread with database access may call.
+NPCs of earlier versions have none: their `memory_id` counts while no other object has a text for
+that memory; of several, the oldest owns it. Reactor thread, except `id_of` and `owned`, which any
+thread with database access may call.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evennia.objects.models import ObjectDB
@@ -32,26 +32,24 @@ class Carrier:
         object_id: The number in its dbref.
         body: Its dbref and creation time (`body_of`).
         memory_id: Its `memory_id`, "" without one.
-        owner: Its `memory_owner`, "" without one.
-        sealed: Whether that is text.
+        owner: The text of its `memory_owner`, "" without one.
     """
 
     object_id: int
     body: str
     memory_id: str
     owner: str
-    sealed: bool
 
     @property
     def owned_id(self) -> str:
         """The memory that is surely its own; "" if there is none."""
-        return self.claimed_id if self.sealed else ""
+        memory_id, _, body = self.owner.partition(" ")
+        return memory_id if body == self.body else ""
 
     @property
     def claimed_id(self) -> str:
         """The memory that is its own unless it is surely another's."""
-        memory_id, _, body = self.owner.partition(" ")
-        return (memory_id if body == self.body else "") if self.owner else self.memory_id
+        return self.owned_id if self.owner else self.memory_id
 
 
 def body_of(obj: Any) -> str:
@@ -63,12 +61,11 @@ def id_of(obj: Any) -> str:
     """Return the id of the memory this object owns; "" if it owns none."""
     carrier = _carrier(obj)
     claimed = carrier.claimed_id
-    surely = carrier.sealed or not claimed
+    surely = carrier.owner or not claimed
     return claimed if surely or owned().get(claimed) == obj.id else ""
 
 
 def has_foreign_id(obj: Any) -> bool:
-    """Return whether an object has the memory id of another one."""
     carrier = _carrier(obj)
     return bool(carrier.memory_id or carrier.owner) and not id_of(obj)
 
@@ -98,32 +95,22 @@ def claim(obj: Any, memory_id: str) -> None:
 def carriers() -> list[Carrier]:
     """Return every object with a memory id or owner, of any typeclass, ordered by dbref."""
     rows = ObjectDB.objects.filter(db_attributes__db_key__in=(ID, OWNER)).order_by("id")
-    found: dict[int, dict[str, Any]] = {}
-    for object_id, created, key, value, text in rows.values_list(
-        "id",
-        "db_date_created",
-        *(f"db_attributes__{column}" for column in ("db_key", "db_value", "db_strvalue")),
-    ):
-        known = found.setdefault(object_id, {"created": created, "sealed": False})
-        known[key] = str((json.loads(text) if text else value) or "")
-        known["sealed"] |= key == OWNER and bool(text)
-    return [
-        Carrier(
-            number,
-            _body(number, each["created"]),
-            each.get(ID, ""),
-            each.get(OWNER, ""),
-            each["sealed"],
-        )
-        for number, each in found.items()
-    ]
+    found: dict[int, Carrier] = {}
+    columns = (f"db_attributes__{column}" for column in ("db_key", "db_value", "db_strvalue"))
+    for number, created, key, value, text in rows.values_list("id", "db_date_created", *columns):
+        known = found.get(number) or Carrier(number, _body(number, created), "", "")
+        if key == ID:
+            found[number] = replace(known, memory_id=str(value or ""))
+        else:
+            found[number] = replace(known, owner=_text_of(text))
+    return list(found.values())
 
 
 def owned() -> dict[str, int]:
     """Return every memory id with the number of the object that owns it."""
     found: dict[str, int] = {}
     # the surest first, then the oldest
-    for carrier in sorted(carriers(), key=lambda each: (not each.sealed, not each.owner)):
+    for carrier in sorted(carriers(), key=lambda each: not each.owner):
         if carrier.claimed_id:
             found.setdefault(carrier.claimed_id, carrier.object_id)
     return found
@@ -138,9 +125,13 @@ def copies() -> Iterator[tuple[Carrier, int | None]]:
 
 
 def _carrier(obj: Any) -> Carrier:
-    memory_id, owner = (str(attributes.read(obj, key) or "") for key in (ID, OWNER))
-    sealed = bool(owner and obj.attributes.get(OWNER, return_obj=True).strvalue)
-    return Carrier(obj.id, body_of(obj), memory_id, owner, sealed)
+    owner = obj.attributes.get(OWNER, return_obj=True)
+    memory_id = str(attributes.read(obj, ID) or "")
+    return Carrier(obj.id, body_of(obj), memory_id, _text_of(owner and owner.strvalue))
+
+
+def _text_of(text: str | None) -> str:
+    return str(json.loads(text)) if text else ""
 
 
 def _body(object_id: int, created: Any) -> str:

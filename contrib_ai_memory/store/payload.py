@@ -38,7 +38,6 @@ def memory_id_for(agent_id: str, *parts: object) -> str:
 
 
 def entry_memory_id(agent_id: str, entry_id: int) -> str:
-    """Return the id of the memory of a journal entry."""
     return memory_id_for(agent_id, "entry", entry_id)
 
 
@@ -118,7 +117,7 @@ def completed(payload: Mapping[str, Any]) -> Mapping[str, Any]:
         id="-",
         content=sanitise(str(payload.get("data") or ""), conf.MAX_LINE),
         record=FOREIGN,
-        memory_type=_one_of(payload.get("memory_type"), MEMORY_TYPES, "semantic"),
+        memory_type=kind if (kind := payload.get("memory_type")) in MEMORY_TYPES else "semantic",
         about=user if isinstance(user, str) else None,
         session_id=run if isinstance(run, str) else None,
         importance=_share(payload.get("importance")),
@@ -148,17 +147,12 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value)
 
 
-def _one_of(value: Any, known: Sequence[str], default: str) -> str:
-    return value if isinstance(value, str) and value in known else default
-
-
 def _share(value: Any) -> float:
     fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
     return float(value) if fits else 0.5
 
 
 def _moment(value: Any) -> str:
-    """Return an ISO timestamp with its zone, "" for anything else."""
     try:
         read = datetime.fromisoformat(value)
     except (TypeError, ValueError):
@@ -210,11 +204,9 @@ class Candidate(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether its payload is complete."""
         return "data" in self.payload
 
     def whole(self) -> MemoryRecord:
-        """Return the whole memory."""
         return from_payload(self.id, self.payload)
 
     def scored(self, lanes: Iterable[float]) -> Candidate:

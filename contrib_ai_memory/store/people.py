@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evennia.utils.utils import inherits_from
@@ -32,7 +32,7 @@ class Acquaintance:
     """
 
     identity: str
-    name: str
+    name: str = ""
     entity_type: str = "player"
     interactions: int = 0
     last_seen: str = ""
@@ -57,35 +57,29 @@ def entity_type_of(obj: Any) -> str:
     return "npc" if character else "object"
 
 
-class People:
+class People(attributes.Table[Acquaintance]):
     """The index of everyone one NPC has met."""
 
+    attribute, kind, name = ATTRIBUTE, Acquaintance, "identity"
+
     def __init__(self, npc: Any):
-        self._npc = npc
-        self._known: dict[str, Acquaintance] = {}
-        for key, plain in attributes.read(npc, ATTRIBUTE, {}).items():
-            known = attributes.known_fields(Acquaintance, plain)
-            self._known[key] = Acquaintance(**{"name": ""} | known | {"identity": key})
+        super().__init__(npc)
         self._by_word: dict[str, set[str]] = {}  # by the longest word of each form of their names
-        for person in self._known.values():
+        for person in self._records.values():
             self._note_name(person)
-        self._dirty = False
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._records)
 
     def __iter__(self) -> Iterator[Acquaintance]:
-        return iter(self._known.values())
-
-    def get(self, identity: str | None) -> Acquaintance | None:
-        return self._known.get(identity or "")
+        return iter(self._records.values())
 
     def name_of(self, identity: str | None) -> str:
         known = self.get(identity)
         return known.name if known else ""
 
     def names(self) -> tuple[str, ...]:
-        return tuple(person.name for person in self._known.values() if person.name)
+        return tuple(person.name for person in self._records.values() if person.name)
 
     def meet(
         self,
@@ -97,8 +91,8 @@ class People:
         talk: bool = False,
     ) -> Acquaintance:
         """Record that someone was seen, and whether they spoke to the NPC."""
-        known = self._known.get(identity) or Acquaintance(identity, name, entity_type)
-        self._known[identity] = known = replace(
+        known = self._records.get(identity) or Acquaintance(identity, name, entity_type)
+        self._records[identity] = known = replace(
             known,
             name=name or known.name,
             interactions=known.interactions + int(talk),
@@ -107,8 +101,8 @@ class People:
         )
         self._note_name(known)
         self._dirty = True
-        if len(self._known) > PEOPLE_KEPT:
-            longest_ago = min(self._known.values(), key=lambda person: person.last_seen)
+        if len(self._records) > PEOPLE_KEPT:
+            longest_ago = min(self._records.values(), key=lambda person: person.last_seen)
             self._forget(longest_ago.identity)
         return known
 
@@ -116,12 +110,11 @@ class People:
         """Record what a known person is: player, npc or object (`entity_type_of`)."""
         known = self.get(identity)
         if known and known.entity_type != entity_type:
-            self._known[identity] = replace(known, entity_type=entity_type)
+            self._records[identity] = replace(known, entity_type=entity_type)
             self._dirty = True
 
     def forget(self, identity: str) -> bool:
-        """Make a person a stranger again. Returns whether they were known."""
-        if identity not in self._known:
+        if identity not in self._records:
             return False
         self._forget(identity)
         self._dirty = True
@@ -129,7 +122,7 @@ class People:
         return True
 
     def _forget(self, identity: str) -> None:
-        del self._known[identity]
+        del self._records[identity]
         for identities in self._by_word.values():
             identities.discard(identity)
 
@@ -144,7 +137,7 @@ class People:
         part: dict[str, set[str]] = {}
         for word in set(_WORD.findall(plain)):
             for identity in self._by_word.get(word, ()):
-                name = self._known[identity].name
+                name = self._records[identity].name
                 for form in forms([name]):
                     if re.search(rf"(?<!\w){re.escape(form)}(?!\w)", plain):
                         bearers = whole if form in whole_forms(name) else part
@@ -167,20 +160,6 @@ class People:
         interactions = known.interactions if known else 0
         return 2 if interactions >= 50 else int(interactions >= 10)
 
-    def flush(self) -> None:
-        if self._dirty:
-            stored = {person.identity: asdict(person) for person in self}
-            for plain in stored.values():
-                del plain["identity"]
-            attributes.write(self._npc, ATTRIBUTE, stored)
-            self._dirty = False
-
-    def mark_dirty(self) -> None:
-        """Make the next flush write everything, as the database holds another NPC's data."""
-        self._dirty = True
-
     def clear(self) -> None:
-        self._known.clear()
         self._by_word.clear()
-        self._dirty = True
-        self.flush()
+        super().clear()

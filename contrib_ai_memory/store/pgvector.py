@@ -16,7 +16,6 @@ import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -86,7 +85,6 @@ class _Table(PGVector):
     _get_cursor = cursor
 
     def create_col(self) -> None:
-        """Create the table and its indexes."""
         super().create_col()
         size = sql.Literal(self.embedding_model_dims)
         index = sql.Identifier(f"{self.collection_name}_agent_idx")
@@ -106,14 +104,12 @@ class PostgresStore(MemoryStore):
 
     Args:
         config: As in the settings, with its secrets.
-        folder: Of the game's own file, in which words are counted.
     """
 
     provider = "pgvector"
     scoped = False
 
-    def __init__(self, config: dict[str, Any], folder: Path):
-        super().__init__(folder)
+    def __init__(self, config: dict[str, Any]):
         self._table = _Table(config)
         self._check()
 
@@ -124,7 +120,6 @@ class PostgresStore(MemoryStore):
         self._table.connection_pool.close(timeout=1.0)
 
     def _check(self) -> None:
-        """Check that the table has our columns, and vectors of our length."""
         name, size = self._table.collection_name, self._table.embedding_model_dims
         with self._table.cursor() as cursor:
             cursor.execute(
@@ -135,13 +130,7 @@ class PostgresStore(MemoryStore):
             columns = dict(cursor.fetchall())
         what = f"The table {name}"
         if not {*COLUMNS.values()} <= columns.keys():
-            raise StoreMismatch(
-                f"{what} has other columns than this contrib writes: an earlier version wrote it "
-                "(one vector for each memory), or another program. Name another collection_name in "
-                'CONTRIB_AI_MEMORY["VECTOR_STORE"]["config"]. To take memories along, export each '
-                "NPC with the version that wrote them (evennia ai_memory export), then import the "
-                "files with this one (evennia ai_memory import --replace)."
-            )
+            raise StoreMismatch.of_form(f"{what} has other columns")
         if columns["vector"] != size:
             raise StoreMismatch.of_size(what, columns["vector"], size)
 
@@ -212,13 +201,13 @@ class PostgresStore(MemoryStore):
         self, queries: Mapping[str, Query], limit: int, filters: Filters
     ) -> set[PointId]:
         parts, values = [], []
-        conditions, given = _where(filters)
         for query in queries.values():
-            where = " AND ".join([*conditions, *query.where[0]]) or "true"
+            conditions, given = _both(_where(filters), query.where)
             parts.append(
-                f"(SELECT id FROM {{}} WHERE {where} ORDER BY {query.score} DESC LIMIT %s)"
+                f"(SELECT id FROM {{}} WHERE {' AND '.join(conditions) or 'true'} "
+                f"ORDER BY {query.score} DESC LIMIT %s)"
             )
-            values += [*given, *query.where[1], *query.values, limit]
+            values += [*given, *query.values, limit]
         statement = sql.SQL(" UNION ".join(parts)).format(*[self._table.name] * len(parts))
         with self._table.cursor() as cursor:
             cursor.execute(statement, values)
@@ -232,15 +221,14 @@ class PostgresStore(MemoryStore):
         return [to_candidate(each, payload, list(map(float, of))) for each, payload, *of in rows]
 
     def scroll(self, filters: Filters, offset: Any, limit: int) -> tuple[Rows, Any]:
-        conditions, values = _where(filters)
+        where = _where(filters)
         if offset is not None:
-            conditions, values = [*conditions, "id > %s::uuid"], [*values, offset]
-        rows = self._rows((conditions, values), ("ORDER BY id LIMIT %s", [limit]))
+            where = _both(where, (["id > %s::uuid"], [offset]))
+        rows = self._rows(where, ("ORDER BY id LIMIT %s", [limit]))
         return rows, (rows[-1][0] if len(rows) == limit else None)
 
     def newest_rows(self, filters: Filters, limit: int) -> Rows:
-        conditions, values = _where(filters)
-        timed = ([*conditions, "payload->>'created_at' IS NOT NULL"], values)
+        timed = _both(_where(filters), (["payload->>'created_at' IS NOT NULL"], []))
         return self._rows(timed, ("ORDER BY payload->>'created_at' DESC LIMIT %s", [limit]))
 
     def count_rows(self, filters: Filters = None) -> int:
@@ -262,14 +250,13 @@ class PostgresStore(MemoryStore):
         return Query(f"({' + '.join([term] * len(rarity))})", values, found)
 
     def query_each(self, queries: Sequence[Query], limit: int, filters: Filters) -> Sequence[Hits]:
-        return [self._query(each, limit, filters) for each in queries]
-
-    def _query(self, query: Query, limit: int, filters: Filters) -> Hits:
-        conditions, values = _where(filters)
-        where = ([*conditions, *query.where[0]], [*values, *query.where[1]])
         best = ("ORDER BY score DESC LIMIT %s", [limit])
-        rows = self._select(f"id, payload, {query.score} AS score", query.values, where, best)
-        return [Hit(str(each), payload, score) for each, payload, score in rows]
+        found = []
+        for query in queries:
+            where = _both(_where(filters), query.where)
+            rows = self._select(f"id, payload, {query.score} AS score", query.values, where, best)
+            found.append([Hit(str(each), payload, score) for each, payload, score in rows])
+        return found
 
     def _rows(self, where: Clause, rest: tuple[str, Sequence[Any]] = ("", ())) -> Rows:
         rows = self._select("id, payload", [], where, rest)
@@ -304,6 +291,10 @@ def _where(filters: Filters) -> Clause:
         conditions.append("(" + " OR ".join(["payload->%s @> %s::jsonb"] * len(wanted)) + ")")
         values += [part for each in wanted for part in (name, json.dumps([each]))]
     return conditions, values
+
+
+def _both(one: Clause, other: Clause) -> Clause:
+    return [*one[0], *other[0]], [*one[1], *other[1]]
 
 
 def _only(ids: Collection[PointId]) -> Clause:

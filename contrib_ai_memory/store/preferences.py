@@ -7,17 +7,15 @@ for those who heard it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from twisted.internet import defer
-
-from .. import conf, language, offload
+from .. import conf, language
 from ..privacy import may_hear
 from ..records import Entry
 from . import attributes
-from .removal import Removal
+from .removal import Removal, RowsPart
 
 CATEGORY = "preferences"
 UNKNOWN_OWNER = "-"  # in a key, if it is not known whose preference it is
@@ -83,19 +81,22 @@ class Preference:
         return None
 
 
-class Preferences:
-    """The preferences one NPC knows of. Reactor thread only.
+class Preferences(RowsPart[Preference]):
+    """The preferences one NPC knows of.
 
     Args:
         npc: The NPC whose Attributes hold them.
         entry: Returns the journal entry of a number, if it is still there.
     """
 
-    counted, category = "preferences", CATEGORY
+    counted, category, kind = "preferences", CATEGORY, Preference
 
     def __init__(self, npc: Any, entry: Callable[[int], Entry | None] = lambda number: None):
-        self._npc = npc
+        super().__init__(npc)
         self._entry = entry
+
+    def key(self, record: Preference) -> str:
+        return key_of(record.identity, record.slot, record.audience)
 
     def set(
         self,
@@ -167,8 +168,7 @@ class Preferences:
         self, identity: str, slot: str, audience: tuple[str, ...] | None = None
     ) -> Preference | None:
         """Return the preference in a slot; `audience` None is the one anyone may know."""
-        plain = attributes.read_json(self._npc, key_of(identity, slot, audience), CATEGORY)
-        return from_plain(plain) if plain else None
+        return self.row(key_of(identity, slot, audience))
 
     def of(self, identity: str, listeners: Sequence[str] | None = None) -> list[Preference]:
         """Return one person's preferences, newest first.
@@ -181,44 +181,26 @@ class Preferences:
         stored = attributes.read_all_json(self._npc, CATEGORY, prefix)
         found = [
             preference
-            for preference in map(from_plain, stored)
+            for preference in (attributes.from_plain(Preference, each) for each in stored)
             if preference.identity == identity and preference.visible_to(listeners)
         ]
         return sorted(found, key=lambda preference: (preference.since, preference.slot))[::-1]
 
-    def __iter__(self) -> Iterator[Preference]:
-        for plain in attributes.read_all_json(self._npc, CATEGORY):
-            yield from_plain(plain)
-
-    @defer.inlineCallbacks
-    def take_out(self, removal: Removal) -> Generator[Any, Any, int]:
-        """Remove what goes of each preference: the one before it holds again. See `MemoryPart`."""
-        removed = 0
-        for found in self.resting_on(removal):
-            known = self.get(found.identity, found.slot, found.audience)
-            if known is None:  # gone since
-                continue
-            left = self._without(known, removal)
-            moves = left is None or left.audience != known.audience
-            if left is None:
-                removed += 1
-            elif not (moves and self._newer(left)):
-                self.put(left)
-            if moves:
-                self.remove(known)
-            yield offload.breathe()
-        return removed
-
-    def resting_on(self, removal: Removal) -> list[Preference]:
-        """Return the preferences that go with a removal, or change."""
-        return [known for known in self if self._without(known, removal) != known]
+    def replace(self, record: Preference, left: Preference) -> None:
+        """Write what is left of a preference, unless its new slot has a newer one."""
+        moves = left.audience != record.audience
+        if not (moves and self._newer(left)):
+            self.put(left)
+        if moves:
+            self.remove(self.key(record))
 
     def _newer(self, preference: Preference) -> bool:
         there = self.get(preference.identity, preference.slot, preference.audience)
         return there is not None and there.since > preference.since
 
-    def _without(self, known: Preference, removal: Removal) -> Preference | None:
-        """Return a preference without what goes; None if all of it goes."""
+    def without(self, record: Preference, removal: Removal) -> Preference | None:
+        """Return a preference without what goes: the one before it holds again."""
+        known = record
         subject = removal.subject
         if subject.identity and subject.identity == known.identity:
             return None
@@ -248,25 +230,6 @@ class Preferences:
         if entry is None or words_of(held.text) <= words_of(entry.words):
             return held
         return replace(held, text=entry.words)
-
-    def remove(self, preference: Preference) -> None:
-        """Delete one preference with its history."""
-        key = key_of(preference.identity, preference.slot, preference.audience)
-        attributes.remove_json(self._npc, key, CATEGORY)
-
-    def clear(self) -> None:
-        """Delete all preferences."""
-        self._npc.attributes.clear(category=CATEGORY)
-
-    def put(self, preference: Preference) -> None:
-        """Write a preference as it is."""
-        key = key_of(preference.identity, preference.slot, preference.audience)
-        attributes.write_json(self._npc, key, attributes.to_plain(preference), CATEGORY)
-
-
-def from_plain(plain: dict[str, Any]) -> Preference:
-    """Return the preference stored as `plain`."""
-    return attributes.from_plain(Preference, {"identity": "", **plain})
 
 
 def key_of(identity: str, slot: str, audience: tuple[str, ...] | None) -> str:

@@ -59,7 +59,6 @@ class Relationship:
         return state_of(self.favorability)
 
     def course_with(self, day: str, favorability: float) -> tuple[tuple[str, float], ...]:
-        """Return the course with the favorability at the end of a day added or replaced."""
         others = tuple(each for each in self.course if each[0] != day)
         return (*others, (day, favorability))[-COURSE_KEPT:]
 
@@ -126,7 +125,6 @@ class Profile:
 
     @property
     def new(self) -> tuple[ProfileObservation, ...]:
-        """The observations that are not consolidated yet."""
         return tuple(seen for seen in self.observations if not seen.consolidated)
 
     @property
@@ -226,16 +224,16 @@ class _Digest:
     bonus: int
 
 
-class Profiles:
-    """The profiles one NPC has of others. Reactor thread only.
+class Profiles(attributes.Rows[Profile]):
+    """The profiles one NPC has of others.
 
     Profiles refer to journal entries: clear them whenever the journal is cleared.
     """
 
-    counted, category = "observations", CATEGORY
+    counted, category, kind = "observations", CATEGORY, Profile
 
     def __init__(self, npc: Any):
-        self._npc = npc
+        super().__init__(npc)
         self._read: OrderedDict[str, Profile] = OrderedDict()
         self._digests: dict[str, _Digest | None] | None = None  # None: not read yet
 
@@ -243,26 +241,23 @@ class Profiles:
         return len(self._known)
 
     def identities(self) -> tuple[str, ...]:
-        """Return the identities with a profile, in a stable order."""
         return tuple(sorted(self._known))
 
     def get(self, identity: str | None) -> Profile | None:
-        """Return the profile of one entity, or None."""
         if identity is None or identity not in self._known:
             return None
         if identity not in self._read:
-            plain = attributes.read_json(self._npc, key_of(identity), CATEGORY)
-            if plain is None:
+            if (profile := self.row(key_of(identity))) is None:
                 del self._known[identity]
                 return None
-            self._remember(attributes.from_plain(Profile, plain))
+            self._remember(profile)
         self._read.move_to_end(identity)
         return self._read[identity]
 
-    def put(self, profile: Profile) -> None:
+    def put(self, record: Profile) -> None:
         """Write a profile with one write."""
-        attributes.write_json(self._npc, key_of(profile.entity_id), to_plain(profile), CATEGORY)
-        self._remember(profile)
+        attributes.write_json(self._npc, key_of(record.entity_id), to_plain(record), CATEGORY)
+        self._remember(record)
 
     def is_at_hand(self, identity: str) -> bool:
         """Return whether `due` and `sender_bonus` need no database query."""
@@ -279,7 +274,6 @@ class Profiles:
         return digest.bonus if digest else 0
 
     def forget(self, identity: str) -> bool:
-        """Delete the profile of one entity. Returns whether there was one."""
         if self.get(identity) is None:
             return False
         attributes.remove_json(self._npc, key_of(identity), CATEGORY)
@@ -305,16 +299,14 @@ class Profiles:
         return count
 
     def clear(self) -> None:
-        """Delete all profiles."""
-        self._npc.attributes.clear(category=CATEGORY)
+        super().clear()
         self._digests = {}
         self._read.clear()
 
     @property
     def _known(self) -> dict[str, _Digest | None]:
         if self._digests is None:
-            keys = attributes.keys_of(self._npc, "", CATEGORY)
-            self._digests = dict.fromkeys(self._identity_of(key) for key in keys)
+            self._digests = dict.fromkeys(map(self._identity_of, self.keys()))
         return self._digests
 
     def _identity_of(self, key: str) -> str:

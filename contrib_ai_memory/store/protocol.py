@@ -12,7 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -109,12 +109,8 @@ class MemoryStore(ABC):
       person may not hear.
     - Every failure is a `StoreError` whose message says what to do.
 
-    Args:
-        folder: Of the file in which words are counted.
-
     Attributes:
         provider: Its name in `CONTRIB_AI_MEMORY["VECTOR_STORE"]`.
-        vocabulary: How many memories of each NPC have a word.
         mem0: Mem0's own `Memory` over this store, for scripts: its public verbs work on all of it.
         history: What memories said before.
         scoped: Whether `agents` and `rows` bring this game's memories alone, even where other
@@ -130,8 +126,9 @@ class MemoryStore(ABC):
     remote = False
     line_vector = LINE
 
-    def __init__(self, folder: Path):
-        self.vocabulary = Vocabulary(folder)
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        return Vocabulary(conf.directory())
 
     # --- writing ------------------------------------------------------------------------------
 
@@ -219,7 +216,6 @@ class MemoryStore(ABC):
         return [from_payload(each, found[each]) for each in wanted if each in found]
 
     def owners(self, ids: Collection[str]) -> dict[str, str]:
-        """Return the agent id of each of `ids` that exists."""
         found = self.payloads(ids)
         return {each: str(payload.get("agent_id", "")) for each, payload in found.items()}
 
@@ -264,18 +260,15 @@ class MemoryStore(ABC):
         return [from_payload(*row) for row in rows]
 
     def count(self, agent_id: str, **where: Any) -> int:
-        """Return how many memories of an NPC match."""
         return self.count_rows(filters_of(agent_id, where))
 
     def counts(self, agent_id: str) -> dict[str, int]:
-        """Return how many memories of each kind an NPC has."""
         found = self.facet("record", filters_of(agent_id, {}))
         counts = {kind: found.get(kind, 0) for kind in RECORDS}
         counts[FOREIGN] += self.count(agent_id) - sum(counts.values())  # they bear no record
         return counts
 
     def agents(self) -> dict[str, int]:
-        """Return how many memories each NPC has, by agent id."""
         return self.facet("agent_id")
 
     def every_row(self, filters: Filters, limit: int | None = None) -> Iterator[Row]:

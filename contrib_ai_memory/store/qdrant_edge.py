@@ -28,10 +28,12 @@ from .. import atomic_file, conf, offload
 from ..log import logger
 from . import condition
 from .condition import StoreDamaged, StoreFull, StoreInUse, StoreMismatch
-from .filters import Dialect, Filters, to_filter
+from .filters import Filters
+from .lanes import FILE as VOCABULARY
 from .lanes import LANES, LINE, WIDE, WINDOW, WORD_LANES, Keys, LaneVectors
 from .payload import INDEXED_FIELDS, KEYWORD, TIME, Candidate, PointId, Row, to_candidate
-from .protocol import PAGE, VALUES_AT_MOST, Hit, Hits, LaneSearch, MemoryStore, Remake, Rows
+from .protocol import PAGE, VALUES_AT_MOST, LaneSearch, Remake
+from .qdrant import QdrantStore
 
 UNNAMED_VECTOR = ""  # of the lane `line`; the others have names
 
@@ -39,24 +41,15 @@ _SCHEMAS = {
     KEYWORD: edge.PayloadSchemaType.Keyword,
     TIME: edge.PayloadSchemaType.Datetime,
 }
-_FILTERS = Dialect(
-    edge.Filter,
-    edge.FieldCondition,
-    edge.MatchValue,
-    edge.MatchAny,
-    edge.MatchExcept,
-    edge.MatchText,
-    edge.RangeFloat,
-    edge.RangeDateTime,
-    booleans=False,
-)
 
 
-class EdgeStore(MemoryStore):
+class EdgeStore(QdrantStore):
     """A memory store in files of the game's own: one shard of Qdrant Edge."""
 
     provider = "qdrant_edge"
     line_vector = UNNAMED_VECTOR
+    kinds = edge
+    newest_first = edge.OrderBy("created_at", edge.Direction.Desc)
 
     def __init__(
         self,
@@ -65,15 +58,18 @@ class EdgeStore(MemoryStore):
         embedding_model_dims: int = 384,
         lock_wait: float = 20.0,
     ):
-        super().__init__(Path(path))
         self.embedding_model_dims = embedding_model_dims
         self.path = current(Path(path), collection_name)
         self._rewriting: Rewriting | None = None
         self._recent = RecentCandidates(self._read)
-        self._shares = Shares(self.count_rows)
+        self._shares: dict[str, tuple[float, int]] = {}  # share, searches until it is counted
         self._shard = self._open(lock_wait)
         note_current(self.path)
         self._finish_rewriting()
+        former = [*Path(path).glob(f"{VOCABULARY}*")]  # where an earlier version had it
+        if former and not (conf.directory() / VOCABULARY).exists():
+            for each in former:
+                each.replace(conf.directory() / each.name)
 
     # --- life of the collection -------------------------------------------------------------
 
@@ -123,7 +119,6 @@ class EdgeStore(MemoryStore):
         return shard
 
     def create_bare(self, path: Path) -> edge.EdgeShard:
-        """Make an empty shard without indexes in a folder."""
         path.mkdir(parents=True, exist_ok=True)
         dense = edge.EdgeVectorParams(
             size=self.embedding_model_dims,
@@ -185,51 +180,46 @@ class EdgeStore(MemoryStore):
             change = edge.UpdateOperation.set_payload([point_id], dict(changes[point_id]))
             self._change([point_id], change)
 
-    def rekey(self, keys: Mapping[str, Keys]) -> None:
-        there = self.existing(keys.keys())
-        moved = [
-            edge.PointVectors(point_id, self.vectors_by_name(key))
-            for point_id, key in keys.items()
-            if point_id in there
-        ]
-        if moved:
-            self._change(there, edge.UpdateOperation.update_vectors(moved))
+    def move(self, points: Sequence[edge.PointVectors]) -> None:
+        ids = [str(each.id) for each in points]
+        self._change(ids, edge.UpdateOperation.update_vectors([*points]))
 
     def delete_points(self, ids: Sequence[str]) -> None:
         if ids:
             self._change(ids, edge.UpdateOperation.delete_points([*ids]))
 
-    def sparse(self, values: Mapping[int, float]) -> edge.SparseVector:
-        return edge.SparseVector(list(values), list(values.values()))
-
     # --- reading ----------------------------------------------------------------------------
 
-    def existing(self, ids: Collection[str]) -> set[str]:
-        return {str(record.id) for record in self._free.retrieve([*ids], False, False)}
+    def retrieve(
+        self, ids: Collection[PointId], with_payload: bool, with_vectors: bool | list[str]
+    ) -> Sequence[edge.Record]:
+        return self._free.retrieve([*ids], with_payload, with_vectors)
 
     def nearest_query(self, vector: Sequence[float], lane: str) -> edge.Query:
-        using = {} if lane == LINE else {"using": lane}
-        return edge.Query.Nearest(list(vector), **using)
+        return edge.Query.Nearest(list(vector), using=UNNAMED_VECTOR if lane == LINE else lane)
 
     def words_query(self, rarity: Mapping[int, float], lane: str) -> edge.Query:
         return edge.Query.Nearest(self.sparse(rarity), using=lane)
-
-    def query_each(
-        self, queries: Sequence[edge.Query], limit: int, filters: Filters
-    ) -> Sequence[Hits]:
-        found = self._query_all(queries, limit, to_filter(filters, _FILTERS), with_payload=True)
-        return [[Hit(str(hit.id), hit.payload or {}, hit.score) for hit in hits] for hits in found]
 
     def best_of_lanes(
         self, queries: Mapping[str, edge.Query], limit: int, filters: Filters
     ) -> set[PointId]:
         agent_id = str((filters or {}).get("agent_id"))
-        if filters == {"agent_id": agent_id} and (share := self._shares.of(agent_id)) >= MOST:
+        if filters == {"agent_id": agent_id} and (share := self._share(agent_id)) >= MOST:
             best = self._best_of_all(queries, limit, agent_id, share)
             if best is not None:
                 return best
-        found = self._query_all(queries.values(), limit, to_filter(filters, _FILTERS))
+        found = self.query_all(queries.values(), limit, self.where(filters))
         return {hit.id for hits in found for hit in hits}
+
+    def _share(self, agent_id: str) -> float:
+        """Return what share of all points is an NPC's, counted now and then."""
+        share, left = self._shares.get(agent_id, (0.0, 0))
+        if not left:
+            own = self.count_rows({"agent_id": agent_id})
+            share, left = own / max(1, self.total()), COUNTED_EVERY
+        self._shares[agent_id] = share, left - 1
+        return share
 
     def _best_of_all(
         self, queries: Mapping[str, edge.Query], limit: int, agent_id: str, share: float
@@ -242,7 +232,7 @@ class EdgeStore(MemoryStore):
         wanted = math.ceil(limit * (2 / share - 1))  # twice the others that are to be expected
         found = [
             [hit.id for hit in hits]  # once: each reading makes another UUID
-            for hits in self._query_all(queries.values(), wanted, None)
+            for hits in self.query_all(queries.values(), wanted, None)
         ]
         known = self._recent.of({each for ids in found for each in ids})
         best: set[PointId] = set()
@@ -257,7 +247,7 @@ class EdgeStore(MemoryStore):
             best.update(own[:limit])
         return best
 
-    def _query_all(
+    def query_all(
         self, queries: Iterable[edge.Query], limit: int, where: Any, with_payload: bool = False
     ) -> Any:
         # in one batch, which reads the vectors of the shard once for all of them
@@ -270,7 +260,7 @@ class EdgeStore(MemoryStore):
     def scores_in_lanes(self, search: LaneSearch, ids: Collection[PointId]) -> Sequence[Candidate]:
         queries = search.queries
         only = edge.Filter(must=[edge.HasIdCondition(set(ids))])
-        found = self._query_all(queries.values(), len(ids), only)
+        found = self.query_all(queries.values(), len(ids), only)
         scores = {
             name: {number_of(hit.id): hit.score for hit in hits}
             for name, hits in zip(queries, found, strict=True)
@@ -283,42 +273,19 @@ class EdgeStore(MemoryStore):
 
     def _read(self, ids: Sequence[PointId]) -> Sequence[Read]:
         # apart from the query, because a query is slow to bring payloads
-        records = self._free.retrieve([*ids], with_payload=True, with_vector=False)
-        return [(record.id, record.payload or {}) for record in records]
+        return [(each.id, each.payload or {}) for each in self.retrieve(ids, True, False)]
 
-    def payloads(self, ids: Collection[str]) -> dict[str, dict[str, Any]]:
-        return {str(each): payload for each, payload in self._read([*ids])}
-
-    def line_vectors(self, ids: Collection[str]) -> dict[str, Any]:
-        records = self._free.retrieve([*ids], with_payload=False, with_vector=[UNNAMED_VECTOR])
-        return {str(record.id): record.vector for record in records}  # the unnamed one, bare
-
-    def lane_vectors(self, ids: Collection[str]) -> dict[str, LaneVectors]:
-        records = self._free.retrieve([*ids], with_payload=False, with_vector=True)
-        return {str(each.id): self.to_lane_vectors(cast("Any", each.vector)) for each in records}
-
-    def scroll(self, filters: Filters, offset: Any, limit: int) -> tuple[Rows, Any]:
-        return self._scroll(filters, limit, offset=offset)
-
-    def newest_rows(self, filters: Filters, limit: int) -> Rows:
-        order = edge.OrderBy("created_at", edge.Direction.Desc)
-        return self._scroll(filters, limit, order_by=order)[0]
-
-    def _scroll(self, filters: Filters, limit: int, **more: Any) -> tuple[Rows, Any]:
-        request = edge.ScrollRequest(
-            limit=limit, filter=to_filter(filters, _FILTERS), with_payload=True, **more
-        )
-        records, offset = self._free.scroll(request)
-        return [(str(each.id), each.payload or {}) for each in records], offset
+    def scroll_points(self, where: Any, limit: int, **more: Any) -> tuple[Sequence[Any], Any]:
+        request = edge.ScrollRequest(limit=limit, filter=where, with_payload=True, **more)
+        return self._free.scroll(request)
 
     def count_rows(self, filters: Filters = None) -> int:
-        return self._free.count(edge.CountRequest(filter=to_filter(filters, _FILTERS), exact=True))
+        return self._free.count(edge.CountRequest(filter=self.where(filters), exact=True))
 
     def facet(self, field: str, filters: Filters = None) -> dict[str, int]:
-        request = edge.FacetRequest(
-            field, limit=VALUES_AT_MOST, exact=True, filter=to_filter(filters, _FILTERS)
-        )
-        return {str(hit.value): hit.count for hit in self._shard.facet(request).hits if hit.count}
+        where = self.where(filters)
+        request = edge.FacetRequest(field, limit=VALUES_AT_MOST, exact=True, filter=where)
+        return {str(hit.value): hit.count for hit in self._free.facet(request).hits if hit.count}
 
     # --- rewriting --------------------------------------------------------------------------
 
@@ -331,7 +298,7 @@ class EdgeStore(MemoryStore):
         self._stop_rewriting()
         (self.path.parent / WANTED).touch()
         condition.check_room(self.path.parent, size_on_disk(self.path) + conf.NEW_SHARD_BYTES)
-        self._rewriting = Rewriting(self, self._shard, self.path, remake)
+        self._rewriting = Rewriting(self, remake)
         return True
 
     def rewrite_some(self, points: int = PAGE) -> bool:
@@ -451,6 +418,8 @@ def _row(shard: edge.EdgeShard, point_id: PointId) -> Row | None:
 
 # --- recent candidates ----------------------------------------------------------------------------
 
+MOST = 0.8  # share of all points from which on an NPC's are searched without a filter
+COUNTED_EVERY = 256  # searches of an NPC between two counts of its points
 KEPT = 8192  # candidates, some 4 kB each with their payloads
 
 Read = tuple[PointId, dict[str, Any]]
@@ -492,7 +461,6 @@ class RecentCandidates:
         self._bound()
 
     def forget(self, ids: Iterable[PointId]) -> None:
-        """Drop what is about to change."""
         for point_id in ids:
             self._kept.pop(number_of(point_id), None)
 
@@ -502,30 +470,6 @@ class RecentCandidates:
     def _bound(self) -> None:
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)
-
-
-MOST = 0.8  # share of all points from which on an NPC's are searched without a filter
-COUNTED_EVERY = 256  # searches of an NPC between two counts of its points
-
-
-class Shares:
-    """What share of all points is each NPC's, counted now and then.
-
-    Args:
-        count: Counts the points that match filters.
-    """
-
-    def __init__(self, count: Callable[[Filters], int]):
-        self._count = count
-        self._known: dict[str, tuple[float, int]] = {}  # share, searches left until it is counted
-
-    def of(self, agent_id: str) -> float:
-        share, left = self._known.get(agent_id, (0.0, 0))
-        if not left:
-            own = self._count({"agent_id": agent_id})
-            share, left = own / max(1, self._count(None)), COUNTED_EVERY
-        self._known[agent_id] = share, left - 1
-        return share
 
 
 def number_of(point_id: PointId) -> int:
@@ -544,20 +488,14 @@ class Rewriting:
     """A shard copied into a new folder, without what was deleted.
 
     Args:
-        store: Makes the empty shard, and vectors of keys.
-        shard, path: The old shard and its folder.
+        store: Whose shard it is.
         remake: See `MemoryStore.begin_rewriting`.
     """
 
-    def __init__(
-        self,
-        store: EdgeStore,
-        shard: edge.EdgeShard,
-        path: Path,
-        remake: Remake | None = None,
-    ):
+    def __init__(self, store: EdgeStore, remake: Remake | None = None):
         self._remake, self._vectors_of = remake, store.vectors_by_name
-        self._old, self._old_path = shard, path
+        self._old, self._old_path = store._shard, store.path
+        path = store.path
         name = path.name.split(".")[0]
         self._path = path.with_name(f"{name}.{_number(path) + 1}")
         shutil.rmtree(self._path, ignore_errors=True)
@@ -620,7 +558,6 @@ class Rewriting:
 
 
 def add_index(shard: edge.EdgeShard, name: str) -> None:
-    """Index one payload field of `INDEXED_FIELDS`."""
     shard.update(edge.UpdateOperation.create_field_index(name, _SCHEMAS[INDEXED_FIELDS[name]]))
 
 

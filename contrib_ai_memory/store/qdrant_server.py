@@ -18,7 +18,6 @@ import time
 import uuid
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import grpc
@@ -30,7 +29,7 @@ from .. import conf
 from ..log import logger
 from . import condition
 from .condition import StoreError, StoreMismatch, StoreRefused, StoreUnreachable, StoreUnusable
-from .filters import Dialect, Filters, to_filter
+from .filters import Filters
 from .lanes import LANES, LINE, WINDOW, WORD_LANES, Keys, LaneVectors
 from .payload import (
     ANYONE,
@@ -42,50 +41,38 @@ from .payload import (
     is_foreign,
     to_candidate,
 )
-from .protocol import (
-    SCROLLED,
-    VALUES_AT_MOST,
-    Hit,
-    Hits,
-    LaneSearch,
-    MemoryStore,
-    Rows,
-    filters_of,
-)
+from .protocol import VALUES_AT_MOST, LaneSearch, filters_of
+from .qdrant import GAME, QdrantStore, without_game
 from .qdrant_config import QdrantServerConfig
 
-GAME = "game_id"
 POINTS_AT_ONCE = 128  # written by one request; some 25 kB each, and a server takes 32 MB
 # payloads changed by one request: a server does one after the other, within the time-out
 CHANGES_AT_ONCE = 64
 IDS_AT_ONCE = 1000  # of one request
 OLDEST = (1, 12)  # version of a server
+TERMS_AT_MOST = 2048  # different words of the lines in one key
+# limits of a collection's strict mode, and the least that the store can work with
+_NEEDED: dict[str, int] = {
+    "max_query_limit": 120,
+    "filter_max_conditions": 8,
+    "condition_max_size": 16,
+    "search_allow_exact": True,
+}
 WITHOUT_GRAPH = (1, 17)  # since when a payload index may do without links in the graph
 
-_FILTERS = Dialect(
-    models.Filter,
-    models.FieldCondition,
-    lambda value: models.MatchValue(value=value),
-    lambda values: models.MatchAny(any=values),
-    lambda values: models.MatchExcept(**{"except": values}),
-    lambda text: models.MatchText(text=text),
-    models.Range,
-    models.DatetimeRange,
-)
 
-
-class ServerStore(MemoryStore):
+class ServerStore(QdrantStore):
     """A memory store in one collection on a server, or in the local files of its client.
 
     Args:
-        folder: Of the game's own file, in which words are counted.
         game_id: Of this game.
     """
 
     provider = "qdrant"
+    kinds = models
+    newest_first = models.OrderBy(key="created_at", direction=models.Direction.DESC)
 
-    def __init__(self, config: QdrantServerConfig, folder: Path, game_id: str):
-        super().__init__(folder)
+    def __init__(self, config: QdrantServerConfig, game_id: str):
         self.collection_name = config.collection_name
         self.embedding_model_dims = config.embedding_model_dims
         self.game_id = game_id
@@ -96,7 +83,9 @@ class ServerStore(MemoryStore):
             self._create(config)
         info = self.client.get_collection(self.collection_name)
         self._check(info)
-        self._read_limits(info)
+        strict = info.config.strict_mode_config
+        self._strict = strict if strict and strict.enabled else None
+        self._check_limits(info)
         self._agree(config, info.config.params.replication_factor or 1)
         if self.remote:  # local files have no indexes
             self._index(info.payload_schema or {}, version)
@@ -141,49 +130,36 @@ class ServerStore(MemoryStore):
                 raise  # else another game has made it meanwhile
 
     def _check(self, info: Any) -> None:
-        """Check that the collection has our vectors."""
         vectors, what = info.config.params.vectors, f"The collection {self.collection_name}"
         sparse = (info.config.params.sparse_vectors or {}).keys()
         named = vectors if isinstance(vectors, dict) else {}
         if not {self.line_vector, WINDOW} <= named.keys() or not WORD_LANES.keys() <= sparse:
-            raise StoreMismatch(
-                f"{what} has other vectors than this contrib writes: an earlier version wrote it "
-                "(one vector for each memory), or another program. Name another collection_name in "
-                'CONTRIB_AI_MEMORY["VECTOR_STORE"]["config"]. To take memories along, export each '
-                "NPC with the version that wrote them (evennia ai_memory export), then import the "
-                "files with this one (evennia ai_memory import --replace)."
-            )
+            raise StoreMismatch.of_form(f"{what} has other vectors")
         size = named[self.line_vector].size
         if size != self.embedding_model_dims:
             raise StoreMismatch.of_size(what, size, self.embedding_model_dims)
 
-    def _read_limits(self, info: Any) -> None:
-        """Read the collection's strict mode, and refuse limits under which nothing would work."""
-        strict = info.config.strict_mode_config
-        self._strict = strict if strict and strict.enabled else None
-        self._exact = self._limit("search_allow_exact") is not False
-        needed = _NEEDED | {
-            "max_payload_index_count": len(_indexes(OLDEST).keys() | info.payload_schema)
-        }
-        given = {name: self._limit(name) for name in needed}
-        sparse = self._limit("sparse_config") or {}
-        for lane in sparse.keys() & WORD_LANES.keys():
+    def _check_limits(self, info: Any) -> None:
+        """Refuse limits of the collection's strict mode under which nothing would work."""
+        indexes = len(_indexes(OLDEST).keys() | info.payload_schema)
+        needed = _NEEDED | {"max_payload_index_count": indexes}
+        given = {name: getattr(self._strict, name, None) for name in needed}
+        for lane, sparse in (getattr(self._strict, "sparse_config", None) or {}).items():
             name = f"sparse_config.{lane}.max_length"
-            given[name], needed[name] = sparse[lane].max_length, TERMS_AT_MOST
+            given[name], needed[name] = sparse.max_length, TERMS_AT_MOST
         for name, limit in given.items():
             if limit is not None and limit < needed[name]:
+                least = "True" if needed[name] is True else f"{needed[name]} or more"
                 raise StoreUnusable(
                     f"The strict mode of the collection {self.collection_name} has {name} = "
-                    f"{limit}, and this contrib needs {needed[name]} or more. Raise that limit or "
+                    f"{limit}, and this contrib needs {least}. Raise that limit or "
                     "remove it (PATCH /collections/… with strict_mode_config), or name another "
                     'collection_name in CONTRIB_AI_MEMORY["VECTOR_STORE"]["config"].'
                 )
 
-    def _limit(self, name: str) -> Any:
-        return getattr(self._strict, name, None)
-
     def _at_most(self, ours: int, *limits: str) -> int:
-        return min(ours, *(self._limit(name) or ours for name in limits))
+        """Return `ours`, or less where the collection's strict mode has one of these limits."""
+        return min(ours, *(getattr(self._strict, name, None) or ours for name in limits))
 
     def _agree(self, config: QdrantServerConfig, replicas: int) -> None:
         """Settle how many replicas a read asks, and who orders writes."""
@@ -221,7 +197,7 @@ class ServerStore(MemoryStore):
 
     def reset(self) -> None:
         """Delete this game's points: the collection may have those of other games."""
-        self._change("delete", models.FilterSelector(filter=self._where(None)))
+        self._change("delete", models.FilterSelector(filter=self.where(None)))
 
     # --- writing ----------------------------------------------------------------------------
 
@@ -250,19 +226,17 @@ class ServerStore(MemoryStore):
             self._change("batch_update_points", some)
 
     def rekey(self, keys: Mapping[str, Keys]) -> None:
-        there = self.existing(keys.keys())
-        moved = [
-            models.PointVectors(id=point_id, vector=self.vectors_by_name(key))
-            for point_id, key in keys.items()
-            if point_id in there
-        ]
         try:
-            for some in _parts(moved, self._at_most(POINTS_AT_ONCE, "upsert_max_batchsize")):
-                self._change("update_vectors", some)
+            super().rekey(keys)
         except StoreRefused:
-            if self.existing(there) == there:
+            left = {each: keys[each] for each in self.existing(keys.keys())}
+            if left.keys() == keys.keys():
                 raise
-            self.rekey(keys)  # another process deleted one meanwhile
+            self.rekey(left)  # another process deleted one meanwhile
+
+    def move(self, points: Sequence[models.PointVectors]) -> None:
+        for some in _parts(points, self._at_most(POINTS_AT_ONCE, "upsert_max_batchsize")):
+            self._change("update_vectors", some)
 
     def delete_points(self, ids: Sequence[str]) -> None:
         for some in _parts(ids, IDS_AT_ONCE):
@@ -276,27 +250,12 @@ class ServerStore(MemoryStore):
     def _mine(self) -> dict[str, str]:
         return {GAME: self.game_id}
 
-    def sparse(self, values: Mapping[int, float]) -> models.SparseVector:
-        return models.SparseVector(indices=list(values), values=list(values.values()))
-
     # --- reading ----------------------------------------------------------------------------
 
-    def existing(self, ids: Collection[str]) -> set[str]:
-        return {str(record.id) for record in self._retrieve(ids, with_payload=False)}
-
-    def payloads(self, ids: Collection[str]) -> dict[str, dict[str, Any]]:
-        return dict(map(_row, self._retrieve(ids, with_payload=True)))
-
-    def line_vectors(self, ids: Collection[str]) -> dict[str, Any]:
-        vectors = [self.line_vector]
-        records = self._retrieve(ids, with_payload=False, with_vectors=vectors)
-        return {str(record.id): record.vector[self.line_vector] for record in records}
-
-    def lane_vectors(self, ids: Collection[str]) -> dict[str, LaneVectors]:
-        records = self._retrieve(ids, with_payload=False, with_vectors=True)
-        return {str(record.id): self.to_lane_vectors(record.vector) for record in records}
-
-    def _retrieve(self, ids: Collection[str], **what: Any) -> list[Any]:
+    def retrieve(
+        self, ids: Collection[PointId], with_payload: bool, with_vectors: bool | list[str]
+    ) -> Sequence[Any]:
+        what = {"with_payload": with_payload, "with_vectors": with_vectors}
         return [
             record
             for some in _parts([*ids], IDS_AT_ONCE)
@@ -309,14 +268,11 @@ class ServerStore(MemoryStore):
     def words_query(self, rarity: Mapping[int, float], lane: str) -> dict[str, Any]:
         return {"query": self.sparse(rarity), "using": lane}
 
-    def query_each(
-        self, queries: Sequence[dict[str, Any]], limit: int, filters: Filters
-    ) -> Sequence[Hits]:
+    def query_all(
+        self, queries: Iterable[dict[str, Any]], limit: int, where: Any, with_payload: bool
+    ) -> list[list[Any]]:
         limit = self._at_most(limit, "max_query_limit")
-        found = self._query_all(
-            queries, limit=limit, filter=self._where(filters), with_payload=True
-        )
-        return [[Hit(*_row(hit), hit.score) for hit in hits] for hits in found]
+        return self._query_all(queries, limit=limit, filter=where, with_payload=with_payload)
 
     def _query_all(self, queries: Iterable[dict[str, Any]], **common: Any) -> list[list[Any]]:
         requests = [models.QueryRequest(**(common | query)) for query in queries]
@@ -329,10 +285,7 @@ class ServerStore(MemoryStore):
     def best_of_lanes(
         self, queries: Mapping[str, dict[str, Any]], limit: int, filters: Filters
     ) -> set[PointId]:
-        limit = self._at_most(limit, "max_query_limit")
-        found = self._query_all(
-            queries.values(), limit=limit, filter=self._where(filters), with_payload=False
-        )
+        found = self.query_all(queries.values(), limit, self.where(filters), False)
         return {uuid.UUID(str(hit.id)) for hits in found for hit in hits}
 
     def find(
@@ -343,7 +296,7 @@ class ServerStore(MemoryStore):
         lanes = search.queries.values()
         limit = min(limit, self._at_most(VALUES_AT_MOST, "max_query_limit") // len(lanes))
         # the server weighs the best of all lanes in each lane: they need not come here before
-        only = self._where(filters_of(search.agent_id, where))
+        only = self.where(filters_of(search.agent_id, where))
         best = [models.Prefetch(**query, filter=only, limit=limit) for query in lanes]
         among = {"prefetch": best, "limit": limit * len(best)}
         return self._scored(search, [among, *self._each_of(search, also)])
@@ -352,7 +305,6 @@ class ServerStore(MemoryStore):
         return self._scored(search, self._each_of(search, ids))
 
     def _each_of(self, search: LaneSearch, ids: Collection[PointId]) -> list[dict[str, Any]]:
-        """Return what asks for these memories of an NPC and no others."""
         at_most = self._at_most(IDS_AT_ONCE, "max_query_limit", "condition_max_size")
         return [
             {"filter": _only(some, search.agent_id), "limit": len(some)}
@@ -360,10 +312,9 @@ class ServerStore(MemoryStore):
         ]
 
     def _scored(self, search: LaneSearch, among: Sequence[dict[str, Any]]) -> Sequence[Candidate]:
-        """Return memories with their scores in each lane."""
         # every point has a vector in the lane `line`: that query brings all of them
         payload = [*search.fields] or True
-        exact = models.SearchParams(exact=True) if self.remote and self._exact else None
+        exact = models.SearchParams(exact=True) if self.remote else None
         asked = [
             (lane, query | each | {"with_payload": lane == LINE and payload})
             for each in among
@@ -386,58 +337,38 @@ class ServerStore(MemoryStore):
                 if each not in thin
             }
         return [
-            to_candidate(each, _without_game(row), [of.get(each, 0.0) for of in scores.values()])
+            to_candidate(each, without_game(row), [of.get(each, 0.0) for of in scores.values()])
             for each, row in rows.items()
         ]
 
-    def scroll(self, filters: Filters, offset: Any, limit: int) -> tuple[Rows, Any]:
-        records, offset = self._scroll(filters, limit, offset=offset)
-        return list(map(_row, records)), offset
-
-    def newest_rows(self, filters: Filters, limit: int) -> Rows:
-        order = models.OrderBy(key="created_at", direction=models.Direction.DESC)
-        return list(map(_row, self._scroll(filters, limit, order_by=order)[0]))
-
-    def _scroll(
-        self, filters: Filters, limit: int, with_payload: Any = True, **more: Any
-    ) -> tuple[list[Any], Any]:
+    def scroll_points(self, where: Any, limit: int, **more: Any) -> tuple[Sequence[Any], Any]:
         limit = self._at_most(limit, "max_query_limit")
-        given = {"limit": limit, "with_payload": with_payload, **more, **self._reads}
-        return self.client.scroll(self.collection_name, self._where(filters), **given)
+        given = {"limit": limit, "with_payload": True, **more, **self._reads}
+        return self.client.scroll(self.collection_name, where, **given)
 
     def count_rows(self, filters: Filters = None) -> int:
-        if not self._exact:  # a server's own count would be an estimate
-            return sum(1 for _ in self._every(filters, False))
-        return self.client.count(self.collection_name, self._where(filters), exact=True).count
+        return self.client.count(self.collection_name, self.where(filters), exact=True).count
 
     def facet(self, field: str, filters: Filters = None) -> dict[str, int]:
         limit = self._at_most(VALUES_AT_MOST, "max_query_limit")
-        if self._exact:
-            found = self.client.facet(
-                self.collection_name,
-                field,
-                facet_filter=self._where(filters),
-                limit=limit,
-                exact=True,
-                **self._reads,
-            )
-            if len(found.hits) < limit:
-                return {str(hit.value): hit.count for hit in found.hits if hit.count}
-        values = ((each.payload or {}).get(field) for each in self._every(filters, [field]))
+        found = self.client.facet(
+            self.collection_name,
+            field,
+            facet_filter=self.where(filters),
+            limit=limit,
+            exact=True,
+            **self._reads,
+        )
+        if len(found.hits) < limit:
+            return {str(hit.value): hit.count for hit in found.hits if hit.count}
+        values = (payload.get(field) for _, payload in self.every_row(filters))
         return Counter(str(value) for value in values if value is not None)
 
-    def _every(self, filters: Filters, with_payload: Any) -> Iterator[Any]:
-        records, offset = self._scroll(filters, SCROLLED, with_payload)
-        yield from records
-        while offset is not None:
-            records, offset = self._scroll(filters, SCROLLED, with_payload, offset=offset)
-            yield from records
-
-    def _where(self, filters: Filters) -> models.Filter | None:
+    def where(self, filters: Filters) -> models.Filter | None:
         """Translate a filter; one that names no NPC is about the whole of this game."""
         if "agent_id" not in (filters or {}):
             filters = (filters or {}) | self._mine
-        return to_filter(filters, _FILTERS)
+        return super().where(filters)
 
 
 def _indexes(version: tuple[int, ...]) -> dict[str, Any]:
@@ -476,46 +407,9 @@ def _only(ids: Iterable[PointId], agent_id: str = "") -> models.Filter:
     return models.Filter(must=must)
 
 
-def _row(found: Any) -> Row:
-    return str(found.id), _without_game(found.payload or {})
-
-
-def _without_game(payload: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in payload.items() if name != GAME}
-
-
 def _parts(some: Sequence[Any], size: int) -> Iterator[list[Any]]:
     for first in range(0, len(some), size or 1):
         yield list(some[first : first + size])
-
-
-# --- strict mode ----------------------------------------------------------------------------------
-
-TERMS_AT_MOST = 2048  # different words of the lines in one key
-# limits of a collection, and the least that the store can work with
-_NEEDED = {"max_query_limit": 120, "filter_max_conditions": 8, "condition_max_size": 16}
-_REFUSED_BY = {  # by what a server says
-    '"limit"': "max_query_limit",
-    "search batch size": "search_max_batchsize",
-    "upsert limit": "upsert_max_batchsize",
-    "update limit": "upsert_max_batchsize",
-    "Exact search": "search_allow_exact",
-    "hnsw_config.m": "search_allow_exact",
-    "Filter condition limit": "filter_max_conditions",
-    "Condition size": "condition_max_size",
-    "Index required": "unindexed_filtering_retrieve, unindexed_filtering_update",
-    "vector storage size": "max_collection_vector_size_bytes",
-    "payload storage size": "max_collection_payload_size_bytes",
-    "points count limit": "max_points_count",
-    "Resident memory": "max_resident_memory_percent",
-}
-
-
-def _strict_limit(said: str) -> str:
-    """Return the setting of strict mode by which a server refuses a request, or ""."""
-    said = said.replace("\\", "")  # before quotation marks, in the text of an answer
-    other = "the one that it names" if "Help:" in said else ""
-    return next((name for words, name in _REFUSED_BY.items() if words in said), other)
 
 
 # --- the client -----------------------------------------------------------------------------------
@@ -534,7 +428,6 @@ _REFUSALS = {  # of gRPC
 
 
 def _connect(config: QdrantServerConfig) -> Iterator[QdrantClient]:
-    """Yield a client for each node that is named."""
     if config.path is not None:
         # the store is closed by another thread than the one that works with it
         yield QdrantClient(path=config.path, force_disable_check_same_thread=True)
@@ -573,8 +466,7 @@ class _Client:
                     time.sleep(busy.retry_after_s)
                 except (ApiException, QdrantException, grpc.RpcError, OSError) as error:
                     if _is_refusal(error):
-                        limit = _strict_limit(str(error))
-                        raise StoreRefused("qdrant", error, limit) from error
+                        raise StoreRefused("qdrant", error) from error
                     failures += 1
                     if failures >= len(self._nodes) + isinstance(error, UnexpectedResponse):
                         raise StoreUnreachable("qdrant", error) from error

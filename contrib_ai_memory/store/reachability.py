@@ -55,12 +55,11 @@ def qdrant_address(config: Mapping[str, Any]) -> Address | None:
 
 
 def _postgres_address(config: Mapping[str, Any]) -> Address | None:
-    host, port = config.get("host"), config.get("port")
     if config.get("connection_string"):
         from psycopg.conninfo import conninfo_to_dict
 
-        parts = conninfo_to_dict(config["connection_string"])
-        host, port = parts.get("host"), parts.get("port")
+        config = conninfo_to_dict(config["connection_string"])
+    host, port = config.get("host"), config.get("port")
     if not host or str(host).startswith("/") or "," in str(host):
         return None
     return str(host), int(port or POSTGRES_PORT)

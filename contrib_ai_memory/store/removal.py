@@ -17,14 +17,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Generator, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
 from twisted.internet import defer
 
+from .. import offload
 from ..records import Entry, MemoryRecord, Message
+from .attributes import Record, Rows
 from .journal import ranges_include
 
 SHORTEST_NAME = 2  # letters: a shorter name is in too many texts
@@ -57,7 +59,6 @@ class DataSubject:
         )
 
     def owns_memory(self, record: MemoryRecord) -> bool:
-        """Return whether a memory is theirs, apart from what it rests on."""
         if not self.identity:
             return False
         texts = record.content, record.key, record.quote, record.shown, record.the_lesson
@@ -69,7 +70,6 @@ class DataSubject:
         )
 
     def owns_message(self, message: Message) -> bool:
-        """Return whether a message of a running conversation is theirs."""
         secret = self._heard_in_confidence(message.private, message.witnesses)
         return secret or self.named_in(message.name, message.content)
 
@@ -112,7 +112,6 @@ class DataSubject:
         return not any(bearers.intersection(entities) for bearers in self._namesakes.values())
 
     def _is_namesakes(self, record: MemoryRecord) -> bool:
-        """Return whether a memory is drawn from entries that concern somebody of the same name."""
         bearers = set().union(*self._namesakes.values())
         return bool(record.journal_ids) and not bearers.isdisjoint(record.entities)
 
@@ -195,11 +194,9 @@ class Removal:
         return rests or self.subject.owns_memory(record)
 
     def takes_message(self, message: Message) -> bool:
-        """Return whether a message of a running conversation goes with them."""
         return message.entry_id in self.entries or self.subject.owns_message(message)
 
     def takes_exchange(self, message: dict[str, Any]) -> bool:
-        """Return whether a message of the chat log goes with them."""
         return (
             not self.entries.isdisjoint((message["entry"], *message["own"]))
             or (self.drawn and self.rests_on(message["told"], message["talk"]))
@@ -222,6 +219,39 @@ class MemoryPart(Protocol):
 
     def clear(self) -> None:
         """Remove everything."""
+
+
+class RowsPart(Rows[Record]):
+    """Rows that are taken out one by one."""
+
+    def without(self, record: Record, removal: Removal) -> Record | None:
+        """Return a record without what goes; None if all of it goes."""
+        raise NotImplementedError
+
+    def resting_on(self, removal: Removal) -> list[Record]:
+        """Return the records that go with a removal, or change."""
+        return [each for each in self if self.without(each, removal) != each]
+
+    def replace(self, record: Record, left: Record) -> None:
+        """Write what is left of a record."""
+        self.put(left)
+
+    @defer.inlineCallbacks
+    def take_out(self, removal: Removal) -> Generator[Any, Any, int]:
+        """See `MemoryPart`."""
+        removed = 0
+        for found in self.resting_on(removal):
+            key = self.key(found)
+            record = self.row(key)  # it may have changed since
+            if record is None:
+                continue
+            if left := self.without(record, removal):
+                self.replace(record, left)
+            else:
+                self.remove(key)
+                removed += 1
+            yield offload.breathe()
+        return removed
 
 
 def _pattern(identity: str, names: Iterable[str], longer: Iterable[str]) -> re.Pattern[str] | None:

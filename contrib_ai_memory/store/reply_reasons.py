@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+
+from twisted.internet import defer
 
 from ..records import Entry, Weighed
-from . import attributes
-from .removal import Removal
+from .removal import Removal, RowsPart
 
 CATEGORY = "reply_reasons"
 MOST_KEPT = 1000  # replies of one NPC, half a kilobyte each
@@ -49,53 +49,40 @@ class ReplyReasons:
             rows.setdefault(each.memory, (each.memory, round(each.score, 3), each.told))
         return cls(said.id, asked.id, tuple(rows.values()), row, said.timestamp)
 
-    def without(self, removal: Removal) -> ReplyReasons | None:
-        """Return it without what goes; None if the line or the words go."""
-        if not removal.entries.isdisjoint((self.said, self.asked)):
-            return None
-        gone = removal.linked
-        return replace(self, weighed=tuple(e for e in self.weighed if e[0] not in gone))
 
+class Reasons(RowsPart[ReplyReasons]):
+    """The reasons of one NPC's last replies."""
 
-class Reasons:
-    """The reasons of one NPC's last replies. Reactor thread only."""
+    counted, category, kind = "messages", CATEGORY, ReplyReasons
 
-    counted, category = "messages", CATEGORY
-
-    def __init__(self, npc: Any):
-        self._npc = npc
+    def key(self, record: ReplyReasons) -> str:
+        return str(record.said)
 
     def __iter__(self) -> Iterator[ReplyReasons]:
-        """Yield them, those of the last reply first."""
-        found = attributes.read_all_json(self._npc, CATEGORY)
-        known = (attributes.from_plain(ReplyReasons, each) for each in found)
-        yield from sorted(known, key=lambda each: -each.said)
+        return iter(sorted(super().__iter__(), key=lambda each: -each.said))
 
     def note(self, reasons: ReplyReasons, days: float) -> None:
         """Keep what was weighed for a reply, and drop some of those that are older than `days`."""
         if days:
-            self._put(reasons)
-        keys = sorted(attributes.keys_of(self._npc, "", CATEGORY), key=int)
+            self.put(reasons)
+        keys = sorted(self.keys(), key=int)
         since = datetime.fromisoformat(reasons.when) - timedelta(days=days)
-        oldest = attributes.read_some_json(self._npc, keys[:DROPPED_AT_ONCE], CATEGORY)
-        for key, each in oldest.items():
-            when = attributes.from_plain(ReplyReasons, each).when
-            if key not in keys[-MOST_KEPT:] or not when or datetime.fromisoformat(when) < since:
-                attributes.remove_json(self._npc, key, CATEGORY)
+        for key in keys[:DROPPED_AT_ONCE]:
+            old = self.row(key)
+            if old and (
+                key not in keys[-MOST_KEPT:]
+                or not old.when
+                or datetime.fromisoformat(old.when) < since
+            ):
+                self.remove(key)
 
-    def _put(self, reasons: ReplyReasons) -> None:
-        attributes.write_json(self._npc, str(reasons.said), attributes.to_plain(reasons), CATEGORY)
+    def without(self, record: ReplyReasons, removal: Removal) -> ReplyReasons | None:
+        """Return it without what goes; None if the line or the words go."""
+        if not removal.entries.isdisjoint((record.said, record.asked)):
+            return None
+        gone = removal.linked
+        return replace(record, weighed=tuple(e for e in record.weighed if e[0] not in gone))
 
-    def take_out(self, removal: Removal) -> int:
+    def take_out(self, removal: Removal) -> defer.Deferred:
         """See `MemoryPart`. The words of a reply are counted by the chat log."""
-        for each in [*self]:
-            left = each.without(removal)
-            if left is None:
-                attributes.remove_json(self._npc, str(each.said), CATEGORY)
-            elif left != each:
-                self._put(left)
-        return 0
-
-    def clear(self) -> None:
-        """Forget all of them."""
-        self._npc.attributes.clear(category=CATEGORY)
+        return super().take_out(removal).addCallback(lambda removed: 0)
