@@ -23,7 +23,7 @@ class Stream:
         enough: Ends the reading when it is true of the text.
     """
 
-    def __init__(self, enough: Enough):
+    def __init__(self, enough: Enough | None):
         self._enough = enough
         self._rest = b""
         self._text: list[str] = []
@@ -40,7 +40,7 @@ class Stream:
         for line in lines:
             if line.startswith(b"data:"):
                 self._event(line[5:].strip())
-        if self.length - self._checked >= CHECKED_EVERY and not self._done:
+        if self._enough and self.length - self._checked >= CHECKED_EVERY and not self._done:
             self._checked = self.length
             self._done = self._enough("".join(self._text))
         return self._done
