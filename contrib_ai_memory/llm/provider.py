@@ -53,7 +53,9 @@ class Refused(ProviderError):
 
 @runtime_checkable
 class Provider(Protocol):
-    """A language provider. `openai` also has `converse`, talk with tools.
+    """A language provider; one that inherits this class draws nothing where it says nothing else.
+
+    `openai` also has `converse`, talk with tools.
 
     Attributes:
         name: Kept with what it draws. "offline" marks what rules drew rather than a model.
@@ -71,11 +73,11 @@ class Provider(Protocol):
 
     def digest(self, passage: Passage) -> Digest:
         """Look once at lines of talk: importance, facts and experiences [A, B]."""
-        ...
+        return Digest({})
 
     def summarise(self, lines: Sequence[str]) -> str:
         """Summarise a conversation in two or three sentences: names, numbers, decisions [C §3]."""
-        ...
+        return max(lines, key=len, default="")
 
     def describe(
         self, name: str, observations: Sequence[Observation], known: Sequence[str] = ()
@@ -85,11 +87,11 @@ class Provider(Protocol):
         Args:
             known: Values of the attributes that are known; given where rules do not judge.
         """
-        ...
+        return []
 
     def ask_oneself(self, memories: Sequence[MemoryRecord], npc_name: str) -> list[str]:
         """Ask at most three questions that these memories raise (Park et al. 2023)."""
-        ...
+        return []
 
     def reflect(
         self,
@@ -103,11 +105,11 @@ class Provider(Protocol):
             questions: Each with its evidence.
             known: Insights that are known already, which are not to be repeated.
         """
-        ...
+        return []
 
     def compare(self, pairs: Sequence[Pair]) -> list[Relation]:
         """Relate each new statement to a known one of the same source, one relation a pair."""
-        ...
+        return [Relation.UNRELATED for _ in pairs]
 
 
 # --- one look at lines of talk --------------------------------------------------------------------
