@@ -12,6 +12,7 @@ from typing import Any
 
 from twisted.internet import defer
 
+from .. import offload
 from ..llm import router
 from ..local_time import local
 from ..records import (
@@ -106,7 +107,7 @@ def opening(
         said_lately=said_lately(memory),
     )
     with memory.evidence.work_on([entry, *records]) as work:
-        made = yield router.offline_reply(request)
+        _by, made = yield router.ask("reply", request, by=(router.OFFLINE,), priority=offload.LOOK)
         work.check()
     if not made.text:
         return None

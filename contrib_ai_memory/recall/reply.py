@@ -178,8 +178,12 @@ def answer(memory: Memory, entry: Entry, actions: Actions | None) -> Generator[A
 
 def _without_tools(memory: Memory, request: ReplyRequest) -> defer.Deferred:
     """Return, as a Deferred, the name of a provider without tools and its reply."""
-    return router.ask_without_tools(
-        "reply", request, priority=offload.REPLY, settings=memory.settings
+    return router.ask(
+        "reply",
+        request,
+        by=router.WITHOUT_MODEL,
+        priority=offload.REPLY,
+        settings=memory.settings,
     )
 
 

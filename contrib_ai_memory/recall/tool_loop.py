@@ -166,11 +166,12 @@ class ToolLoop:
         began = time.monotonic()
         for number in range(ROUNDS + 1):
             over = number == ROUNDS or time.monotonic() - began >= llm.timeout
-            answered, turn = yield router.ask_model(
+            answered, turn = yield router.ask(
                 "converse",
                 messages,
                 () if over else offered,
                 self._voice,
+                by=(router.MODEL,),
                 priority=offload.REPLY,
                 npc=self._memory.id,
                 settings=settings,
@@ -312,7 +313,7 @@ class ToolLoop:
             created_at=noted.timestamp,
             last_accessed=noted.timestamp,
             tags=(CONSCIOUS,),
-            provider=router.ModelServer.name,
+            provider=router.MODEL,
         )
         yield self._work.run(commit, self._memory.id, experience)
         return "It is remembered."
