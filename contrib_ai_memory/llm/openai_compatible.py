@@ -12,8 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
 import openai
@@ -444,14 +442,12 @@ class _Exchange:
         if not response.is_success:
             self._read_refusal(response)
             return
-        if response.headers.get("content-encoding", "identity").lower() != "identity":
-            self.problem = "a compressed answer that was not asked for"
         body = bytearray()
         self.streamed = response.headers.get("content-type", "").startswith("text/event-stream")
         stream = Stream(self.enough) if self.streamed else None
         last = self.deadline + (LONGEST - 1) * self.patience
         try:
-            for part in () if self.problem else response.iter_raw():
+            for part in response.iter_raw():
                 body += part
                 written = stream.length if stream else 0
                 if stream and stream.feed(part):
@@ -510,16 +506,6 @@ def _kind_of(error: Exception) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Read `Retry-After`, seconds or an HTTP date, as seconds."""
+    """Read `Retry-After` in seconds; None for anything else."""
     asked = headers.get("retry-after", "").strip()
-    if not asked:
-        return None
-    if asked.isascii() and asked.isdigit():
-        return float(asked[:9])
-    try:
-        date = parsedate_to_datetime(asked)
-    except (ValueError, OverflowError):
-        return None
-    if date.tzinfo is None:
-        date = date.replace(tzinfo=UTC)
-    return max(0.0, (date - datetime.now(UTC)).total_seconds())
+    return float(asked[:9]) if asked.isascii() and asked.isdigit() else None
