@@ -16,6 +16,7 @@ import ast
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -230,6 +231,7 @@ _BEFORE_JSON = re.compile(
     r"(?P<name>[A-Za-z_][\w-]{0,63})(?::\d{1,3})?)?"
     r"(?:\s|\[ARGS\]|\[TOOL_CALLS\]|<[^<>\n]{1,40}>|```\w{0,10}|[\[(,]|Action Input:)*\Z"
 )
+_SIGNS = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}]', re.DOTALL)
 _AFTER_JSON = re.compile(r"(?:\s*(?:[\])]|,(?=\s*[\[{])|```|</?[\w|｜▁]{1,30}>))*")
 _NAMES_OF_NAMES = ("name", "function", "tool", "tool_name", "function_name", "action")
 _NAMES_OF_ARGUMENTS = (
@@ -296,34 +298,20 @@ def _object_at(text: str, start: int) -> tuple[Any, int]:
         return json.JSONDecoder(strict=False).raw_decode(text, start)
     except (ValueError, RecursionError):
         pass
-    depth, quote, place = 0, "", start
-    for place in range(start, len(text)):
-        sign = text[place]
-        if quote:
-            if sign == quote and text[place - 1] != "\\":
-                quote = ""
-        elif sign == '"':
-            quote = sign
-        elif sign in "{}":
-            depth += 1 if sign == "{" else -1
-            if not depth:
-                return _literal(text[start : place + 1]), place + 1
+    depth = 0
+    for sign in _SIGNS.finditer(text, start):
+        depth += {"{": 1, "}": -1}.get(sign[0], 0)
+        if not depth:
+            return _parsed(text[start : sign.end()]), sign.end()
     return None, len(text)
 
 
-def _literal(code: str) -> Any:
-    """Evaluate a Python literal: small models write a dict where JSON was meant."""
-    try:
-        return ast.literal_eval(code)
-    except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
-        return None
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+def _parsed(code: str) -> Any:
+    """Parse JSON, or a Python literal: small models write a dict where JSON was meant."""
+    for parse in (json.loads, ast.literal_eval):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+            return parse(code)
+    return None
 
 
 def _calls_in(data: Mapping[Any, Any], tools: Tools) -> Iterable[tuple[str, Any]]:
@@ -366,7 +354,7 @@ def _speech_in(data: Mapping[Any, Any], voice: Voice) -> str:
 def _note(calls: list[WrittenCall], name: str, given: Any, tools: Tools) -> None:
     """Keep a call of an offered tool."""
     if isinstance(given, str):
-        given = _value(given)
+        given = _parsed(given)
     if name not in tools or not isinstance(given, Mapping) or len(calls) >= CALLS_READ:
         return
     try:
