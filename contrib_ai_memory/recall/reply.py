@@ -129,18 +129,17 @@ class Answer:
 
 
 @defer.inlineCallbacks
-def answer(memory: Memory, entry: Entry, actions: Actions | None) -> Generator[Any, Any, Answer]:
+def answer(memory: Memory, entry: Entry, actions: Actions) -> Generator[Any, Any, Answer]:
     """Answer an entry that was said to the NPC, as a Deferred `Answer`.
 
     Args:
-        memory: The NPC's MemoryHandler.
-        actions: What tools can do in the world; without it they only remember.
+        actions: What tools can do in the world.
 
     Raises (in the Deferred):
         EvidenceGone: Something was forgotten or changed meanwhile; it can be asked for anew.
     """
     with memory.evidence.work_on([entry], priority=offload.REPLY) as work:
-        loop, request = yield prepare(memory, entry, actions)
+        loop, request = yield prepare(memory, entry)
         work.add_evidence(loop.evidence)
         work.add_provenance(loop.provenance)
         work.check()
@@ -149,7 +148,7 @@ def answer(memory: Memory, entry: Entry, actions: Actions | None) -> Generator[A
             provider, reply = yield _without_tools(memory, request)
             work.check()
         talks = reply is None or reply.small_talk
-        text = (yield loop.run(work)) if talks else None
+        text = (yield loop.run(work, actions)) if talks else None
         if text is not None:
             said = loop.provenance_of_words(text)
             rounds = tuple(loop.rounds)
@@ -194,13 +193,8 @@ def by_link(weighed: Iterable[Weighed], recalled: Iterable[Recalled]) -> tuple[W
 
 
 @defer.inlineCallbacks
-def prepare(
-    memory: Memory, entry: Entry, actions: Actions | None = None
-) -> Generator[Any, Any, tuple[ToolLoop, ReplyRequest]]:
-    """Prepare the loop and the request of an answer; the arguments are those of `answer`.
-
-    Nothing is sent, said or stored.
-    """
+def prepare(memory: Memory, entry: Entry) -> Generator[Any, Any, tuple[ToolLoop, ReplyRequest]]:
+    """Prepare the loop and the request of an answer. Nothing is sent, said or stored."""
     listener = entry.source_entity or UNKNOWN_SPEAKER
     settings = memory.settings
     recalled = yield recall_for(memory, entry)
@@ -281,7 +275,7 @@ def prepare(
     transcript = replace(transcript, provenance=joined(transcript.provenance, told))
     given = (*shown, *_told_otherwise(request, shown, transcript.entries))
     asks = replace(request, recalled=given, prompt_block=block)
-    loop = ToolLoop(memory, entry, asks, transcript, actions)
+    loop = ToolLoop(memory, entry, asks, transcript)
     loop.told = told
     read = (*brought_up, *known.facts)
     loop.evidence = tuple(_evidence(entry, request, read, known.mood.experiences))

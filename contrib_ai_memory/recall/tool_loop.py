@@ -116,15 +116,10 @@ class ToolLoop:
 
     evidence: tuple[Entry | MemoryRecord | int, ...] = ()
     told: Provenance = NO_PROVENANCE
+    _work: Work
+    _actions: Actions
 
-    def __init__(
-        self,
-        memory: Memory,
-        entry: Entry,
-        request: ReplyRequest,
-        transcript: Transcript,
-        actions: Actions | None,
-    ):
+    def __init__(self, memory: Memory, entry: Entry, request: ReplyRequest, transcript: Transcript):
         self.opening = prompts.talk(request, transcript.messages)
         self.recalled: tuple[Recalled, ...] = () if request.plain else request.recalled
         self.rounds: list[dict[str, Any]] = []
@@ -136,33 +131,31 @@ class ToolLoop:
         self._request = request
         self._voice = voice_of(request, self.opening[0]["content"])
         self._transcript = transcript
-        self._actions = actions
         self._whispers: list[Privacy] = []  # by tools of the present round
         self._said: list[str] = []
-        self._beside: list[str] = []  # words beside calls that wait for the answer
         self._action_count = 0
         self._acted = False
         self._result_tokens = 0
-        self._work: Work
 
     @defer.inlineCallbacks
-    def run(self, work: Work) -> Generator[Any, Any, str | None]:
+    def run(self, work: Work, actions: Actions) -> Generator[Any, Any, str | None]:
         """Run the loop, as a Deferred text.
 
         Args:
             work: Its evidence is what the model is given first; what tools recall is added.
+            actions: What tools can do in the world.
 
         Returns:
             The answer; empty if tools have given it or the NPC chooses to be silent, None if
             there is no model or no answer of it.
         """
-        self._work = work
+        self._work, self._actions = work, actions
         settings = self._memory.settings
         llm = settings.LLM
         if llm is None:
             return None
         messages = self.opening
-        offered = offered_now(settings, acting=self._actions is not None)
+        offered = offered_now(settings)
         began = time.monotonic()
         for number in range(ROUNDS + 1):
             over = number == ROUNDS or time.monotonic() - began >= llm.timeout
@@ -176,29 +169,25 @@ class ToolLoop:
                 npc=self._memory.id,
                 settings=settings,
             )
-            if answered and (yield self._is_assistant(turn.text)):
+            turn = turn or tools.Turn("")
+            if (yield self._is_assistant(turn.text)):
                 turn = replace(turn, text="", seen="")
             work.check()
-            if answered and turn.seen and self._actions is not None:
+            if turn.seen:
                 yield self._result(tools.emote(turn.seen))
-            if not answered or not turn.calls:
+            if not turn.calls:
                 break
             done = yield self._round(turn)
             messages = [*messages, *map(bare, done)]
             if not tools.needs_result(turn) and not any(map(_is_refused, done)):
                 turn = replace(turn, text="")  # it was said beside the calls
                 break
-        text = turn.text if answered else ""
-        if is_silence(text):
-            text = ""
-            if not self._beside:
-                return None if llm.plain else ""  # it was not told that it may be silent
-        text = " ".join([*self._beside, text]).strip()
-        if not text and not self._said and not (answered and self._acted):
+        if is_silence(turn.text):
+            return None if llm.plain else ""  # it was not told that it may be silent
+        if not turn.text and not self._said and not (answered and self._acted):
             return None
-        text = self._unsaid(text)
-        marked = bool(answered and turn.whispered)
-        self.private = self._entry.private or (yield self.tells(text, marked=marked))
+        text = self._unsaid(turn.text)
+        self.private = self._entry.private or (yield self.tells(text, marked=turn.whispered))
         work.check()
         return text
 
@@ -338,15 +327,13 @@ class ToolLoop:
             )
         )
 
-    def _recall(self, arguments: tools.Recall) -> defer.Deferred:
-        return self._recall_block(RecallRequest(arguments.query))
-
-    def _recall_emotion(self, arguments: tools.RecallEmotion) -> defer.Deferred:
-        return self._recall_block(emotion_request(arguments.emotions))
-
     @defer.inlineCallbacks
-    def _recall_block(self, request: RecallRequest) -> Generator[Any, Any, str]:
+    def _recall(self, arguments: tools.Recall | tools.RecallEmotion) -> Generator[Any, Any, str]:
         """Recall for the listener, within the tokens left for results."""
+        if isinstance(arguments, tools.Recall):
+            request = RecallRequest(arguments.query)
+        else:
+            request = emotion_request(arguments.emotions)
         settings = self._memory.settings
         if self._result_tokens >= settings.CONTEXT_TOKENS * RESULTS_SHARE:
             raise ToolError("you have recalled enough for one answer: give it now")
@@ -382,7 +369,7 @@ class ToolLoop:
 
     def _identity_of(self, name: str) -> str:
         """Return the identity of the person of that name who is here or known."""
-        here = self._actions.present(name) if self._actions else None
+        here = self._actions.present(name)
         known = [each.identity for each in self._memory.people if each.name.lower() == name.lower()]
         owner = self._memory.owner
         if name.lower() == self._memory.name.lower() or here == owner.get_memory_identity(owner):
@@ -394,8 +381,6 @@ class ToolLoop:
     # --- acting -------------------------------------------------------------------------------
 
     def _next_action(self) -> Actions:
-        if self._actions is None:
-            raise ToolError("you cannot act now")
         if self._action_count >= MAX_ACTIONS:
             raise ToolError("that was enough for now: give your answer")
         self._action_count += 1
@@ -406,15 +391,11 @@ class ToolLoop:
         """Say the words that the model sent beside its calls, as the tool `say` would."""
         text = self._unsaid(turn.text)
         told_by_tool = any(text in call.arguments for call in turn.calls)
-        if not text or told_by_tool:
-            return
-        if self._actions is None:
-            self._beside.append(text)
-            return
-        try:
-            yield self._aloud(text, marked=turn.whispered)
-        except ToolError as problem:
-            logger().info("words beside a call are not said: %s", problem)
+        if text and not told_by_tool:
+            try:
+                yield self._aloud(text, marked=turn.whispered)
+            except ToolError as problem:
+                logger().info("words beside a call are not said: %s", problem)
 
     def _unsaid(self, text: str) -> str:
         """Return what was not said before of a text that may begin as an earlier one did."""
@@ -495,7 +476,7 @@ class ToolLoop:
 _TOOLS: dict[type[tools.Arguments], Callable[[ToolLoop, Any], Any]] = {
     tools.Memorize: ToolLoop._memorize,
     tools.Recall: ToolLoop._recall,
-    tools.RecallEmotion: ToolLoop._recall_emotion,
+    tools.RecallEmotion: ToolLoop._recall,
     tools.NoteAbout: ToolLoop._note_about,
     tools.GoToSleep: ToolLoop._go_to_sleep,
     tools.Say: ToolLoop._say,
@@ -504,19 +485,13 @@ _TOOLS: dict[type[tools.Arguments], Callable[[ToolLoop, Any], Any]] = {
 }
 
 
-def offered_now(settings: conf.Settings, *, acting: bool = True) -> list[tools.Tool]:
-    """Return the tools that a reply may call, as the settings of the NPC have it.
-
-    Args:
-        acting: Whether it can act in the world.
-    """
+def offered_now(settings: conf.Settings) -> list[tools.Tool]:
+    """Return the tools that a reply may call, as the settings of the NPC have it."""
     if settings.LLM and settings.LLM.plain:
         return []
-    kinds = tools.REMEMBERING + (tools.ACTING if acting else ())
-    return tools.offered(
-        kinds if settings.by_sources else [each for each in kinds if each not in tools.NEEDLESS],
-        whole=settings.by_sources,
-    )
+    needless = () if settings.by_sources else tools.NEEDLESS
+    kinds = [each for each in (*tools.REMEMBERING, *tools.ACTING) if each not in needless]
+    return tools.offered(kinds, whole=settings.by_sources)
 
 
 def _is_refused(message: Mapping[str, Any]) -> bool:
