@@ -5,11 +5,12 @@ from __future__ import annotations
 import heapq
 import json
 import math
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
-import numpy as np
 from twisted.internet import defer
 
 from .. import conf, language, offload
@@ -284,48 +285,31 @@ def prepare(memory: Memory, entry: Entry) -> Generator[Any, Any, tuple[ToolLoop,
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A line that is answered, as `_look_up` needs it.
-
-    Attributes:
-        said, completed: Without its address, and with the subject that it takes from the talk.
-        names: Of the people whom the NPC knows.
-        people: The speaker, whom the line names and whom the best memories are about.
-        offline: Whether no model answers: the persona sheet is looked into, else facts of people
-            and what it said itself.
-        own: Of the recalled memories, its own words.
-        agreed: Journal ids of the lines that stand on the agenda.
-    """
+    """A line that is answered, as `_look_up` needs it."""
 
     agent_id: str
     now: str
     listener: str
     private: bool
-    said: str
-    completed: str
-    names: tuple[str, ...]
+    said: str  # without its address
+    completed: str  # with the subject that it takes from the talk
+    names: tuple[str, ...]  # of the people whom the NPC knows
     heard: LineInTalk
-    people: tuple[str, ...]
-    offline: bool
-    own: tuple[MemoryRecord, ...] = ()
-    agreed: frozenset[int] = frozenset()
+    people: tuple[str, ...]  # the speaker, whom it names and whom the best memories are about
+    offline: bool  # no model answers: the persona sheet is looked into, else facts and own words
+    own: tuple[MemoryRecord, ...] = ()  # its own words, of what was recalled
+    agreed: frozenset[int] = frozenset()  # journal ids of the lines that stand on the agenda
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What `_look_up` found.
-
-    Attributes:
-        line: As of `Language.understood`.
-        given: Of the persona sheet.
-        facts: Of people, behind what it said itself.
-        unagreed: Ids of its own words that promise what is not on the agenda.
-    """
+    """What `_look_up` found."""
 
     mood: Mood
     line: Understood
-    given: tuple[MemoryRecord, ...] = ()
-    facts: tuple[Recalled, ...] = ()
-    unagreed: frozenset[str] = frozenset()
+    given: tuple[MemoryRecord, ...] = ()  # of the persona sheet
+    facts: tuple[Recalled, ...] = ()  # of people, behind what it said itself
+    unagreed: frozenset[str] = frozenset()  # its own words that promise what is not on the agenda
 
 
 def _look_up(asked: _Asked) -> _Known:
@@ -341,23 +325,20 @@ def _look_up(asked: _Asked) -> _Known:
         vector = embedder.shared().encode([line.meant])[0]
     except ModelAway:
         return _Known(mood, line)
-    own = _own_words(asked, vector)
+    store = memory_store.shared()
+    # what it said of itself holds
+    near = store.nearest(asked.agent_id, vector, 2 * OWN_WORDS, tags=OWN)
+    own = _to_tell(asked, (each for each in near if each.score >= OWN_FROM))
     unagreed = frozenset(
         each.id
         for each in (*asked.own, *(each.memory for each in own))
         if asked.agreed.isdisjoint(each.journal_ids) and _commits(each, asked.heard)
     )
-    stands = tuple(each for each in own if each.memory.id not in unagreed)[:OWN_WORDS]
-    return _Known(mood, line, (), (*stands, *_facts_of_people(asked, vector)), unagreed)
-
-
-def _own_words(asked: _Asked, vector: np.ndarray) -> tuple[Recalled, ...]:
-    """Return the NPC's own words nearest to a line: what it said of itself holds (worker thread).
-
-    What it said in private is only told in private.
-    """
-    near = memory_store.shared().nearest(asked.agent_id, vector, 2 * OWN_WORDS, tags=OWN)
-    return _to_tell(asked, (each for each in near if each.score >= OWN_FROM))
+    stands = [each for each in own if each.memory.id not in unagreed][:OWN_WORDS]
+    of_people = {"in": [*asked.people]}
+    near = store.nearest(asked.agent_id, vector, FACTS_OF_PEOPLE, record="fact", user_id=of_people)
+    facts = _to_tell(asked, (each for each in near if each.memory.provider not in QUOTING))
+    return _Known(mood, line, (), (*stands, *facts), unagreed)
 
 
 def _commits(own: MemoryRecord, heard: LineInTalk) -> bool:
@@ -374,21 +355,8 @@ def _people(memory: Memory, entry: Entry, recalled: Sequence[Recalled]) -> tuple
     return tuple(dict.fromkeys(filter(None, (entry.source_entity, *named, *about))))
 
 
-def _facts_of_people(asked: _Asked, vector: np.ndarray) -> tuple[Recalled, ...]:
-    """Return what a model knows of the people of a line, nearest to it first (worker thread).
-
-    What is private is only told in private, as in the scene.
-    """
-    if not asked.people:
-        return ()
-    near = memory_store.shared().nearest(
-        asked.agent_id, vector, FACTS_OF_PEOPLE, record="fact", user_id={"in": [*asked.people]}
-    )
-    return _to_tell(asked, (each for each in near if each.memory.provider not in QUOTING))
-
-
 def _to_tell(asked: _Asked, near: Iterable[Neighbour]) -> tuple[Recalled, ...]:
-    """Return those of the nearest memories that hold and may be told."""
+    """Return those of the nearest memories that hold and may be told; in private, secrets too."""
     listeners = (asked.listener,) if asked.private else ()
     return tuple(
         Recalled(told, ScoreParts(0.0, each.score), embedder.shared().count_tokens(told.content))
@@ -655,7 +623,7 @@ def _transcript(memory: Memory, entry: Entry, listener: str, request: ReplyReque
     """
     public, secret = memory.chat_log.heard_by(listener, private=entry.private)
     overheard = [
-        chat_log.heard(turn, memory.journal.get(turn.entry_id))
+        as_stored(memory, turn)
         for turn in request.conversation
         if not memory.chat_log.covers(turn.entry_id)
     ]
@@ -694,21 +662,14 @@ def _within(told: list[dict[str, Any]], room: float) -> list[dict[str, Any]]:
     leave room for the next ones too: else every request would begin with another line.
     """
     step = max(1.0, room * DROPPED_AT_ONCE)
-    sizes: dict[int, int] = {}
+    sizes = Counter[int]()
     for message in told:
-        sizes[message["entry"]] = sizes.get(message["entry"], 0) + prompts.tokens([message])
-    left = sum(sizes.values())
-    if left <= room:
-        return told
-    least = step * math.ceil((left - room) / step)  # a multiple, so that it stays for a while
-    gone: set[int] = set()
-    dropped = 0
-    for number, size in sizes.items():
-        if dropped >= least:
-            break
-        gone.add(number)
-        dropped += size
-    return [message for message in told if message["entry"] not in gone]
+        sizes[message["entry"]] += prompts.tokens([message])
+    excess = max(0.0, sizes.total() - room)
+    least = step * math.ceil(excess / step)  # a multiple, so that it stays for a while
+    before = accumulate(sizes.values(), initial=0)
+    kept = {number for number, gone in zip(sizes, before, strict=False) if gone >= least}
+    return [message for message in told if message["entry"] in kept]
 
 
 def as_stored(memory: Memory, turn: Message) -> dict[str, Any]:
