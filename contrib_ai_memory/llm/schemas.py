@@ -9,6 +9,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Any, TypeVar
 
@@ -39,6 +40,7 @@ from .provider import (
     Relation,
 )
 from .spoken import without_thinking
+from .streaming import listed, mapping
 
 FACTS = 100  # items of one answer, in each list whose length the request does not give
 IDS = 200
@@ -417,62 +419,20 @@ def _strict(schema: Mapping[str, Any], defined: Mapping[str, Any]) -> dict[str, 
 # --- the server's response ------------------------------------------------------------------------
 
 
-def _text_of_parts(value: object) -> object:
-    """Join the text parts of a content in parts; parts of another type are no text."""
-    if not isinstance(value, list):
-        return value
-    texts = (each.get("text") for each in value if isinstance(each, dict))
-    return "".join(text for text in texts if isinstance(text, str))
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """The parts of a Chat Completions response that are used.
 
+    Attributes:
+        text: The model's, without lone surrogates, which nothing can store.
+        tool_calls: Unchecked.
+        tokens: In and out as the server reports them; None without a plausible report.
+    """
 
-class _Message(BaseModel):
-    content: Annotated[str | None, BeforeValidator(_text_of_parts)] = None
-    tool_calls: Any = None
-
-
-class _Choice(BaseModel):
-    message: _Message
-    finish_reason: str | None = None
-
-
-class _Tokens(BaseModel):
-    prompt_tokens: int = Field(ge=0, le=MOST_TOKENS)
-    completion_tokens: int = Field(ge=0, le=MOST_TOKENS)
-
-
-class Completion(BaseModel):
-    """The parts of a Chat Completions response that are used."""
-
-    choices: list[_Choice] = Field(max_length=100)
-    usage: Any = None
-
-    @property
-    def text(self) -> str:
-        """The model's text, without lone surrogates, which nothing can store."""
-        content = self.choices[0].message.content if self.choices else None
-        return (content or "").encode("utf-8", "ignore").decode()
-
-    @property
-    def tool_calls(self) -> list[Any]:
-        """The tool calls, unchecked."""
-        calls = self.choices[0].message.tool_calls if self.choices else None
-        return calls if isinstance(calls, list) else []
-
-    @property
-    def cut_off(self) -> bool:
-        return bool(self.choices) and self.choices[0].finish_reason == "length"
-
-    @property
-    def tokens(self) -> tuple[int, int] | None:
-        """Tokens in and out as the server reports them; None without a plausible report."""
-        try:
-            counted = _Tokens.model_validate(self.usage)
-        except ValidationError:
-            return None
-        return counted.prompt_tokens, counted.completion_tokens
-
-
-Schema = TypeVar("Schema", bound=BaseModel)
+    text: str
+    tool_calls: list[Any]
+    cut_off: bool
+    tokens: tuple[int, int] | None
 
 
 def completion(body: bytes) -> Completion:
@@ -482,15 +442,30 @@ def completion(body: bytes) -> Completion:
         ProviderError: It is no Chat Completions response.
     """
     try:
-        text = body.decode()
+        answer = mapping(parsed(body.decode()))
     except UnicodeDecodeError:
         raise ProviderError("the server's answer is not UTF-8") from None
-    try:
-        return fitting(Completion, parsed(text))
     except ValueError:
         raise ProviderError("the server's answer is not JSON") from None
-    except Unfit as problem:
-        raise ProviderError(f"no Chat Completions answer: {problem}") from None
+    choices, usage = answer.get("choices"), mapping(answer.get("usage"))
+    if not isinstance(choices, list):
+        raise ProviderError("no Chat Completions answer")
+    choice = mapping(next(iter(choices), None))
+    message = mapping(choice.get("message"))
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [{"text": content}]
+    texts = (mapping(each).get("text") for each in parts)  # parts of another type are no text
+    text = "".join(each for each in texts if isinstance(each, str))
+    tokens = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    return Completion(
+        text.encode("utf-8", "ignore").decode(),
+        listed(message.get("tool_calls")),
+        choice.get("finish_reason") == "length",
+        tokens if all(isinstance(n, int) and 0 <= n <= MOST_TOKENS for n in tokens) else None,
+    )
+
+
+Schema = TypeVar("Schema", bound=BaseModel)
 
 
 def understood(model: type[Schema], text: str, *, cut_off: bool = False) -> Schema:
