@@ -47,7 +47,7 @@ from ..store.profiles import Profile, ProfileObservation
 from ..text.names import forms
 from .budget import BudgetExceeded
 from .search import emotion_request, recall
-from .told_secrets import Secret, Words, tells_secret
+from .told_secrets import Secret, tells_secret
 
 UNKNOWN_SPEAKER = "?"  # identity of a speaker without one; no memory has it as a witness
 ROUNDS = 5  # DESIGN §7; after them the model is asked for text alone
@@ -238,8 +238,8 @@ class ToolLoop:
             *(request.situation.place, *request.situation.present),
         ]
         asked = "" if entry.private else entry.content
-        words = Words(text, asked, marked)
-        return tells_secret(words, secrets, (each for each in public if each not in shown))
+        public = [each for each in public if each not in shown]
+        return tells_secret(text, asked, secrets, public, marked=marked)
 
     # --- one round ----------------------------------------------------------------------------
 
