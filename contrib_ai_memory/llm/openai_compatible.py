@@ -78,11 +78,6 @@ class OpenAIProvider:
     Args:
         settings: The server and its limits.
         count: Called for every answered call: purpose, tokens in, tokens out.
-
-    Attributes:
-        form: How this server is asked for JSON, one of `prompts.FORMS`.
-        takes_tools: None before they were tried.
-        streamed: Whether the last answer came in pieces.
     """
 
     name = "openai"
@@ -92,8 +87,8 @@ class OpenAIProvider:
         self.settings = settings
         self.timeout = settings.timeout
         self.form = prompts.FORMS[0]  # the first one tried for a new response model
-        self.takes_tools: bool | None = None
-        self.streamed = False
+        self.takes_tools: bool | None = None  # unknown
+        self.streamed = False  # the last answer came in pieces
         self._count = count
         self._forms: dict[str, str] = {}  # response model → the form that the server takes for it
         # whether answers begin with reasoning that they only close; the first is read to its end
@@ -420,20 +415,14 @@ class OpenAIProvider:
 
 @dataclass
 class _Exchange:
-    """One request, and its response as far as it is read.
-
-    Attributes:
-        enough: Ends the reading of a streamed answer, when it is true of its text.
-        problem: Why the body cannot be used.
-        refusal: The beginning of an error, which may name a parameter; never shown or logged.
-    """
+    """One request, and its response as far as it is read."""
 
     deadline: float
     patience: float
-    enough: Enough | None
+    enough: Enough | None  # ends the reading of a streamed answer, when it is true of its text
     body: bytes = b""
-    problem: str = ""
-    refusal: str = ""
+    problem: str = ""  # why the body cannot be used
+    refusal: str = ""  # beginning of an error, which may name a parameter; never shown or logged
     streamed: bool = False
     slow: bool = False
 

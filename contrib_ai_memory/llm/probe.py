@@ -38,17 +38,13 @@ GREETING = [
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """One thing that was tried: its verdict (OK, POOR or BAD), what was seen, what to set.
-
-    Attributes:
-        wanted: Settings with which it would be better, by name.
-    """
+    """One thing that was tried, what was seen, and what to set."""
 
     what: str
-    verdict: str
+    verdict: str  # OK, POOR or BAD
     seen: str
     advice: str = ""
-    wanted: Mapping[str, Any] = field(default_factory=dict)
+    wanted: Mapping[str, Any] = field(default_factory=dict)  # settings with which it was better
 
 
 def trial(settings: conf.LLMSettings, context_tokens: int) -> Iterator[TrialResult]:

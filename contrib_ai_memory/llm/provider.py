@@ -29,26 +29,20 @@ class ProviderError(RuntimeError):
 
 
 class Unreachable(ProviderError):
-    """The server is not there, or refuses every request: the breaker opens.
-
-    `retry_after` is the time in seconds that it asked for; None if it named none.
-    """
+    """The server is not there, or refuses every request: the breaker opens."""
 
     def __init__(self, message: str, retry_after: float | None = None):
         super().__init__(message)
-        self.retry_after = retry_after
+        self.retry_after = retry_after  # seconds that it asked for
 
 
 class Refused(ProviderError):
-    """The server refuses this request; it may take others.
-
-    `named` says that it names tools as the reason.
-    """
+    """The server refuses this request; it may take others."""
 
     def __init__(self, message: str, status: int, *, named: bool = False):
         super().__init__(message)
         self.status = status
-        self.named = named
+        self.named = named  # it names tools as the reason
 
 
 @runtime_checkable
@@ -117,23 +111,15 @@ class Provider(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """New lines of talk.
-
-    Attributes:
-        entries: The new lines, oldest first; `Entry.audience` says who may hear of each.
-        around: Lines before and between them, the NPC's own among them; nothing is drawn from them.
-        known: Facts that the lines may repeat, change or end.
-        goals: The NPC's, "" if it has none.
-        least_importance: 1-10, of lines that facts are drawn from.
-    """
+    """New lines of talk, and what helps to understand them."""
 
     npc_name: str
-    entries: tuple[Entry, ...]
-    around: tuple[Entry, ...] = ()
-    known: tuple[MemoryRecord, ...] = ()
+    entries: tuple[Entry, ...]  # new, oldest first; `Entry.audience` says who may hear of each
+    around: tuple[Entry, ...] = ()  # before and between them; nothing is drawn from these
+    known: tuple[MemoryRecord, ...] = ()  # facts that the lines may repeat, change or end
     goals: str = ""
     known_names: tuple[str, ...] = ()
-    least_importance: int = 1
+    least_importance: int = 1  # 1-10, of lines that facts are drawn from
 
     @property
     def unjudged(self) -> bool:
@@ -232,20 +218,13 @@ class Relation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A text to be compared.
-
-    Attributes:
-        record: `MemoryRecord.record`, or "attribute".
-        when: Since when it holds, ISO 8601; "" if unknown.
-        quote: The speaker's own words, if it reports them.
-        type: One of `ATTRIBUTE_TYPES`, for an attribute.
-    """
+    """A text to be compared."""
 
     text: str
-    record: str = "fact"
-    when: str = ""
-    quote: str = ""
-    type: str = ""
+    record: str = "fact"  # `MemoryRecord.record`, or "attribute"
+    when: str = ""  # since when it holds, ISO 8601; "" if unknown
+    quote: str = ""  # the speaker's own words, if it reports them
+    type: str = ""  # of `ATTRIBUTE_TYPES`, for an attribute
 
     @classmethod
     def of(cls, memory: MemoryRecord) -> Statement:

@@ -421,18 +421,12 @@ def _strict(schema: Mapping[str, Any], defined: Mapping[str, Any]) -> dict[str, 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The parts of a Chat Completions response that are used.
+    """The parts of a Chat Completions response that are used."""
 
-    Attributes:
-        text: The model's, without lone surrogates, which nothing can store.
-        tool_calls: Unchecked.
-        tokens: In and out as the server reports them; None without a plausible report.
-    """
-
-    text: str
-    tool_calls: list[Any]
+    text: str  # without lone surrogates, which nothing can store
+    tool_calls: list[Any]  # unchecked
     cut_off: bool
-    tokens: tuple[int, int] | None
+    tokens: tuple[int, int] | None  # in and out; None without a plausible report
 
 
 def completion(body: bytes) -> Completion:

@@ -44,23 +44,14 @@ _SILENT = re.compile(r"[\s.…]*|[(*\[]\W*(?:\w+\W+){0,3}(?:silen\w+|nothing)\W*
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """Who speaks, and how much.
+    """Who speaks, to whom, and how much."""
 
-    Attributes:
-        names: What the speaker is called.
-        others: What the others in the talk are called.
-        sentences: The most sentences of one reply; 0 for any number.
-        listener: What the one who is answered is called.
-        heard: The line that is answered.
-        described: What the model was told of the NPC and of its task.
-    """
-
-    names: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
-    sentences: int = 0
-    listener: str = ""
-    heard: str = ""
-    described: str = ""
+    names: tuple[str, ...] = ()  # what the speaker is called
+    others: tuple[str, ...] = ()  # what the others in the talk are called
+    sentences: int = 0  # the most of one reply; 0 for any number
+    listener: str = ""  # what the one who is answered is called
+    heard: str = ""  # the line that is answered
+    described: str = ""  # what the model was told of the NPC and of its task
 
 
 NO_VOICE = Voice()
@@ -93,19 +84,12 @@ class WrittenCall:
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """The parts of a model's text.
+    """The parts of a model's text."""
 
-    Attributes:
-        text: The spoken words; empty if there are none.
-        calls: Calls of offered tools.
-        actions: What it was to be seen doing: "smiles".
-        ended: Whether more was written after the words that are spoken.
-    """
-
-    text: str
-    calls: tuple[WrittenCall, ...] = ()
-    actions: tuple[str, ...] = ()
-    ended: bool = False
+    text: str  # the spoken words; empty if there are none
+    calls: tuple[WrittenCall, ...] = ()  # of offered tools
+    actions: tuple[str, ...] = ()  # what it was to be seen doing: "smiles"
+    ended: bool = False  # more was written after the words that are spoken
 
     def seen(self, voice: Voice) -> str:
         """What others see of the actions, as an emote without the name in front; "" for nothing."""

@@ -38,26 +38,22 @@ class BadCall(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call. `arguments` is JSON text as the model wrote it, of bounded length."""
+    """One call of a tool."""
 
     id: str
     name: str
-    arguments: str
+    arguments: str  # JSON text as the model wrote it, of bounded length
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A model's text, or the tools that it calls before it says more.
-
-    `unheard` is the number of calls beyond `CALLS_A_ROUND`; `whispered` says that the text was
-    marked as a secret; `seen` is what is done meanwhile, "ladles broth".
-    """
+    """A model's text, or the tools that it calls before it says more."""
 
     text: str
     calls: tuple[ToolCall, ...] = ()
-    unheard: int = 0
-    whispered: bool = False
-    seen: str = ""
+    unheard: int = 0  # calls beyond `CALLS_A_ROUND`
+    whispered: bool = False  # the text was marked as a secret
+    seen: str = ""  # what is done meanwhile, "ladles broth"
 
 
 # --- the tools ------------------------------------------------------------------------------------

@@ -157,16 +157,12 @@ def _linked(memory: Memory, starts: list[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """The candidates of a request, best first, and the lanes of the store that found them.
-
-    Attributes:
-        best: The best score in each lane; None without a candidate.
-    """
+    """The candidates of a request, best first, and the lanes of the store that found them."""
 
     request: RecallRequest
     lanes: LaneSearch
     ranked: list[Ranked]
-    best: np.ndarray | None
+    best: np.ndarray | None  # score in each lane; None without a candidate
 
 
 _begun: OrderedDict[str, Ranking] = OrderedDict()  # by number, newest last

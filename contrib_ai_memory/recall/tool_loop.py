@@ -84,47 +84,30 @@ class Actions(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The conversation so far, and what else an answer is made from.
-
-    Attributes:
-        messages: Of the conversation, oldest first.
-        secrets: Those that are private.
-        provenance: Of the messages, and of all that is told beside the recalled memories.
-        overheard: Those that are not in the chat log, as it keeps them.
-        entries: Journal ids of the messages.
-    """
+    """The conversation so far, oldest message first."""
 
     messages: prompts.Messages
-    secrets: tuple[Secret, ...] = ()
-    provenance: Provenance = NO_PROVENANCE
-    overheard: tuple[dict[str, Any], ...] = ()
-    entries: frozenset[int] = frozenset()
+    secrets: tuple[Secret, ...] = ()  # those of the messages that are private
+    provenance: Provenance = NO_PROVENANCE  # also of what is told beside the recalled memories
+    overheard: tuple[dict[str, Any], ...] = ()  # those that the chat log lacks, as it keeps them
+    entries: frozenset[int] = frozenset()  # journal ids
 
 
 class ToolLoop:
-    """The exchange with a language model that makes one answer.
+    """The exchange with a language model that makes one answer."""
 
-    Attributes:
-        opening: The messages sent first.
-        recalled: The memories given to the model so far.
-        rounds: Tool calls and results, each with who may hear of it.
-        overheard: Messages of the conversation that the chat log does not have yet.
-        evidence: What was read for the answer, beside its provenance.
-        told: The provenance of what the scene tells.
-        private: Whether the answer tells a secret.
-    """
-
-    evidence: tuple[Entry | MemoryRecord | int, ...] = ()
-    told: Provenance = NO_PROVENANCE
+    evidence: tuple[Entry | MemoryRecord | int, ...] = ()  # read for it, beside its provenance
+    told: Provenance = NO_PROVENANCE  # of the scene
+    private = False  # whether the answer tells a secret
     _work: Work
     _actions: Actions
 
     def __init__(self, memory: Memory, entry: Entry, request: ReplyRequest, transcript: Transcript):
         self.opening = prompts.talk(request, transcript.messages)
+        # what was given to the model so far
         self.recalled: tuple[Recalled, ...] = () if request.plain else request.recalled
-        self.rounds: list[dict[str, Any]] = []
+        self.rounds: list[dict[str, Any]] = []  # calls and results, each with who may hear of it
         self.overheard = transcript.overheard
-        self.private = False
         self._memory = memory
         self._entry = entry
         self._listener = entry.source_entity or UNKNOWN_SPEAKER
