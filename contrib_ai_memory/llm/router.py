@@ -3,6 +3,8 @@
 The model server or the game's own class is asked first if the setting PROVIDER chooses it; the
 offline provider does the work if it gives no answer. The breaker and the token budgets decide
 whether the model server is asked at all. Reactor thread.
+
+`settings` are those of an NPC; None is the game's.
 """
 
 from __future__ import annotations
@@ -79,16 +81,10 @@ def ask(
 def judge(
     operation: str, *args: Any, settings: conf.Settings | None = None, **asked: Any
 ) -> Generator[Any, Any, Any]:
-    """Call one operation of the provider that the settings choose, and of no other.
+    """`ask` the provider that the settings choose, and no other; None if it gives no answer.
 
     Where a language model is chosen, the rules of the offline provider do not judge in its place
     what is to be retired (docs/adr/023).
-
-    Args:
-        operation, settings, asked: As for `ask`.
-
-    Returns (as a Deferred):
-        The answer; None if that provider gave none.
     """
     chosen = OFFLINE
     if model_server(settings, operation) is not None:
@@ -105,21 +101,14 @@ def without_model() -> Any:
 
 
 def rules_judge(settings: conf.Settings | None = None) -> bool:
-    """Whether nights are kept by rules: the offline provider, or one that inherits it.
-
-    They are where the model is small.
-    """
+    """Whether nights are kept by rules, as where the model is small."""
     rules = without_model()
     compares = getattr(type(own_provider(settings) or rules), "compare", None)
     return model_server(settings, "compare") is None and compares is type(rules).compare
 
 
 def rules_answer(settings: conf.Settings | None = None) -> bool:
-    """Whether the offline provider answers what is asked.
-
-    It does unless the settings choose a language model that is not small, or a provider of the
-    game's own.
-    """
+    """Whether rules answer what is asked: there is no other provider, or the model is small."""
     chosen = model_server(settings)
     return (chosen is None or chosen.settings.plain) and own_provider(settings) is None
 
@@ -289,11 +278,7 @@ class ModelServer:
 def model_server(
     settings: conf.Settings | None = None, operation: str = REPLIES[0]
 ) -> ModelServer | None:
-    """Return the model for an operation; None if the settings choose another provider.
-
-    Args:
-        settings: Those of an NPC; None is the game's.
-    """
+    """Return the model for an operation; None if the settings choose another provider."""
     settings = settings or conf.get()
     if settings.LLM is None or settings.PROVIDER not in (None, MODEL):
         return None
@@ -320,9 +305,6 @@ def breaker_of(chosen: ModelServer, operation: str) -> Breaker:
 
 def own_provider(settings: conf.Settings | None = None) -> Provider | None:
     """Return the instance of the class that PROVIDER names; None if it names none.
-
-    Args:
-        settings: Those of an NPC; None is the game's.
 
     Raises:
         ImproperlyConfigured: There is no such class, or it is no provider.
@@ -383,12 +365,7 @@ def tokens_by_day(agent_id: str) -> list[tuple[str, int]]:
 
 
 def status(settings: conf.Settings | None = None, npc: str | None = None) -> str:
-    """Return a phrase for builders: who answers, and what is wrong if something is.
-
-    Args:
-        settings: Those of an NPC; None is the game's.
-        npc: The agent id of that NPC, whose own budget counts too.
-    """
+    """Return a phrase for builders: who answers an NPC of that id, and what is wrong."""
     settings = settings or conf.get()
     own = own_provider(settings)
     if own is not None:

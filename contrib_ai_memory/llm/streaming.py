@@ -27,11 +27,7 @@ def listed(value: object) -> list[Any]:
 
 
 class Stream:
-    """The answer so far.
-
-    Args:
-        enough: Ends the reading when it is true of the text.
-    """
+    """The answer so far; `enough` ends the reading when it is true of the text."""
 
     def __init__(self, enough: Enough | None):
         self._enough = enough

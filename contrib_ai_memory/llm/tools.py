@@ -148,12 +148,9 @@ _BY_NAME = {name_of(each): each for each in (*REMEMBERING, *ACTING)}
 def offered(
     kinds: Sequence[type[Arguments]] = (*REMEMBERING, *ACTING), *, whole: bool = False
 ) -> list[Tool]:
-    """Return tools in the form of a Chat Completions request.
+    """Return tools as a request has them, with optional arguments if they are to be `whole`.
 
     Every request carries them, so that they are short: bounds are checked in `read`.
-
-    Args:
-        whole: Tell optional arguments too.
     """
     return [
         {

@@ -75,12 +75,7 @@ def estimated(text_length: int) -> int:
 
 
 class Usage:
-    """Usage of one game.
-
-    Args:
-        path: Its file; the folder is created.
-        date: The clock, an ISO date.
-    """
+    """Usage of one game, kept in the file `path`."""
 
     def __init__(self, path: Path, date: Callable[[], str] = today):
         self.path = path
@@ -103,10 +98,8 @@ class Usage:
     def check(
         self, npc: str | None, settings: conf.LLMSettings, background: int | None = None
     ) -> None:
-        """Check that there are tokens left; a budget that is used up is logged once a day.
-
-        Args:
-            background: The limit of all work but replies, if that is what is to be done.
+        """Check that there are tokens left, of `background` if that is all but replies; else log
+        once a day.
 
         Raises:
             BudgetUsedUp: Says whose budget it is.

@@ -82,11 +82,7 @@ def mood_towards(
 
 
 def felt_at(agent_id: str, now: str, said: str, listener: str, private: bool) -> tuple[str, ...]:
-    """Return the emotions of a line and of the mood in which it is heard (worker thread).
-
-    Args:
-        private: As for `mood_towards`.
-    """
+    """Return the emotions of a line and of the mood in which it is heard (worker thread)."""
     mood = mood_towards(agent_id, now, listener, private, guessed=True)
     return tuple(dict.fromkeys((*emotions.classify([said])[0], *mood.felt)))
 

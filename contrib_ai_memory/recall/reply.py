@@ -133,9 +133,6 @@ class Answer:
 def answer(memory: Memory, entry: Entry, actions: Actions) -> Generator[Any, Any, Answer]:
     """Answer an entry that was said to the NPC, as a Deferred `Answer`.
 
-    Args:
-        actions: What tools can do in the world.
-
     Raises (in the Deferred):
         EvidenceGone: Something was forgotten or changed meanwhile; it can be asked for anew.
     """
@@ -410,12 +407,7 @@ def _shown(
     """Return the memories that a model is shown: the best, without what its prompt tells anyway.
 
     A line gives way to the facts that a model drew from it; an experience, which sums them up,
-    comes last. Facts of people take up to half.
-
-    Args:
-        recalled: Best first.
-        facts: Of the people whom the line is about, the nearest to it first.
-        talk: Journal ids of the conversation in the prompt.
+    comes last. Facts of people take up to half. `talk` is of the journal ids in the prompt.
     """
     found = [
         each
@@ -497,11 +489,7 @@ def joined(one: Provenance, other: Provenance) -> Provenance:
 def provenance_of_situation(
     situation: Situation, reasons: Iterable[MemoryRecord] = ()
 ) -> Provenance:
-    """Return the provenance of what a scene tells besides recalled memories.
-
-    Args:
-        reasons: The experiences behind the mood.
-    """
+    """Return the provenance of a scene, besides recalled memories: `reasons` of its mood too."""
     reasons = list(reasons)
     evidence = [str(number) for each in situation.people for number in each.evidence]
     known = [each.identity for each in situation.people if each.attributes or each.seen_before]

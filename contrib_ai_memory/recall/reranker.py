@@ -53,11 +53,7 @@ def reordered(ranked: Sequence[Ranked], verdicts: Sequence[float] | None) -> lis
 
 
 def scores(source: str, question: str, texts: Sequence[str]) -> list[float] | None:
-    """Score how well each text answers the question, 0-1; None if the cross-encoder fails.
-
-    Args:
-        source: Directory or hub name of a cross-encoder; see `_open`.
-    """
+    """Score how well each text answers the question, 0-1; None if the cross-encoder fails."""
     with _loading:
         reranker = _rerankers.setdefault(source, _Reranker(source))
     return reranker.scores(question, texts)

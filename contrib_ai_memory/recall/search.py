@@ -55,10 +55,6 @@ def recall(
 ) -> Generator[Any, Any, RecallResult]:
     """Recall memories, as a Deferred `RecallResult`.
 
-    Args:
-        memory: The NPC's MemoryHandler.
-        request: See `RecallRequest` for what may be left empty.
-
     Raises (in the Deferred):
         StoreInUse, StoreMismatch: The store cannot be opened; the message says what to do.
         BudgetExceeded: There are memories, and not even the smallest fits.

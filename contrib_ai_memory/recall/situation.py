@@ -43,7 +43,6 @@ def situation_of(
     """Look at the situation in which a line was said to the NPC.
 
     Args:
-        memory: The NPC's MemoryHandler.
         recalled: What the line brought to mind.
         intent: What it wants (`Language.understood`).
 
