@@ -6,7 +6,7 @@ journal is only collected for lines that ask for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -65,8 +65,10 @@ def situation_of(
     agenda, evidence = open_items(memory, entry)
     people = tuple(_person(memory, each, here, listeners) for each in identities if each)
     asks_of_people = meant in (Intent.OPINION, Intent.ABOUT) or wants.of_a_whole
-    profiled = _behind(memory, people) if asks_of_people else ()
-    asks_of_visits = meant in (Intent.VISITORS, Intent.LAST_SEEN)
+    numbers = dict.fromkeys(number for person in people for number in person.evidence)
+    behind = map(memory.journal.get, numbers if asks_of_people else ())
+    profiled = (to_memory(memory.id, each) for each in behind if each)
+    lately = _lately(memory) if meant in (Intent.VISITORS, Intent.LAST_SEEN) else []
     found_here = Situation(
         place=npc.location.get_display_name(npc) if npc.location else "",
         moment=npc.get_memory_moment(),
@@ -82,8 +84,8 @@ def situation_of(
         ),
         people=people,
         known_names=memory.people.names(),
-        visits=tuple(_visits(memory)) if asks_of_visits else (),
-        visits_since=_visits_since(memory) if asks_of_visits else "",
+        visits=tuple(_visits(lately)),
+        visits_since=lately[0].timestamp if lately and len(memory.journal) > LOOKED_BACK else "",
         lines_asked_for=tuple(each.id for each in talk),
         agenda=agenda,
         nothing_open=not agenda and nothing_open(memory, entry),
@@ -120,25 +122,12 @@ def _person(
     )
 
 
-def _behind(memory: Memory, people: tuple[KnownPerson, ...]) -> Iterator[MemoryRecord]:
-    """Yield the memories behind what the profiles say of people."""
-    for number in dict.fromkeys(number for person in people for number in person.evidence):
-        if (entry := memory.journal.get(number)) is not None:
-            yield to_memory(memory.id, entry)
-
-
-def _visits(memory: Memory) -> Iterator[Visit]:
-    for entry in reversed(list(_lately(memory))):
+def _visits(lately: Sequence[Entry]) -> Iterator[Visit]:
+    for entry in reversed(lately):
         if entry.origin == "perceived" and entry.seen_as and not entry.private:
             leaves = entry.kind == "leave"
             place = language.get().destination(entry.content) if leaves else ""
             yield Visit(entry.seen_as, entry.timestamp, place)
-
-
-def _visits_since(memory: Memory) -> str:
-    if len(memory.journal) <= LOOKED_BACK:
-        return ""
-    return next((entry.timestamp for entry in _lately(memory)), "")
 
 
 def _witnesses(memory: Memory, recalled: Iterable[MemoryRecord]) -> dict[str, str]:
@@ -256,5 +245,5 @@ _LOOKED_UP = {
 }
 
 
-def _lately(memory: Memory) -> Iterator[Entry]:
-    return iter(memory.journal.read(max(1, len(memory.journal) - LOOKED_BACK)))
+def _lately(memory: Memory) -> list[Entry]:
+    return list(memory.journal.read(max(1, len(memory.journal) - LOOKED_BACK)))
