@@ -12,10 +12,9 @@ import threading
 import time
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import openai
-from pydantic import BaseModel
 from tenacity import (
     RetryCallState,
     Retrying,
@@ -48,8 +47,6 @@ from .streaming import LONGEST, Enough, Stream
 from .tools import Tool, Turn, callable_in, turn_in, without_tools
 from .usage import estimated
 
-Answer = TypeVar("Answer", bound=BaseModel)
-Result = TypeVar("Result")
 Counter = Callable[[str, int, int], None]  # purpose, tokens in, tokens out
 
 ANSWER_BYTES = 2_000_000  # of one HTTP response: a long one is some 50 kB
@@ -139,7 +136,7 @@ class OpenAIProvider:
                 return False
             return utterance(text, voice, names, whole=False).ended
 
-        answer = self._with_tools(messages, tools, self._deadline(), enough)
+        answer = self._with_tools(messages, tools, time.monotonic() + self.timeout, enough)
         if answer.text.strip():
             self._begins_in_thought = self._begins_in_thought or closes_unopened(answer.text)
         told = messages[-1]["role"] == "tool"
@@ -150,41 +147,24 @@ class OpenAIProvider:
         return turn
 
     def digest(self, passage: Passage) -> Digest:
-        return self._structured(
-            "digest",
-            prompts.digest(passage),
-            schemas.JudgingDigestAnswer if passage.unjudged else schemas.DigestAnswer,
-            lambda answer: answer.digest(passage),
-            schemas.digest_bounds(passage),
-        )
+        form = schemas.JudgingDigestAnswer if passage.unjudged else schemas.DigestAnswer
+        bounds = schemas.digest_bounds(passage)
+        return self._drafts("digest", prompts.digest(passage), form, passage, bounds=bounds)
 
     def summarise(self, lines: Sequence[str]) -> str:
-        return self._structured(
-            "summarise",
-            prompts.summary(lines),
-            schemas.SummaryAnswer,
-            lambda answer: answer.summary,
-        )
+        return self._drafts("summarise", prompts.summary(lines), schemas.SummaryAnswer)
 
     def describe(
         self, name: str, observations: Sequence[Observation], known: Sequence[str] = ()
     ) -> list[AttributeDraft]:
         observed = dict(enumerate((seen.journal_id for seen in observations), start=1))
         values = dict(enumerate(known, start=schemas.FIRST_KNOWN))
-        return self._structured(
-            "describe",
-            prompts.profile(name, observations, known),
-            schemas.AttributesAnswer,
-            lambda answer: answer.drafts(observed, values),
-        )
+        asked = prompts.profile(name, observations, known)
+        return self._drafts("describe", asked, schemas.AttributesAnswer, observed, values)
 
     def ask_oneself(self, memories: Sequence[MemoryRecord], npc_name: str) -> list[str]:
-        return self._structured(
-            "ask_oneself",
-            prompts.questions(memories, npc_name),
-            schemas.QuestionsAnswer,
-            lambda answer: list(dict.fromkeys(answer.questions))[: schemas.QUESTIONS],
-        )
+        asked = prompts.questions(memories, npc_name)
+        return self._drafts("ask_oneself", asked, schemas.QuestionsAnswer)
 
     def reflect(
         self,
@@ -193,22 +173,14 @@ class OpenAIProvider:
         known: Sequence[str] = (),
     ) -> list[InsightDraft]:
         evidence = {memory.id: memory for _, memories in questions for memory in memories}
+        said = [question for question, _ in questions]
+        asked = prompts.insights(said, list(evidence.values()), npc_name, known)
         ids = dict(enumerate(evidence, start=1))
-        asked = [question for question, _ in questions]
-        return self._structured(
-            "reflect",
-            prompts.insights(asked, list(evidence.values()), npc_name, known),
-            schemas.InsightsAnswer,
-            lambda answer: answer.drafts(ids),
-        )
+        return self._drafts("reflect", asked, schemas.InsightsAnswer, ids)
 
     def compare(self, pairs: Sequence[Pair]) -> list[Relation]:
-        return self._structured(
-            "compare",
-            prompts.comparison(pairs),
-            schemas.ComparisonAnswer,
-            lambda answer: answer.of(len(pairs)),
-        )
+        asked = prompts.comparison(pairs)
+        return self._drafts("compare", asked, schemas.ComparisonAnswer, len(pairs))
 
     # --- tools --------------------------------------------------------------------------------
 
@@ -239,22 +211,22 @@ class OpenAIProvider:
 
     # --- structured answers -------------------------------------------------------------------
 
-    def _structured(
+    def _drafts(
         self,
         purpose: str,
         messages: Messages,
-        model: type[Answer],
-        read: Callable[[Answer], Result],
+        model: type[Any],
+        *asked: Any,
         bounds: schemas.Bounds | None = None,
-    ) -> Result:
-        """Ask for an answer of one schema and `read` it; an unfit one is sent back once.
+    ) -> Any:
+        """Ask for an answer of a schema, and return its `drafts`; an unfit one is sent back once.
 
         One that was cut off is read as far as it is whole: the next would be as long.
         """
-        deadline = self._deadline()
+        deadline = time.monotonic() + self.timeout
         answer = self._formed(purpose, messages, model, deadline, bounds)
         try:
-            return read(schemas.understood(model, answer.text, cut_off=answer.cut_off))
+            return schemas.understood(model, answer.text, cut_off=answer.cut_off).drafts(*asked)
         except Unfit as error:
             if answer.cut_off:
                 raise
@@ -264,13 +236,13 @@ class OpenAIProvider:
             answer = self._formed(purpose, again, model, deadline, bounds)
         except Unreachable:
             raise problem from None  # the server was there, but no time was left for the repair
-        return read(schemas.understood(model, answer.text, cut_off=answer.cut_off))
+        return schemas.understood(model, answer.text, cut_off=answer.cut_off).drafts(*asked)
 
     def _formed(
         self,
         purpose: str,
         messages: Messages,
-        model: type[Answer],
+        model: type[Any],
         deadline: float,
         bounds: schemas.Bounds | None,
     ) -> schemas.Completion:
@@ -305,9 +277,6 @@ class OpenAIProvider:
             return answer
 
     # --- one call -----------------------------------------------------------------------------
-
-    def _deadline(self) -> float:
-        return time.monotonic() + self.settings.timeout
 
     def _answered(
         self,

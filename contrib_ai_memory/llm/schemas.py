@@ -180,7 +180,7 @@ class DigestAnswer(Plain):
     facts: Annotated[list[DigestFact], Listed] = Field(max_length=FACTS)
     experiences: Annotated[list[DigestExperience], Listed] = Field([], max_length=FACTS)
 
-    def digest(self, passage: Passage) -> Digest:
+    def drafts(self, passage: Passage) -> Digest:
         """Resolve the numbers of an answer.
 
         Raises:
@@ -265,6 +265,9 @@ class SummaryAnswer(Plain):
 
     summary: Text = Field(min_length=1, max_length=1200)
 
+    def drafts(self) -> str:
+        return self.summary
+
 
 class Attribute(Plain):
     """An attribute of a person, the observations that show it, and known ones that it replaces."""
@@ -282,7 +285,6 @@ class AttributesAnswer(Plain):
     attributes: Annotated[list[Attribute], Listed] = Field(max_length=FACTS)
 
     def drafts(self, observed: Mapping[int, int], known: Mapping[int, str]) -> list[AttributeDraft]:
-        """Resolve the numbers of observations and of known attributes."""
         found = founded("attributes", self.attributes, lambda a: cited(a.evidence, observed))
         return [
             AttributeDraft(
@@ -300,6 +302,9 @@ class QuestionsAnswer(Plain):
     """Questions that the memories raise."""
 
     questions: Annotated[list[Line], Listed] = Field(min_length=1, max_length=20)
+
+    def drafts(self) -> list[str]:
+        return list(dict.fromkeys(self.questions))[:QUESTIONS]
 
 
 class Insight(Plain):
@@ -334,7 +339,7 @@ class ComparisonAnswer(Plain):
 
     relations: Annotated[list[PairRelation], Listed] = Field(max_length=IDS)
 
-    def of(self, pairs: int) -> list[Relation]:
+    def drafts(self, pairs: int) -> list[Relation]:
         """The relation of each of so many pairs; one that is not named is unrelated.
 
         Raises:

@@ -8,6 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -141,9 +142,10 @@ def answer(memory: Memory, entry: Entry, actions: Actions) -> Generator[Any, Any
         work.add_evidence(loop.evidence)
         work.add_provenance(loop.provenance)
         work.check()
+        ask = partial(router.ask, "reply", request, by=router.WITHOUT_MODEL, priority=offload.REPLY)
         provider, reply = "", None
         if request.plain:  # rules answer what is asked, and a small model only talks
-            provider, reply = yield _without_tools(memory, request)
+            provider, reply = yield ask(settings=memory.settings)
             work.check()
         talks = reply is None or reply.small_talk
         text = (yield loop.run(work, actions)) if talks else None
@@ -156,13 +158,12 @@ def answer(memory: Memory, entry: Entry, actions: Actions) -> Generator[Any, Any
             private, overheard = loop.private, loop.overheard
             return Answer(text, private, loop.recalled, rounds, overheard, said, told, weighed)
         if reply is None:
-            provider, reply = yield _without_tools(memory, request)
+            provider, reply = yield ask(settings=memory.settings)
         work.check()
     used = tuple(r for r in request.recalled if reply.told is None or r.memory.id in reply.told)
-    # a model that failed after calling tools has acted on all that it was given
-    whole = reply.told is None or loop.rounds
     provenance = provenance_of(entry, used)
-    if whole:
+    # a model that failed after calling tools has acted on all that it was given
+    if reply.told is None or loop.rounds:
         provenance = joined(loop.provenance, provenance)
     # without a model it has only stock phrases and retellings
     retold = provider == router.OFFLINE or retells(reply.text, used)
@@ -171,17 +172,6 @@ def answer(memory: Memory, entry: Entry, actions: Actions) -> Generator[Any, Any
     rounds, weighed = tuple(loop.rounds), by_link(reply.weighed, request.recalled)
     done = done_by_telling(request.situation.agenda, reply)
     return Answer(reply.text, private, used, rounds, (), said, (), weighed, reply.row, done)
-
-
-def _without_tools(memory: Memory, request: ReplyRequest) -> defer.Deferred:
-    """Return, as a Deferred, the name of a provider without tools and its reply."""
-    return router.ask(
-        "reply",
-        request,
-        by=router.WITHOUT_MODEL,
-        priority=offload.REPLY,
-        settings=memory.settings,
-    )
 
 
 def by_link(weighed: Iterable[Weighed], recalled: Iterable[Recalled]) -> tuple[Weighed, ...]:
