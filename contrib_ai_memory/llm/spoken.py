@@ -199,9 +199,9 @@ def _of_channels(text: str) -> str:
 # --- calls ----------------------------------------------------------------------------------------
 
 _CALL_TAG = r"tool_calls?|function_calls?|tool_code|tool_use|tool_responses?|tool_results?"
-_CONTAINER = re.compile(rf"<({_CALL_TAG})\b[^>\n]{{0,40}}>(.*?)</\1>", re.DOTALL | re.IGNORECASE)
-_UNCLOSED = re.compile(
-    rf"(?:<(?:{_CALL_TAG})\b[^>\n]{{0,40}}>|\[TOOL_CALLS\]|<\|python_tag\|>)[^\n]*", re.IGNORECASE
+_TAGGED = re.compile(
+    rf"<({_CALL_TAG})\b[^>\n]{{0,40}}>(?:(?s:.)*?</\1>|[^\n]*)|(?:\[TOOL_CALLS\]|<\|python_tag\|>)[^\n]*",
+    re.IGNORECASE,
 )
 _ELEMENT = re.compile(
     r"<(function|invoke)\b[^>\n]{0,80}>.*?(?:</\1>|\Z)|<tool_call>\s*[\w-]{1,64}\s*<arg_key>.*?"
@@ -233,7 +233,7 @@ def _without_calls(text: str, tools: Tools, voice: Voice) -> tuple[str, tuple[Wr
     """
     calls: list[WrittenCall] = []
     text = _without_json(_SEPARATED.sub("\n", text), calls, tools, voice)
-    for form in (_ELEMENT, _CONTAINER, _UNCLOSED, _code_of(tools)):
+    for form in (_ELEMENT, _TAGGED, _code_of(tools)):
         text = form.sub("\n", text)
     text = re.sub(r"\[[\s,;]*\]", " ", text)
     return text, tuple(dict.fromkeys(calls))[:CALLS_READ]
@@ -252,8 +252,7 @@ def _code_of(tools: Tools) -> re.Pattern[str]:
 
 
 def _without_json(text: str, calls: list[WrittenCall], tools: Tools, voice: Voice) -> str:
-    parts: list[str] = []
-    place = 0
+    parts, place = list[str](), 0
     while found := _JSON.search(text, place):
         data, end = _object_at(text, found.start())
         before = _BEFORE_JSON.search(text, max(place, found.start() - 160), found.start())
@@ -309,19 +308,16 @@ def _calls_in(data: Mapping[Any, Any], tools: Tools) -> Iterable[tuple[str, Any]
     if isinstance(data.get("function"), Mapping):
         yield from _calls_in({k: v for k, v in data["function"].items() if k != "function"}, tools)
         return
+    arguments = next((data[each] for each in _NAMES_OF_ARGUMENTS if each in data), None)
     for key in _NAMES_OF_NAMES:
-        name = data.get(key)
-        if not isinstance(name, str):
-            continue
-        name = name.removeprefix("functions.")
-        given = next((data[each] for each in _NAMES_OF_ARGUMENTS if each in data), None)
-        if given is None and name in tools:
-            given = {k: v for k, v in data.items() if k not in (key, "type", "id")}
-        if given is not None:
-            yield name, given
-            return
-    if len(data) == 1:
-        [(name, given)] = data.items()
+        if isinstance(data.get(key), str):
+            name = data[key].removeprefix("functions.")
+            beside = {k: v for k, v in data.items() if k not in (key, "type", "id")}
+            given = beside if arguments is None and name in tools else arguments
+            if given is not None:
+                yield name, given
+                return
+    for name, given in data.items() if len(data) == 1 else ():
         if name in tools and isinstance(given, Mapping):
             yield name, given
 
@@ -337,14 +333,10 @@ def _speech_in(data: Mapping[Any, Any], voice: Voice) -> str:
 
 def _note(calls: list[WrittenCall], name: str, given: Any, tools: Tools) -> None:
     """Keep a call of an offered tool."""
-    if isinstance(given, str):
-        given = _parsed(given)
-    if name not in tools or not isinstance(given, Mapping) or len(calls) >= CALLS_READ:
-        return
-    try:
-        calls.append(WrittenCall(name, json.dumps(given)))
-    except (TypeError, ValueError, RecursionError):
-        return
+    given = _parsed(given) if isinstance(given, str) else given
+    if name in tools and isinstance(given, Mapping) and len(calls) < CALLS_READ:
+        with suppress(TypeError, ValueError, RecursionError):
+            calls.append(WrittenCall(name, json.dumps(given)))
 
 
 # --- template tokens ------------------------------------------------------------------------------
@@ -377,7 +369,7 @@ _BROKEN_TOKEN = re.compile(r"(?:<[|｜/]?[\w|｜▁]{0,40}|\[/?[A-Z_]{2,20})\Z")
 
 def _first_turn(text: str) -> tuple[str, bool]:
     """Return the first turn that is the model's own, and whether another follows it."""
-    taken, own, header, place = "", True, False, 0
+    own, header, place = True, False, 0
     for mark in [*_TURN.finditer(text), None]:
         part = text[place : mark.start() if mark else len(text)]
         if header:
@@ -391,7 +383,7 @@ def _first_turn(text: str) -> tuple[str, bool]:
         header = bool(mark["start"])
         own = not mark["other"]
         place = mark.end()
-    return taken, False
+    return "", False
 
 
 def _untagged(text: str) -> str:
@@ -527,8 +519,7 @@ def _without_actions(text: str, voice: Voice) -> tuple[str, tuple[str, ...]]:
     """Drop stage directions; emphasis loses its marks alone."""
     actions: list[str] = []
     for spans, is_bracket in ((_STARRED, False), (_UNDERLINED, False), (_BRACKETED, True)):
-        parts: list[str] = []
-        place = 0
+        parts, place = list[str](), 0
         for span in spans.finditer(text):
             inner = span["inner"].strip()
             before, after = text[: span.start()][-40:], text[span.end() : span.end() + 40]
@@ -586,6 +577,11 @@ def _gesture(inner: str, voice: Voice) -> bool:
     return lead in _GESTURES or (subject and lead in language.get().third_person)
 
 
+def _is_act(word: str) -> bool:
+    """Whether a word tells what somebody does: "nods"."""
+    return word in _GESTURES or word in language.get().third_person
+
+
 def _is_deed(text: str) -> bool:
     """Whether words begin with what somebody does: "ladles broth", not "smiling" or "a pause"."""
     lead, subject = _lead(text, NO_VOICE)
@@ -597,7 +593,7 @@ def _has_verb(inner: str, voice: Voice) -> bool:
     lead, subject = _lead(inner, voice)
     if not lead:
         return not subject
-    if lead in _GESTURES or lead in language.get().third_person:
+    if _is_act(lead):
         return True
     form = (lead.endswith("s") and not lead.endswith("ss")) or lead.endswith("ing")
     if not form or len(lead) < 4 or lead.endswith("thing"):
@@ -628,32 +624,21 @@ def _unquoted(text: str, voice: Voice) -> str:
             for each, after in zip(quoted, [*quoted[1:], ""], strict=True)
         )
     if text.count('"') % 2:
-        if text.startswith('"'):
-            return text[1:]
-        return text.removesuffix('"')
+        return text[1:] if text.startswith('"') else text.removesuffix('"')
     if text.startswith("“") and "”" not in text:
         return text[1:]
-    if (
-        len(text) > 2
-        and text[0] + text[-1] in ("''", "‘’")
-        and not re.search(r"\W'|'\W", text[1:-1])
-    ):
-        return text[1:-1]
-    return text
+    single = re.fullmatch(r"'(.+)'|‘(.+)’", text)
+    return single[1] or single[2] if single and not re.search(r"\W'|'\W", text[1:-1]) else text
 
 
 def _is_narrative(outside: str, quoted: Sequence[str], voice: Voice) -> bool:
     """Whether the words around quotations tell of the speaker."""
     if not all(each[:1].isupper() and each.endswith(_SPEECH_END) for each in quoted):
         return False
-    words = [word.lower() for word in WORD.findall(outside)]
     if any(name.lower() in outside.lower() for name in voice.names if name):
         return True
-    return (
-        words[0] in ("she", "he", "they")
-        and len(words) > 1
-        and words[1] in (language.get().third_person | _GESTURES)
-    )
+    subject, *verb = [word.lower() for word in WORD.findall(outside)][:2]
+    return subject in ("she", "he", "they") and any(map(_is_act, verb))
 
 
 def _sentences(text: str, most: int, *, whole: bool) -> tuple[str, bool]:
@@ -769,8 +754,7 @@ def _tells_of(sentence: str, listener: tuple[str, ...]) -> bool:
     if language.get().named(sentence, listener) is Named.TOLD_OF:
         return True
     words = WORD.findall(folded(sentence))
-    acts = language.get().third_person | _GESTURES
-    return any(one in listener and verb in acts for one, verb in pairwise(words))
+    return any(one in listener and _is_act(verb) for one, verb in pairwise(words))
 
 
 def is_silence(text: str) -> bool:
