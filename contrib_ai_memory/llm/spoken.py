@@ -200,7 +200,8 @@ def _of_channels(text: str) -> str:
 
 _CALL_TAG = r"tool_calls?|function_calls?|tool_code|tool_use|tool_responses?|tool_results?"
 _TAGGED = re.compile(
-    rf"<({_CALL_TAG})\b[^>\n]{{0,40}}>(?:(?s:.)*?</\1>|[^\n]*)|(?:\[TOOL_CALLS\]|<\|python_tag\|>)[^\n]*",
+    rf"<({_CALL_TAG})\b[^>\n]{{0,40}}>(?:(?s:.)*?</\1>|[^\n]*)"
+    r"|(?:\[TOOL_CALLS\]|<\|python_tag\|>)[^\n]*",
     re.IGNORECASE,
 )
 _ELEMENT = re.compile(

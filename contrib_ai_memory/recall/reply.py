@@ -92,6 +92,7 @@ OWN_WORDS = 2  # of its own lines that are nearest to a line, ...
 OWN_FROM = 0.4  # ... from this cosine on
 OWN_READ = 10  # of its own lines that were recalled: whether they promise something (5 ms each)
 COMMITS = frozenset({"promise", "plan", "debt"})  # acts of lines
+TOLD_OF_SHEET = ("description", "voice", "direction")
 WORTHLESS = 0.1  # importance of a line that tells nothing
 LESSONS = 2  # in one answer
 WEIGHED = 8  # memories kept beside the answer of a model
@@ -174,6 +175,24 @@ def answer(memory: Memory, entry: Entry, actions: Actions) -> Generator[Any, Any
     return Answer(reply.text, private, used, rounds, (), said, (), weighed, reply.row, done)
 
 
+def request_of(memory: Memory, entry: Entry, **more: Any) -> ReplyRequest:
+    """Return a request for an answer to an entry, with what is the same in every one."""
+    whole: dict[str, Any] = {
+        "npc_name": memory.name,
+        "persona": memory.owner.get_persona(),
+        "speaker": entry.seen_as,
+        "speaker_id": entry.source_entity,
+        "utterance": entry.content,
+        "kind": entry.kind,
+        "now": local(memory.clock()),
+        "npc_names": memory.names,
+        "phrases": memory.phrases,
+        "goals": memory.goals,
+        "said_lately": said_lately(memory),
+    }
+    return ReplyRequest(**whole | more)
+
+
 def by_link(weighed: Iterable[Weighed], recalled: Iterable[Recalled]) -> tuple[Weighed, ...]:
     """Return weighed sentences with the link ids of their memories."""
     linked = {each.memory.id: link_id(each.memory) for each in recalled}
@@ -208,32 +227,24 @@ def prepare(memory: Memory, entry: Entry) -> Generator[Any, Any, tuple[ToolLoop,
     speaker = memory.people.get(entry.source_entity)
     line, meant = known.line, known.line.meant
     yield offload.breathe(offload.REPLY)
-    situation, beside = situation_of(
+    situation, others = situation_of(
         memory,
         entry if meant == said else replace(entry, content=meant),
         (each.memory for each in recalled.memories),
         line.intent,
     )
     yield offload.breathe(offload.REPLY)
-    brought_up = [*recalled.memories, *_beside(beside, recalled.memories)]
+    brought_up = [*recalled.memories, *beside(others, recalled.memories)]
     if router.rules_judge(settings):
         brought_up = [_with_correction(memory, each) for each in brought_up]
-    request = ReplyRequest(
-        npc_name=memory.name,
-        persona=memory.owner.get_persona(),
-        speaker=entry.seen_as,
-        speaker_id=entry.source_entity,
-        utterance=entry.content,
+    request = request_of(
+        memory,
+        entry,
         recalled=tuple(brought_up),
         prompt_block=recalled.prompt_block,
         conversation=turns,
         met_before=bool(speaker and speaker.interactions > _lines_now(memory, entry)),
-        kind=entry.kind,
-        now=local(memory.clock()),
-        npc_names=memory.names,
-        phrases=memory.phrases,
         situation=situation,
-        goals=memory.goals,
         lessons=tuple(
             IN_CONFIDENCE * each.private + each.the_lesson
             for each in _lessons(memory, entry, recalled.memories)
@@ -248,11 +259,8 @@ def prepare(memory: Memory, entry: Entry) -> Generator[Any, Any, tuple[ToolLoop,
         set_right=set_right(memory, entry),
         acts=line.acts,
         confided=entry.private and entry.kind != "whisper",
-        said_lately=said_lately(memory),
-        description=sheet.field_of(memory.owner, "description"),
-        voice=sheet.field_of(memory.owner, "voice"),
-        direction=sheet.field_of(memory.owner, "direction"),
         given=known.given,
+        **{name: sheet.field_of(memory.owner, name) for name in TOLD_OF_SHEET},
     )
     yield offload.breathe(offload.REPLY)
     transcript = _transcript(memory, entry, listener, request)
@@ -524,7 +532,7 @@ def _as_meant(memory: Memory, entry: Entry) -> tuple[str, str]:
     return line, spoken.completed(line, turns, memory.people.names(), entry.seen_as)
 
 
-def _beside(others: Iterable[MemoryRecord], recalled: Iterable[Recalled]) -> Iterator[Recalled]:
+def beside(others: Iterable[MemoryRecord], recalled: Iterable[Recalled]) -> Iterator[Recalled]:
     """Yield other memories that the answer may tell, as far as they were not recalled."""
     known = {each.memory.id for each in recalled}
     return (Recalled(each, ScoreParts(0.0, 0.0), 0) for each in others if each.id not in known)
