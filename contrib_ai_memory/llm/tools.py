@@ -297,7 +297,8 @@ def paired(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     kept: list[dict[str, Any]] = []
     place = 0
     while place < len(messages):
-        message, wanted = messages[place], called_in(messages[place])
+        message = messages[place]
+        wanted = [call["id"] for call in message.get("tool_calls") or ()]
         end = place + 1
         while end < len(messages) and messages[end].get("role") == "tool":
             end += 1
@@ -308,11 +309,6 @@ def paired(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             kept += [message, *results]
         place = end
     return kept
-
-
-def called_in(message: dict[str, Any]) -> list[str]:
-    """Return the ids of the calls in a message."""
-    return [call["id"] for call in message.get("tool_calls") or ()]
 
 
 def without_tools(messages: Messages) -> Messages:
