@@ -273,8 +273,13 @@ def prepare(memory: Memory, entry: Entry) -> Generator[Any, Any, tuple[ToolLoop,
     asks = replace(request, recalled=given, prompt_block=block)
     loop = ToolLoop(memory, entry, asks, transcript)
     loop.told = told
-    read = (*brought_up, *known.facts)
-    loop.evidence = tuple(_evidence(entry, request, read, known.mood.experiences))
+    loop.evidence = (  # beside its provenance, all that was read for it
+        entry,
+        *(item.memory for item in (*brought_up, *known.facts)),
+        *known.mood.experiences,
+        *(number for each in situation.people for number in each.evidence),
+        *(turn.entry_id for turn in turns),
+    )
     return loop, request
 
 
@@ -580,25 +585,10 @@ def recall_for(memory: Memory, entry: Entry) -> Generator[Any, Any, RecallResult
         emotions=felt,
     )
     try:
-        result = yield recall(memory, request)
+        return (yield recall(memory, request))
     except BudgetExceeded as error:
         logger().warning("%s answers without its memory: %s", memory.owner.dbref, error)
         return RecallResult()
-    return result
-
-
-def _evidence(
-    entry: Entry,
-    request: ReplyRequest,
-    read: Iterable[Recalled],
-    reasons: Iterable[MemoryRecord],
-) -> Iterator[Entry | MemoryRecord | int]:
-    """Yield what an answer rests on beside its provenance: all that was read for it."""
-    yield entry
-    yield from (item.memory for item in read)
-    yield from reasons
-    yield from (number for each in request.situation.people for number in each.evidence)
-    yield from (turn.entry_id for turn in request.conversation)
 
 
 def _transcript(memory: Memory, entry: Entry, listener: str, request: ReplyRequest) -> Transcript:

@@ -6,7 +6,7 @@ journal is only collected for lines that ask for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -171,16 +171,8 @@ def _last_talk(memory: Memory, entry: Entry) -> tuple[MemoryRecord, ...]:
 
     Where a line names a day, they are those of that day.
     """
-    speaker = entry.source_entity or ""
-    said = [
-        each
-        for each in _lately(memory)
-        if each.learnable
-        and each.source_entity == speaker
-        and each.id < entry.id
-        and not each.is_question
-        and _may_be_told(each, entry)
-    ]
+    told = _told_before(memory, entry, (entry.source_entity or "",))
+    said = [each for each in told if not each.is_question]
     if day := language.get().day_asked(entry.content, local(memory.clock())):
         last = [each for each in said if day_of(each.timestamp) == day.isoformat()]
     else:
@@ -218,23 +210,19 @@ def _gifts(memory: Memory, entry: Entry) -> tuple[MemoryRecord, ...]:
     of_oneself = language.get().query(entry.content, date_of(entry.timestamp)).of_oneself
     named = () if of_oneself else memory.people.mentioned(entry.content)
     givers = named or (entry.source_entity,)
-    given = [
-        each
-        for each in _lately(memory)
-        if each.kind == "give"
-        and each.origin != "self"
-        and each.learnable
-        and each.source_entity in givers
-        and each.id < entry.id
-        and _may_be_told(each, entry)
-    ]
+    told = _told_before(memory, entry, givers)
+    given = [each for each in told if each.kind == "give" and each.origin != "self"]
     return tuple(to_memory(memory.id, each) for each in given[-GIFTS:])
 
 
-def _may_be_told(known: Entry, entry: Entry) -> bool:
-    """Whether an answer to an entry may tell another; what is private is not told aloud."""
-    heard = known.audience is None or (entry.source_entity or "") in known.witnesses
-    return heard and (entry.private or not known.private)
+def _told_before(memory: Memory, entry: Entry, sources: Container[str | None]) -> Iterator[Entry]:
+    """Yield what people did before an entry, as far as an answer to it may tell it: what is
+    private is not told aloud."""
+    for each in _lately(memory):
+        heard = each.audience is None or (entry.source_entity or "") in each.witnesses
+        may_be_told = heard and (entry.private or not each.private)
+        if each.learnable and each.source_entity in sources and each.id < entry.id and may_be_told:
+            yield each
 
 
 _LOOKED_UP = {
