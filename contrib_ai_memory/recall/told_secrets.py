@@ -9,7 +9,7 @@ between us") is a secret for what it repeats of one: it must be nearer in meanin
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,7 +48,6 @@ class Secret:
         return self.witnesses
 
 
-@defer.inlineCallbacks
 def tells_secret(
     text: str,
     asked: str,
@@ -56,7 +55,7 @@ def tells_secret(
     public: Iterable[str],
     *,
     marked: bool = False,
-) -> Generator[Any, Any, bool]:
+) -> defer.Deferred:
     """Return, as a Deferred, whether words tell one of several secrets.
 
     Where that cannot be found out in time they count as telling one: the embedding server is away,
@@ -68,14 +67,18 @@ def tells_secret(
         marked: Whether the speaker holds them for a secret.
     """
     if not secrets:
-        return False
-    words = (text, asked, marked, tuple(secrets), " ".join([*public, asked]))
+        return defer.succeed(False)
+    known = " ".join([*public, asked])
+    return in_time(True, _tells, text, asked, marked, tuple(secrets), known)
+
+
+@defer.inlineCallbacks
+def in_time(otherwise: bool, judge: Callable[..., bool], *args: Any) -> Generator[Any, Any, bool]:
+    """Judge on the memory worker for a reply; a Deferred, `otherwise` if that is not possible."""
     try:
-        return (
-            yield offload.run(offload.MEMORY, _tells, *words, priority=offload.REPLY, reads=True)
-        )
+        return (yield offload.run(offload.MEMORY, judge, *args, priority=offload.REPLY, reads=True))
     except (*HELD, offload.Busy, offload.TimedOut):
-        return True
+        return otherwise
 
 
 def _tells(text: str, asked: str, marked: bool, secrets: tuple[Secret, ...], known: str) -> bool:

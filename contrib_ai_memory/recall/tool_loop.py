@@ -38,7 +38,6 @@ from ..records import (
 )
 from ..store import memory_store
 from ..store.chat_log import bare
-from ..store.condition import HELD
 from ..store.evidence import EvidenceGone, Work
 from ..store.links import link_id
 from ..store.npc_memory import Memory
@@ -47,7 +46,7 @@ from ..store.profiles import Profile, ProfileObservation
 from ..text.names import forms
 from .budget import BudgetExceeded
 from .search import emotion_request, recall
-from .told_secrets import Secret, tells_secret
+from .told_secrets import Secret, in_time, tells_secret
 
 UNKNOWN_SPEAKER = "?"  # identity of a speaker without one; no memory has it as a witness
 ROUNDS = 5  # DESIGN §7; after them the model is asked for text alone
@@ -540,25 +539,10 @@ def commit(agent_id: str, experience: MemoryRecord) -> None:
             store.change(kept, tags=[*known.tags, CONSCIOUS], importance=importance)
 
 
-@defer.inlineCallbacks
-def speaks_as_assistant(text: str, *names: str) -> Generator[Any, Any, bool]:
+def speaks_as_assistant(text: str, *names: str) -> defer.Deferred:
     """Return, as a Deferred, whether a model's reply is an assistant's rather than its character's.
 
-    False if there is no time for it.
-
-    Args:
-        names: What people in the talk are called, which are left out of the comparison.
+    False if there is no time for it. `names` of people in the talk are left out of the comparison.
     """
-    try:
-        return (
-            yield offload.run(
-                offload.MEMORY,
-                language.call,
-                "speaks_as_assistant",
-                language.get().without_address(text, forms(names)),
-                priority=offload.REPLY,
-                reads=True,
-            )
-        )
-    except (*HELD, offload.Busy, offload.TimedOut):
-        return False
+    said = language.get().without_address(text, forms(names))
+    return in_time(False, language.call, "speaks_as_assistant", said)
