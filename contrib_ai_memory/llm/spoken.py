@@ -111,12 +111,7 @@ class Utterance:
 def utterance(
     text: str, voice: Voice = NO_VOICE, tools: Tools = frozenset(), *, whole: bool = True
 ) -> Utterance:
-    """Read a model's text.
-
-    Args:
-        tools: Names of the offered tools.
-        whole: Whether the model came to its end; else a sentence that breaks off is left out.
-    """
+    """Read a model's text; unless it is `whole`, a sentence that breaks off is left out."""
     text = without_thinking(text)[:LONGEST]
     text, calls = _without_calls(text, tools, voice)
     text, next_turn = _first_turn(text)
@@ -436,11 +431,8 @@ def _alternatives(names: Iterable[str], labels: str) -> str:
 
 
 def _own_lines(text: str, voice: Voice) -> tuple[str, bool, bool]:
-    """Return the speaker's own lines up to the first turn of another.
-
-    Returns:
-        The lines, whether a turn of another follows, and whether a label says that it whispers.
-    """
+    """Return the speaker's own lines, whether a turn of another follows, and whether a label says
+    that it whispers."""
     own = _label(_alternatives(voice.names, _OWN_LABELS))
     mine = {name.lower() for name in voice.names}
     others = [name for name in voice.others if name.lower() not in mine]

@@ -33,12 +33,7 @@ Scored = tuple[int, Callable[[], Loaded | None]]
 
 
 class BudgetExceeded(InputError):
-    """Not even the smallest memory fits into the token budget.
-
-    Attributes:
-        needed: Tokens of the smallest memory.
-        token_budget: Tokens of the budget.
-    """
+    """Not even the smallest memory, of `needed` tokens, fits into the token budget."""
 
     def __init__(self, needed: int, token_budget: int):
         super().__init__(
@@ -117,11 +112,9 @@ def _is_copy(
 def prompt_block(memories: list[MemoryRecord], *, by_sources: bool = False) -> str:
     """Return the <memory> block, one line a memory; empty without memories.
 
-    What is known comes first, then what was heard and seen, each under its days, the newest last.
-    Content is data: nothing in it can end the block.
-
-    Args:
-        by_sources: In the order given, with tags and without who said it [C §4].
+    What is known comes first, then what was heard and seen, each under its days, the newest last;
+    `by_sources` in the order given, with tags and without who said it [C §4]. Content is data:
+    nothing in it can end the block.
     """
     if not memories:
         return ""

@@ -33,12 +33,8 @@ TEXTS = 8  # pieces of taught texts that are
 def given(
     agent_id: str, question: str, listeners: tuple[str, ...], now: str
 ) -> tuple[MemoryRecord, ...]:
-    """Return what builders gave an NPC that is nearest to a question (worker thread).
-
-    Args:
-        listeners: Identities of those who will hear the answer.
-        now: ISO 8601 time of the answer; what has expired by then is left out.
-    """
+    """Return what builders gave an NPC that is nearest to a question, holds at a time, ISO 8601,
+    and that the listeners may hear (worker thread)."""
     try:
         vector = embedder.shared().encode([question])[0]
     except ModelAway:
@@ -95,11 +91,8 @@ def read_line(
 ) -> LineReading | None:
     """Read what is done with a line, for whom, and how near it is to what the NPC knows.
 
-    For attention, where the bundled embedding model is installed (worker thread).
-
-    Args:
-        own: What its sheet says of it (`OWN`).
-        listeners, now: As of `given`.
+    For attention, where the bundled embedding model is installed (worker thread). `own` is what
+    the sheet says of it (`OWN`).
     """
     read = language.get().read_for_whom(heard)
     if read is None:

@@ -40,11 +40,7 @@ def situation_of(
     recalled: Iterable[MemoryRecord] = (),
     intent: Intent | None = None,
 ) -> tuple[Situation, tuple[MemoryRecord, ...]]:
-    """Look at the situation in which a line was said to the NPC.
-
-    Args:
-        recalled: What the line brought to mind.
-        intent: What it wants (`Language.understood`).
+    """Look at the situation in which a line was said that wants this and recalled that.
 
     Returns:
         The situation, and the memories of `Situation.lines_asked_for` and `Situation.agenda`, and

@@ -121,13 +121,9 @@ class ToolLoop:
 
     @defer.inlineCallbacks
     def run(self, work: Work, actions: Actions) -> Generator[Any, Any, str | None]:
-        """Run the loop, as a Deferred text.
+        """Run the loop; what tools recall is added to the evidence of `work`.
 
-        Args:
-            work: Its evidence is what the model is given first; what tools recall is added.
-            actions: What tools can do in the world.
-
-        Returns:
+        Returns (as a Deferred):
             The answer; empty if tools have given it or the NPC chooses to be silent, None if
             there is no model or no answer of it.
         """
@@ -191,12 +187,8 @@ class ToolLoop:
         return [self._entry, *self._transcript.secrets, *recalled]
 
     def tells(self, text: str, *, to: str | None = None, marked: bool = False) -> defer.Deferred:
-        """Return, as a Deferred, whether words tell a secret that others may not hear.
-
-        Args:
-            to: The identity of the one who hears them; None for everybody here.
-            marked: Whether the model holds them for a secret.
-        """
+        """Return, as a Deferred, whether words tell a secret that one identity, or others here,
+        may not hear; `marked` by the model as one."""
         entry = self._entry
         memories = [item.memory for item in self.recalled]
         known = [
@@ -387,11 +379,7 @@ class ToolLoop:
 
     @defer.inlineCallbacks
     def _spoken(self, text: str, to: str = "") -> Generator[Any, Any, str]:
-        """Return, as a Deferred, what can be spoken of the text of a tool.
-
-        Args:
-            to: Who hears it; "" for the one who is answered.
-        """
+        """Return what can be spoken of a tool's text to somebody, or to the one who is answered."""
         listener = to or self._voice.listener
         told = utterance(text, replace(self._voice, sentences=0, listener=listener)).text
         if not told:
