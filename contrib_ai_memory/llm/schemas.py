@@ -486,7 +486,7 @@ def understood(model: type[Schema], text: str, *, cut_off: bool = False) -> Sche
 
 
 def whole_part(text: str) -> object:
-    """Parse a JSON text that breaks off, without the object in a list at which it does.
+    """Parse a JSON text that breaks off, up to the last whole object in it, or text in a list.
 
     >>> whole_part('{"facts": [{"line": 1, "text": "a"}, {"line": 2, "te')
     {'facts': [{'line': 1, 'text': 'a'}]}
@@ -494,13 +494,9 @@ def whole_part(text: str) -> object:
     Raises:
         ValueError: It is not JSON, or nothing of it is whole.
     """
-    data = inner = from_json(text, allow_partial=True)
-    if not data:
+    end = text.rfind("}") + 1
+    if not (data := from_json(text[:end] or text, allow_partial=True)):
         raise ValueError
-    while isinstance(inner, dict) and inner:
-        inner = inner[[*inner][-1]]
-    if isinstance(inner, list) and inner and isinstance(inner[-1], dict):
-        inner.pop()
     return data
 
 
