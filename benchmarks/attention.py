@@ -7,8 +7,8 @@ only by its words. Before a line stands the talk as it was recorded, with what t
 "By its own answers" passes the NPC's recorded lines over, and the answers that the rule gives stand
 in their place: one missed greeting then breaks the whole exchange that was recorded after it.
 
-Lines that name nobody are decided by what `recall.line_reading` reads of them; "without the local
-model" as they are heard alone.
+Lines that name nobody are decided by what `recall.sheet.read_line` reads of them; "without the
+local model" as they are heard alone.
 
 The first version answered every line with its name in it, every whisper, whatever was said alone
 with it, and all that somebody said within 60 s of its last answer to them; it thanked for no gift.

@@ -55,7 +55,7 @@ def answer_without(part: str, memory: Any, entry: Any) -> str:
 
     with without(part):
         _loop, request = offload.wait(reply.prepare(memory, entry))
-        _provider, answer = offload.wait(router.ask_without_tools("reply", request))
+        _provider, answer = offload.wait(router.ask("reply", request, by=router.WITHOUT_MODEL))
     return answer.text
 
 

@@ -149,13 +149,13 @@ def _spoken() -> Iterator[set[str]]:
 
     run, spoken = ToolLoop.run, set[str]()
 
-    def noted(loop: Any, work: Any) -> Any:
+    def noted(loop: Any, work: Any, actions: Any) -> Any:
         def note(text: str | None) -> str | None:
             if text is not None:
                 spoken.add(loop._request.utterance)
             return text
 
-        return run(loop, work).addCallback(note)
+        return run(loop, work, actions).addCallback(note)
 
     ToolLoop.run = noted  # type: ignore[method-assign]
     try:

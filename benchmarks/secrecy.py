@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.recall.told_secrets import Secret, Words, tells_secret
+from contrib_ai_memory.recall.told_secrets import Secret, tells_secret
 from contrib_ai_memory.records import OWN
 
 from . import evenings
@@ -64,8 +64,8 @@ def share(found: Sequence[Case], judge: Callable[[Case], bool], *, tells: bool) 
 
 
 def by_deed(case: Case, *, marked: bool = False) -> bool:
-    words = Words(case.answer, case.asked, marked)
-    return bool(offload.wait(tells_secret(words, case.secrets, case.public)))
+    told = tells_secret(case.answer, case.asked, case.secrets, case.public, marked=marked)
+    return bool(offload.wait(told))
 
 
 def main() -> int:

@@ -4,7 +4,7 @@
 the game, `benchmarks.attention` with recorded evenings. Lines in company that name nobody it can
 only guess, by a linear score over the line and the talk before it (docs/adr/025). No embedding: it
 runs on the reactor thread. Where the local model is installed, `judged` decides about them by what
-was read of them on a worker too (`recall.line_reading`). Both scores are fitted on recorded
+was read of them on a worker too (`recall.sheet.read_line`). Both scores are fitted on recorded
 evenings and stays (`python -m benchmarks.attention --fit`).
 """
 

@@ -356,7 +356,7 @@ class MemoryHandler:
         result = yield search.recall(self, request)
         return result
 
-    def answer(self, entry: Entry, actions: tool_loop.Actions | None = None) -> defer.Deferred:
+    def answer(self, entry: Entry, actions: tool_loop.Actions) -> defer.Deferred:
         """Answer an entry that was said to the NPC, as a Deferred `Answer`."""
         return reply.answer(self, entry, actions)
 

@@ -29,10 +29,9 @@ from .llm.router import rules_answer
 from .log import logger
 from .memory_process import client
 from .recall import initiative
-from .recall.line_reading import OWN, read_line
 from .recall.open_items import close_told
 from .recall.reply import Answer
-from .recall.sheet import field_of
+from .recall.sheet import OWN, field_of, read_line
 from .recall.tool_loop import ToolError
 from .records import OF_NPC, TALK_KINDS, Entry, LineInTalk, Provenance, now_iso, seconds_between
 from .sleep.chat_compaction import EMERGENCY, compact

@@ -13,7 +13,7 @@ from contrib_ai_memory import conf, offload, preflight
 from contrib_ai_memory.embedding import embedder, endpoint
 from contrib_ai_memory.embedding.endpoint import EndpointModel
 from contrib_ai_memory.embedding.model import ModelAway, ModelError, open_model
-from contrib_ai_memory.recall.told_secrets import Secret, Words, tells_secret
+from contrib_ai_memory.recall.told_secrets import Secret, tells_secret
 from contrib_ai_memory.store import condition, memory_store
 
 TEXTS = ["I keep the ferry at Millbrook.", "Wolves came down from Harrow Hill.", "渡し舟 🙂"]
@@ -184,11 +184,11 @@ def test_what_is_said_while_the_server_is_away_is_remembered_when_it_is_back(
 @pytest.mark.django_db
 def test_what_cannot_be_compared_with_a_secret_is_whispered(over_http, embeddings):
     secret = Secret("I hide a silver key under the third step.", ("#1",))
-    words = Words("Good evening to you!", "Good evening.")
-    assert not offload.wait(tells_secret(words, [secret], ()))
+    words = ("Good evening to you!", "Good evening.")
+    assert not offload.wait(tells_secret(*words, [secret], ()))
     embedder._shared = None
     embeddings.statuses = [503] * 1000
-    assert offload.wait(tells_secret(words, [secret], ()))
+    assert offload.wait(tells_secret(*words, [secret], ()))
 
 
 def test_a_server_that_is_not_there_is_told_at_the_start(settings, embeddings):

@@ -118,7 +118,7 @@ MALICE = {
     "a body of 20 MB": ({"body": b'{"choices": "' + b"x" * 20_000_000 + b'"}'}, "more than 2 MB"),
     "a packed body": (
         {"body": b"\x1f\x8b" * 500, "headers": {"Content-Encoding": "gzip"}},
-        "compressed",
+        "not UTF-8",
     ),
     "a bill that is no bill": (
         {"usage": {"prompt_tokens": 1e300, "completion_tokens": "all"}, "structured": "Sorry."},

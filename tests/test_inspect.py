@@ -209,14 +209,18 @@ def test_a_preview_is_the_prompt_that_the_model_would_be_sent(day, alice, settin
 
     sent = []
 
-    def ask_model(operation, messages, *args, **kwargs):
-        sent.append(messages)
-        return offload.defer.succeed((False, None))
+    asked = router.ask
+
+    def ask(operation, *args, **options):
+        if operation != "converse":
+            return asked(operation, *args, **options)
+        sent.append(args[0])
+        return offload.defer.succeed(("", None))
 
     settings.CONTRIB_AI_MEMORY = settings.CONTRIB_AI_MEMORY | {
         "LLM": {"base_url": "http://127.0.0.1:1/v1", "model": "m"}
     }
-    monkeypatch.setattr(router, "ask_model", ask_model)  # the network's edge
+    monkeypatch.setattr(router, "ask", ask)  # the network's edge
     alice.execute_cmd("say Mara, Who keeps the ferry?")
     again = wait(prompt_preview.preview(day, "Alice", "x"))
     assert again.model == "m"

@@ -314,7 +314,6 @@ def test_a_new_day_begins_at_nothing(tmp_path):
     day[0] = "2026-01-02"
     assert counts.plain()["calls"] == 0
     later = Usage(tmp_path / "usage.json", date=lambda: day[0])
-    later.load()
     assert later.plain()["by_npc"] == {}
     assert later.by_day("mara-id") == [("2026-01-01", 40), ("2026-01-02", 0)]
 

@@ -496,9 +496,8 @@ DAYS = ["2026-02-03", "2026-02-20", "2026-03-04"]
     ],
 )
 def test_a_date_that_is_named_favours_that_day_and_the_two_weeks_after(question, expected):
-    asked = rank.QueryClues.of(asking(question))
     days = [candidate(created_at=day) for day in DAYS]
-    table = rank.clues(days, asked, rank.best_of_lanes(days))
+    table = rank.clues(days, asking(question), rank.best_of_lanes(days))
     assert table[:, rank.CLUES.index("date")].tolist() == pytest.approx(expected)
 
 

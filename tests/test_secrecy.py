@@ -4,14 +4,14 @@ import pytest
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.llm.spoken import utterance
-from contrib_ai_memory.recall.told_secrets import Secret, Words, tells_secret
+from contrib_ai_memory.recall.told_secrets import Secret, tells_secret
 
 SECRET = "I hide a silver key under the third step."
 
 
 def tells(text, asked="", *, secrets=(SECRET,), public=(), marked=False, own=False):
     hidden = [Secret(each, ("#1",), own=own) for each in secrets]
-    return offload.wait(tells_secret(Words(text, asked, marked), hidden, public))
+    return offload.wait(tells_secret(text, asked, hidden, public, marked=marked))
 
 
 @pytest.mark.parametrize(

@@ -195,7 +195,7 @@ def test_one_that_was_cut_off_is_not_asked_for_again(server, llm):
 def test_a_comparison_that_ends_most_pairs_is_refused():
     def ends(*numbers):
         named = [{"pair": number, "relation": "changes"} for number in numbers]
-        return schemas.ComparisonAnswer.model_validate({"relations": named}).of(4)
+        return schemas.ComparisonAnswer.model_validate({"relations": named}).drafts(4)
 
     assert ends(1, 2).count(Relation.CHANGES) == 2
     with pytest.raises(schemas.Unfit, match="ends 3 of 4"):

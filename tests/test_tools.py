@@ -13,7 +13,7 @@ from contrib_ai_memory.store import memory_store
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 
-ALL = {kind.tool for kind in (*tools.REMEMBERING, *tools.ACTING)}
+ALL = {tools.name_of(kind) for kind in (*tools.REMEMBERING, *tools.ACTING)}
 SECRET = "I hide a silver key under the third step."
 KEY = ("recall", {"query": "Where is the silver key of Alice?"})
 

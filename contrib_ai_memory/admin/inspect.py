@@ -1030,7 +1030,7 @@ class PassDone:
         return tuple(told)
 
 
-_PROVIDERS = {router.ModelServer.name: "language model", router.OFFLINE: "offline provider"}
+_PROVIDERS = {router.MODEL: "language model", router.OFFLINE: "offline provider"}
 
 
 def _times(reason: str, count: int) -> str:

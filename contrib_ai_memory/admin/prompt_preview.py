@@ -17,6 +17,7 @@ from twisted.internet import defer
 from .. import conf
 from ..errors import InputError
 from ..llm import prompts, router
+from ..offload import LOOK
 from ..privacy import unmasked
 from ..recall import reply
 from ..recall.tool_loop import offered_now
@@ -86,7 +87,7 @@ def preview(
     messages, llm = talk.opening, settings.LLM
     said = Reply("")
     if router.rules_answer(settings):
-        said = yield router.offline_reply(request)
+        _by, said = yield router.ask("reply", request, by=(router.OFFLINE,), priority=LOOK)
         if request.plain and said.small_talk:
             said = Reply("")  # the model says something else
     return Preview(

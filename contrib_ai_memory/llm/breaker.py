@@ -38,10 +38,7 @@ class Breaker:
     meanwhile: str = "NPCs answer through the offline provider"
 
     def admit(self) -> Ticket | None:
-        """Return a ticket for a call; None while the breaker is open.
-
-        The caller hands it back with `over`, whatever the outcome.
-        """
+        """Return a ticket for a call, to be handed back with `over`; None while it is open."""
         if not self.problem:
             return Ticket()
         if self.on_trial or self.clock() - self.since < self.pause:
@@ -50,11 +47,7 @@ class Breaker:
         return Ticket(trial=True)
 
     def fail(self, ticket: Ticket, error: Exception, retry_after: float) -> None:
-        """Note that the server was not reached.
-
-        Args:
-            retry_after: Seconds from the settings; the server may ask for more.
-        """
+        """Note that the server was not reached; leave it alone for `retry_after` s, or longer."""
         if self.problem and not ticket.trial:
             return  # it began before the breaker opened
         if not self.problem:

@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 
 from .. import conf
+from .streaming import listed, mapping
 
 PEEK_SECONDS = 3.0  # for one look
 MOST_TOKENS = 10_000_000  # a context window or a usage above this is wrong
@@ -28,9 +29,8 @@ def context_length(settings: conf.LLMSettings) -> int | None:
     for model in _listed(_get(settings, "/models"), "data"):
         if model.get("id") == settings.model and (length := _length(model, "max_model_len")):
             return length
-    props = _get(settings, "/props", root=True)
-    generation = props.get("default_generation_settings")
-    if isinstance(generation, dict) and (length := _length(generation, "n_ctx")):
+    generation = _get(settings, "/props", root=True).get("default_generation_settings")
+    if length := _length(mapping(generation), "n_ctx"):
         return length
     for model in _listed(_get(settings, "/api/ps", root=True), "models"):
         names = (model.get("name"), model.get("model"))
@@ -45,14 +45,11 @@ def parameters(settings: conf.LLMSettings) -> float | None:
     llama.cpp tells it in /v1/models, Ollama in /api/tags.
     """
     for model in _listed(_get(settings, "/models"), "data"):
-        meta = model.get("meta")
-        if model.get("id") == settings.model and isinstance(meta, dict):
-            count = meta.get("n_params")
-            if isinstance(count, int | float) and count > 0:
-                return count / 1e9
+        count = mapping(model.get("meta")).get("n_params")
+        if model.get("id") == settings.model and isinstance(count, int | float) and count > 0:
+            return count / 1e9
     for model in _listed(_get(settings, "/api/tags", root=True), "models"):
-        details = model.get("details")
-        if model.get("name") == settings.model and isinstance(details, dict):
+        if model.get("name") == settings.model and (details := mapping(model.get("details"))):
             return conf.billions(str(details.get("parameter_size")))
     return conf.billions(settings.model)
 
@@ -86,8 +83,7 @@ def on_this_machine(ports: Iterable[int] = PORTS) -> Iterator[tuple[str, list[st
 
 
 def _listed(answer: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    found = answer.get(key)
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    return [each for each in listed(answer.get(key)) if isinstance(each, dict)]
 
 
 def _length(known: dict[str, Any], key: str) -> int | None:
@@ -106,4 +102,4 @@ def _get(settings: conf.LLMSettings, path: str, *, root: bool = False) -> dict[s
         found = json.loads(answer.content[:1_000_000]) if answer.is_success else {}
     except Exception:  # noqa: BLE001 - whatever a server does here, it tells nothing of itself
         return {}
-    return found if isinstance(found, dict) else {}
+    return mapping(found)

@@ -10,13 +10,11 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from typing import Any, TypeVar
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import openai
-from pydantic import BaseModel
 from tenacity import (
     RetryCallState,
     Retrying,
@@ -45,12 +43,10 @@ from .provider import (
 )
 from .schemas import Unfit
 from .spoken import NO_VOICE, Voice, closes_unopened, utterance, voice_of
-from .streaming import LONGEST, Stream
+from .streaming import LONGEST, Enough, Stream
 from .tools import Tool, Turn, callable_in, turn_in, without_tools
 from .usage import estimated
 
-Answer = TypeVar("Answer", bound=BaseModel)
-Result = TypeVar("Result")
 Counter = Callable[[str, int, int], None]  # purpose, tokens in, tokens out
 
 ANSWER_BYTES = 2_000_000  # of one HTTP response: a long one is some 50 kB
@@ -85,47 +81,34 @@ class OpenAIProvider:
     lane = offload.MODEL
 
     def __init__(self, settings: conf.LLMSettings, count: Counter = lambda *_: None):
-        self._settings = settings
+        self.settings = settings
+        self.timeout = settings.timeout
+        self.form = prompts.FORMS[0]  # the first one tried for a new response model
+        self.takes_tools: bool | None = None  # unknown
+        self.streamed = False  # the last answer came in pieces
         self._count = count
         self._forms: dict[str, str] = {}  # response model → the form that the server takes for it
-        self._takes_tools: bool | None = None  # unknown
         # whether answers begin with reasoning that they only close; the first is read to its end
         self._begins_in_thought: bool | None = None
-        self._form = prompts.FORMS[0]  # the first one tried for a new response model
         self._takes_bounds = True  # of lists and numbers, in a schema
-        self._parameters: dict[str, Any] = {
+        self._parameters: dict[str, Any] = {  # replaced, never changed
             "max_tokens": settings.max_tokens,
             "temperature": settings.temperature,
             "stream": True,
             "stream_options": {"include_usage": True},
         }
         self._adapting_lock = threading.Lock()
-        self._here = threading.local()  # state of this thread's call
-        self.timeout = settings.timeout
+        self._here = threading.local()  # the `_Exchange` of this thread
         self._client = openai.OpenAI(
             base_url=settings.base_url.get_secret_value(),
             api_key=settings.api_key.get_secret_value(),
             max_retries=0,  # tenacity retries, under one deadline
             default_headers={"Accept-Encoding": "identity"},  # so that the size read is bounded
             http_client=openai.DefaultHttpxClient(
-                follow_redirects=False, event_hooks={"response": [self._read]}
+                follow_redirects=False,
+                event_hooks={"response": [lambda response: self._here.exchange.read(response)]},
             ),
         )
-
-    # --- what was found out of the server -----------------------------------------------------
-
-    settings = property(lambda self: self._settings)
-    streamed = False  # whether the last reply came in pieces
-
-    @property
-    def form(self) -> str:
-        """How this server is asked for JSON, one of `prompts.FORMS`."""
-        return self._form
-
-    @property
-    def takes_tools(self) -> bool | None:
-        """Whether it takes tools; None before they were tried."""
-        return self._takes_tools
 
     @property
     def refused_parameters(self) -> list[tuple[str, str]]:
@@ -153,56 +136,35 @@ class OpenAIProvider:
                 return False
             return utterance(text, voice, names, whole=False).ended
 
-        self._here.enough = enough
-        try:
-            answer = self._with_tools(messages, tools, self._deadline())
-        finally:
-            self._here.enough = None
+        answer = self._with_tools(messages, tools, time.monotonic() + self.timeout, enough)
         if answer.text.strip():
             self._begins_in_thought = self._begins_in_thought or closes_unopened(answer.text)
         told = messages[-1]["role"] == "tool"
         turn = turn_in(answer, tools, voice, after=told)
         if not (turn.text or turn.calls or turn.seen or told):
             written = "nothing that can be spoken" if answer.text.strip() else "an empty answer"
-            raise ProviderError(f"{self._settings.base_url}: the model gave {written}")
+            raise ProviderError(f"{self.settings.base_url}: the model gave {written}")
         return turn
 
     def digest(self, passage: Passage) -> Digest:
-        return self._structured(
-            "digest",
-            prompts.digest(passage),
-            schemas.JudgingDigestAnswer if passage.unjudged else schemas.DigestAnswer,
-            lambda answer: answer.digest(passage),
-            schemas.digest_bounds(passage),
-        )
+        form = schemas.JudgingDigestAnswer if passage.unjudged else schemas.DigestAnswer
+        bounds = schemas.digest_bounds(passage)
+        return self._drafts("digest", prompts.digest(passage), form, passage, bounds=bounds)
 
     def summarise(self, lines: Sequence[str]) -> str:
-        return self._structured(
-            "summarise",
-            prompts.summary(lines),
-            schemas.SummaryAnswer,
-            lambda answer: answer.summary,
-        )
+        return self._drafts("summarise", prompts.summary(lines), schemas.SummaryAnswer)
 
     def describe(
         self, name: str, observations: Sequence[Observation], known: Sequence[str] = ()
     ) -> list[AttributeDraft]:
         observed = dict(enumerate((seen.journal_id for seen in observations), start=1))
         values = dict(enumerate(known, start=schemas.FIRST_KNOWN))
-        return self._structured(
-            "describe",
-            prompts.profile(name, observations, known),
-            schemas.AttributesAnswer,
-            lambda answer: answer.drafts(observed, values),
-        )
+        asked = prompts.profile(name, observations, known)
+        return self._drafts("describe", asked, schemas.AttributesAnswer, observed, values)
 
     def ask_oneself(self, memories: Sequence[MemoryRecord], npc_name: str) -> list[str]:
-        return self._structured(
-            "ask_oneself",
-            prompts.questions(memories, npc_name),
-            schemas.QuestionsAnswer,
-            lambda answer: list(dict.fromkeys(answer.questions))[: schemas.QUESTIONS],
-        )
+        asked = prompts.questions(memories, npc_name)
+        return self._drafts("ask_oneself", asked, schemas.QuestionsAnswer)
 
     def reflect(
         self,
@@ -211,68 +173,60 @@ class OpenAIProvider:
         known: Sequence[str] = (),
     ) -> list[InsightDraft]:
         evidence = {memory.id: memory for _, memories in questions for memory in memories}
+        said = [question for question, _ in questions]
+        asked = prompts.insights(said, list(evidence.values()), npc_name, known)
         ids = dict(enumerate(evidence, start=1))
-        asked = [question for question, _ in questions]
-        return self._structured(
-            "reflect",
-            prompts.insights(asked, list(evidence.values()), npc_name, known),
-            schemas.InsightsAnswer,
-            lambda answer: answer.drafts(ids),
-        )
+        return self._drafts("reflect", asked, schemas.InsightsAnswer, ids)
 
     def compare(self, pairs: Sequence[Pair]) -> list[Relation]:
-        return self._structured(
-            "compare",
-            prompts.comparison(pairs),
-            schemas.ComparisonAnswer,
-            lambda answer: answer.of(len(pairs)),
-        )
+        asked = prompts.comparison(pairs)
+        return self._drafts("compare", asked, schemas.ComparisonAnswer, len(pairs))
 
     # --- tools --------------------------------------------------------------------------------
 
     def _with_tools(
-        self, messages: Messages, tools: Sequence[Tool], deadline: float
+        self, messages: Messages, tools: Sequence[Tool], deadline: float, enough: Enough
     ) -> schemas.Completion:
         """Ask a server that may not support tools, and remember if it refuses them."""
         told = any(message["role"] == "tool" for message in messages)
-        if (tools or told) and self._takes_tools is not False:
+        if (tools or told) and self.takes_tools is not False:
             options = {"tools": list(tools)} if tools else {}
             try:
-                answer = self._answered("reply", messages, deadline, **options)
+                answer = self._answered("reply", messages, deadline, enough, **options)
             except Refused as refusal:
-                if not (tools and refusal.named):
-                    # tools that were accepted before are not the reason
-                    if refusal.status not in _FORM_REFUSED or (tools and self._takes_tools):
-                        raise
-                elif self._takes_tools:
-                    self._takes_tools = None  # the server was started again, without them
+                # tools that were accepted before are not the reason, unless it names them
+                unlikely = refusal.status not in _FORM_REFUSED or (tools and self.takes_tools)
+                if unlikely and not refusal.named:
+                    raise
+                if refusal.named:
+                    self.takes_tools = None  # it may have been started again, without them
             else:
-                self._takes_tools = bool(tools) or self._takes_tools
+                self.takes_tools = bool(tools) or self.takes_tools
                 return answer
-        answer = self._answered("reply", without_tools(messages), deadline)
-        if tools and self._takes_tools is None:
-            self._takes_tools = False
+        answer = self._answered("reply", without_tools(messages), deadline, enough)
+        if tools and self.takes_tools is None:
+            self.takes_tools = False
             logger().info("model server: takes no tools, is asked without them.")
         return answer
 
     # --- structured answers -------------------------------------------------------------------
 
-    def _structured(
+    def _drafts(
         self,
         purpose: str,
         messages: Messages,
-        model: type[Answer],
-        read: Callable[[Answer], Result],
+        model: type[Any],
+        *asked: Any,
         bounds: schemas.Bounds | None = None,
-    ) -> Result:
-        """Ask for an answer of one schema and `read` it; an unfit one is sent back once.
+    ) -> Any:
+        """Ask for an answer of a schema, and return its `drafts`; an unfit one is sent back once.
 
         One that was cut off is read as far as it is whole: the next would be as long.
         """
-        deadline = self._deadline()
+        deadline = time.monotonic() + self.timeout
         answer = self._formed(purpose, messages, model, deadline, bounds)
         try:
-            return read(schemas.understood(model, answer.text, cut_off=answer.cut_off))
+            return schemas.understood(model, answer.text, cut_off=answer.cut_off).drafts(*asked)
         except Unfit as error:
             if answer.cut_off:
                 raise
@@ -282,198 +236,140 @@ class OpenAIProvider:
             answer = self._formed(purpose, again, model, deadline, bounds)
         except Unreachable:
             raise problem from None  # the server was there, but no time was left for the repair
-        return read(schemas.understood(model, answer.text, cut_off=answer.cut_off))
+        return schemas.understood(model, answer.text, cut_off=answer.cut_off).drafts(*asked)
 
     def _formed(
         self,
         purpose: str,
         messages: Messages,
-        model: type[Answer],
+        model: type[Any],
         deadline: float,
         bounds: schemas.Bounds | None,
     ) -> schemas.Completion:
         """Ask in the strictest form that this server accepts."""
         name = model.__name__
         settled = name in self._forms
-        form = self._forms.get(name, self._form)
+        form = self._forms.get(name, self.form)
         while True:
             bounds = bounds if self._takes_bounds and form == prompts.FORMS[0] else None
             asked, options = prompts.in_form(messages, model, form, bounds)
             try:
-                answer = self._complete(purpose, asked, deadline, **options)
+                answer = self._answered(purpose, asked, deadline, **options)
             except Refused as refusal:
-                if bounds and not settled and refusal.status in _FORM_REFUSED:
+                # a form that was accepted before is not the reason
+                if settled or refusal.status not in _FORM_REFUSED:
+                    raise
+                if bounds:
                     self._takes_bounds = False
                     logger().info("model server: takes no bounds in a schema, is asked without.")
-                    continue
-                # a form that was accepted before is not the reason
-                if settled or form == prompts.FORMS[-1] or refusal.status not in _FORM_REFUSED:
+                elif form == prompts.FORMS[-1]:
                     raise
-                form = prompts.FORMS[prompts.FORMS.index(form) + 1]
-            else:
-                self._settle(name, form)
-                return answer
-
-    def _settle(self, name: str, form: str) -> None:
-        self._forms[name] = form
-        if prompts.FORMS.index(form) > prompts.FORMS.index(self._form):
-            self._form = form
-            logger().info("model server: takes no %s, is asked for %s.", prompts.FORMS[0], form)
+                else:
+                    form = prompts.FORMS[prompts.FORMS.index(form) + 1]
+                continue
+            self._forms[name] = form
+            if prompts.FORMS.index(form) > prompts.FORMS.index(self.form):
+                self.form = form
+                told = "model server: takes no %s, is asked for %s."
+                logger().info(told, prompts.FORMS[0], form)
+            if not answer.text.strip():
+                raise ProviderError(f"{self.settings.base_url}: the model gave an empty answer")
+            return answer
 
     # --- one call -----------------------------------------------------------------------------
 
-    def _deadline(self) -> float:
-        return time.monotonic() + self._settings.timeout
-
-    def _complete(
-        self, purpose: str, messages: Messages, deadline: float, **options: object
-    ) -> schemas.Completion:
-        answer = self._answered(purpose, messages, deadline, **options)
-        if not answer.text.strip():
-            raise ProviderError(f"{self._settings.base_url}: the model gave an empty answer")
-        return answer
-
     def _answered(
-        self, purpose: str, messages: Messages, deadline: float, **options: object
+        self,
+        purpose: str,
+        messages: Messages,
+        deadline: float,
+        enough: Enough | None = None,
+        **options: object,
     ) -> schemas.Completion:
-        settings = self._settings
+        """Ask, again after a passing fault and for each parameter that is refused by name."""
+        settings = self.settings
         left = max(deadline - time.monotonic(), LEAST_SECONDS)
         attempts = Retrying(
-            retry=retry_if_exception(_worth_another_try),
+            retry=retry_if_exception(self._is_passing),
             stop=stop_after_attempt(settings.retries + 1) | stop_before_delay(left),
             wait=_pause,
             reraise=True,
         )
         started = time.monotonic()
         try:
-            body = self._adapting(lambda: attempts(self._post, messages, deadline, options))
+            while True:
+                sent = self._parameters
+                if "stream" not in sent:
+                    sent = {key: sent[key] for key in sent if key != "stream_options"}
+                try:
+                    attempts(self._post, messages, deadline, enough, sent | options)
+                    break
+                except openai.APIStatusError:
+                    if not self._adapt(sent):
+                        raise
         except openai.OpenAIError as error:
-            kind = _kind_of(error)
+            kind, status = _kind_of(error), getattr(error, "status_code", 0)
             seconds = time.monotonic() - started
             logger().info("%s: no answer, %.2f s, %s (%s)", purpose, seconds, settings.model, kind)
             problem = f"{settings.base_url}: {kind}"
-            if isinstance(error, openai.APIStatusError) and error.status_code in _BAD_REQUEST:
-                raise Refused(problem, error.status_code) from None
+            if status in _BAD_REQUEST:  # it may repeat words of the talk
+                raise Refused(problem, status) from None
+            if "tools" in options and self._refuses_tools():
+                raise Refused(f"{problem}: takes no tools", status, named=True) from None
             raise Unreachable(problem, _pause_asked(error)) from None
-        return self._counted(purpose, body, messages, time.monotonic() - started)
+        return self._counted(purpose, messages, time.monotonic() - started)
 
-    def _adapting(self, attempt: Callable[[], bytes]) -> bytes:
-        """Attempt a request, again for each parameter that the server refuses by name."""
-        while True:
-            try:
-                return attempt()
-            except openai.APIStatusError:
-                if not self._adapt():
-                    raise
+    def _post(
+        self, messages: Messages, deadline: float, enough: Enough | None, sent: dict[str, Any]
+    ) -> None:
+        """Send one request; the `_Exchange` of this thread reads its response."""
+        self._here.exchange = exchange = _Exchange(deadline, self.settings.timeout, enough)
+        create = self._client.chat.completions.with_streaming_response.create
+        with create(
+            model=self.settings.model,
+            messages=prompts.encodable(messages),
+            timeout=max(deadline - time.monotonic(), LEAST_SECONDS),
+            **sent,
+        ) as response:
+            self.streamed = exchange.streamed
+            if exchange.slow:
+                raise openai.APITimeoutError(response.http_request)
 
-    def _adapt(self) -> bool:
+    def _refuses_tools(self) -> bool:
+        """Whether the last error says so (llama.cpp without --jinja does by HTTP 500)."""
+        return _names(self._here.exchange.refusal, "tools")
+
+    def _is_passing(self, error: BaseException) -> bool:
+        if isinstance(error, openai.APIStatusError):
+            return error.status_code in _RETRIED and not self._refuses_tools()
+        return isinstance(error, openai.APIConnectionError)
+
+    def _adapt(self, sent: Container[str]) -> bool:
         """Change a parameter that the last refusal names; remembered for this server."""
-        refusal = self._here.refusal
+        refusal = self._here.exchange.refusal
         if not refusal or _TOO_LONG.search(refusal):
             return False
-        with self._adapting_lock:
-            for name, instead in _ADAPTATIONS:
-                if name in self._here.sent and _names(refusal, name):
-                    if name not in self._parameters:
-                        return True  # another thread has changed it meanwhile
-                    del self._parameters[name]
-                    if instead:
-                        self._parameters[instead] = self._settings.max_tokens
-                    told = f"takes no {name}, is sent {instead or 'none'}"
-                    logger().info("model server: %s.", told)
-                    return True
+        for name, instead in _ADAPTATIONS:
+            if name in sent and _names(refusal, name):
+                with self._adapting_lock:
+                    if name in self._parameters:  # else another thread has changed it meanwhile
+                        kept = {k: v for k, v in self._parameters.items() if k != name}
+                        more = {instead: self.settings.max_tokens} if instead else {}
+                        self._parameters = kept | more
+                        told = "model server: takes no %s, is sent %s."
+                        logger().info(told, name, instead or "none")
+                return True
         return False
 
-    def _post(self, messages: Messages, deadline: float, options: dict[str, Any]) -> bytes:
-        """Send one request; `_read` reads its response, on this thread."""
-        here = self._here
-        here.deadline, here.body, here.problem, here.refusal = deadline, b"", "", ""
-        here.enough = getattr(here, "enough", None)
-        here.stream = Stream(here.enough or (lambda _text: False))
-        parameters = dict(self._parameters)
-        if "stream" not in parameters:
-            parameters.pop("stream_options", None)
-        here.sent = frozenset(parameters)
-        create = self._client.chat.completions.with_streaming_response.create
-        try:
-            with create(
-                model=self._settings.model,
-                messages=prompts.encodable(messages),
-                timeout=max(deadline - time.monotonic(), LEAST_SECONDS),
-                **parameters,
-                **options,
-            ) as response:
-                if here.problem == "slow":
-                    raise openai.APITimeoutError(response.http_request)
-        except openai.APIStatusError as error:
-            bad = error.status_code in _BAD_REQUEST  # which may repeat words of the talk
-            if "tools" in options and not bad and _names(here.refusal, "tools"):
-                # llama.cpp without --jinja says so by HTTP 500, which another try would not change
-                problem = f"{self._settings.base_url}: {_kind_of(error)}: takes no tools"
-                raise Refused(problem, error.status_code, named=True) from None
-            raise
-        return here.body
-
-    def _read(self, response: Any) -> None:
-        """Hook of the HTTP client: read a successful response within its bounds."""
-        here = self._here
-        if not response.is_success:
-            self._read_refusal(response)
-            return
-        if response.headers.get("content-encoding", "identity").lower() != "identity":
-            here.problem = "a compressed answer that was not asked for"
-        body = bytearray()
-        streamed = response.headers.get("content-type", "").startswith("text/event-stream")
-        stream = here.stream if streamed else None
-        self.streamed = streamed
-        deadline = here.deadline
-        last = deadline + (LONGEST - 1) * self._settings.timeout
-        try:
-            for part in () if here.problem else response.iter_raw():
-                body += part
-                written = stream.length if stream else 0
-                if stream and stream.feed(part):
-                    break
-                if len(body) > ANSWER_BYTES:
-                    here.problem = f"an answer of more than {ANSWER_BYTES // 1_000_000} MB"
-                    break
-                if stream and stream.length > written:
-                    deadline = min(last, time.monotonic() + self._settings.timeout)
-                if time.monotonic() > deadline:
-                    here.problem = "" if stream and stream.length else "slow"
-                    break
-        except Exception:  # of the HTTP library that openai brings
-            if not (stream and stream.length and here.enough):
-                raise  # else what was written is spoken as far as it is whole
-        response.close()  # a server that is still writing stops
-        here.body = bytes(body)
-        if stream:
-            here.problem = here.problem or stream.error
-            here.body = stream.body()
-
-    def _read_refusal(self, response: Any) -> None:
-        """Read the beginning of an error, which may name a parameter; it is not shown or logged."""
-        text = bytearray()
-        if response.status_code in _NAMING:
-            # not by iter_raw: the client would then expect the whole text to have been read
-            for part in response.stream:
-                text += part
-                if len(text) > REFUSAL_BYTES or time.monotonic() > self._here.deadline:
-                    break
-        response.close()
-        self._here.refusal = bytes(text[:REFUSAL_BYTES]).decode("utf-8", "replace")
-
-    def _counted(
-        self, purpose: str, body: bytes, messages: Messages, seconds: float
-    ) -> schemas.Completion:
-        """Parse a response and count its tokens, also if it cannot be used."""
-        settings = self._settings
+    def _counted(self, purpose: str, messages: Messages, seconds: float) -> schemas.Completion:
+        """Parse this thread's response and count its tokens, also if it cannot be used."""
+        settings, exchange = self.settings, self._here.exchange
         asked = prompts.tokens(messages)
-        tokens = (asked, min(estimated(len(body)), settings.max_tokens))
+        tokens = (asked, min(estimated(len(exchange.body)), settings.max_tokens))
         try:
-            if self._here.problem:
-                raise ProviderError(self._here.problem)
-            answer = schemas.completion(body)
+            if exchange.problem:
+                raise ProviderError(exchange.problem)
+            answer = schemas.completion(exchange.body)
             tokens = answer.tokens or (asked, estimated(len(answer.text)))
         except ProviderError as error:
             raise ProviderError(f"{settings.base_url}: {error}") from None
@@ -484,6 +380,63 @@ class OpenAIProvider:
         if answer.cut_off:
             logger().info("%s: cut off at LLM.max_tokens, %d", purpose, settings.max_tokens)
         return answer
+
+
+@dataclass
+class _Exchange:
+    """One request, and its response as far as it is read."""
+
+    deadline: float
+    patience: float
+    enough: Enough | None  # ends the reading of a streamed answer, when it is true of its text
+    body: bytes = b""
+    problem: str = ""  # why the body cannot be used
+    refusal: str = ""  # beginning of an error, which may name a parameter; never shown or logged
+    streamed: bool = False
+    slow: bool = False
+
+    def read(self, response: Any) -> None:
+        """Hook of the HTTP client: read a response within its bounds, in time and size."""
+        if not response.is_success:
+            self._read_refusal(response)
+            return
+        body = bytearray()
+        self.streamed = response.headers.get("content-type", "").startswith("text/event-stream")
+        stream = Stream(self.enough) if self.streamed else None
+        last = self.deadline + (LONGEST - 1) * self.patience
+        try:
+            for part in response.iter_raw():
+                body += part
+                written = stream.length if stream else 0
+                if stream and stream.feed(part):
+                    break
+                if len(body) > ANSWER_BYTES:
+                    self.problem = f"an answer of more than {ANSWER_BYTES // 1_000_000} MB"
+                    break
+                if stream and stream.length > written:
+                    self.deadline = min(last, time.monotonic() + self.patience)
+                if time.monotonic() > self.deadline:
+                    self.slow = not (stream and stream.length)
+                    break
+        except Exception:  # of the HTTP library that openai brings
+            if not (stream and stream.length and self.enough):
+                raise  # else what was written is spoken as far as it is whole
+        response.close()  # a server that is still writing stops
+        self.body = bytes(body)
+        if stream:
+            self.problem = self.problem or stream.error
+            self.body = stream.body()
+
+    def _read_refusal(self, response: Any) -> None:
+        text = bytearray()
+        if response.status_code in _NAMING:
+            # not by iter_raw: the client would then expect the whole text to have been read
+            for part in response.stream:
+                text += part
+                if len(text) > REFUSAL_BYTES or time.monotonic() > self.deadline:
+                    break
+        response.close()
+        self.refusal = bytes(text[:REFUSAL_BYTES]).decode("utf-8", "replace")
 
 
 def _names(refusal: str, parameter: str) -> bool:
@@ -504,12 +457,6 @@ def _pause_asked(error: BaseException | None) -> float | None:
     return retry_after(error.response.headers) if isinstance(error, openai.APIStatusError) else None
 
 
-def _worth_another_try(error: BaseException) -> bool:
-    if isinstance(error, openai.APIStatusError):
-        return error.status_code in _RETRIED
-    return isinstance(error, openai.APIConnectionError)
-
-
 def _kind_of(error: Exception) -> str:
     """Name the kind of an error, without the server's text, which may repeat the prompt."""
     status = getattr(error, "status_code", None)
@@ -517,16 +464,6 @@ def _kind_of(error: Exception) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Read `Retry-After`, seconds or an HTTP date, as seconds."""
+    """Read `Retry-After` in seconds; None for anything else."""
     asked = headers.get("retry-after", "").strip()
-    if not asked:
-        return None
-    if asked.isascii() and asked.isdigit():
-        return float(asked[:9])
-    try:
-        date = parsedate_to_datetime(asked)
-    except (ValueError, OverflowError):
-        return None
-    if date.tzinfo is None:
-        date = date.replace(tzinfo=UTC)
-    return max(0.0, (date - datetime.now(UTC)).total_seconds())
+    return float(asked[:9]) if asked.isascii() and asked.isdigit() else None

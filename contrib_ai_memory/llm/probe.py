@@ -38,17 +38,13 @@ GREETING = [
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """One thing that was tried: its verdict (OK, POOR or BAD), what was seen, what to set.
-
-    Attributes:
-        wanted: Settings with which it would be better, by name.
-    """
+    """One thing that was tried, what was seen, and what to set."""
 
     what: str
-    verdict: str
+    verdict: str  # OK, POOR or BAD
     seen: str
     advice: str = ""
-    wanted: Mapping[str, Any] = field(default_factory=dict)
+    wanted: Mapping[str, Any] = field(default_factory=dict)  # settings with which it was better
 
 
 def trial(settings: conf.LLMSettings, context_tokens: int) -> Iterator[TrialResult]:
@@ -62,11 +58,16 @@ def trial(settings: conf.LLMSettings, context_tokens: int) -> Iterator[TrialResu
     yield from _size(settings)
     if not settings.speaks:
         return
-    yield _streaming(provider)
+    if provider.streamed:
+        yield TrialResult("streaming", OK, "the answer came in pieces")
+    else:
+        yield TrialResult("streaming", POOR, "the answer came in one piece")
     if not settings.plain:
         yield _json(provider, settings)
         yield _tools(provider)
-    yield from _parameters(provider)
+    for refused, instead in provider.refused_parameters:
+        seen = f"the server takes no {refused}" + (f", but {instead}" if instead else "")
+        yield TrialResult("parameters", OK, f"{seen}; that is done")
     yield _context(provider, settings, context_tokens)
 
 
@@ -106,12 +107,6 @@ def _size(settings: conf.LLMSettings) -> Iterator[TrialResult]:
         else:
             advice = f"It is not asked: take a model of 1B or more, at least {conf.SPEAKS_FROM:g}B."
             yield TrialResult("size", BAD, f"{seen} It is too small to talk.", advice)
-
-
-def _streaming(provider: OpenAIProvider) -> TrialResult:
-    if provider.streamed:
-        return TrialResult("streaming", OK, "the answer came in pieces")
-    return TrialResult("streaming", POOR, "the answer came in one piece")
 
 
 UNUSABLE = "it wrote no JSON when it was tried"
@@ -164,12 +159,6 @@ def _tools(provider: OpenAIProvider) -> TrialResult:
     return TrialResult("tools", OK, f"the model called {turn.calls[0].name}")
 
 
-def _parameters(provider: OpenAIProvider) -> Iterator[TrialResult]:
-    for refused, instead in provider.refused_parameters:
-        seen = f"the server takes no {refused}" + (f", but {instead}" if instead else "")
-        yield TrialResult("parameters", OK, f"{seen}; that is done")
-
-
 def _context(
     provider: OpenAIProvider, settings: conf.LLMSettings, context_tokens: int
 ) -> TrialResult:
@@ -193,7 +182,8 @@ def _context(
     seconds = time.monotonic() - began
     if not known and PASSWORD not in turn.text.lower():
         return _too_short("the beginning of a long prompt was not read", known)
-    seen = f"{tokens} tokens were read in {seconds:.0f} s" + _says(known)
+    says = f"; the server says {known}" if known else ""
+    seen = f"{tokens} tokens were read in {seconds:.0f} s{says}"
     if seconds <= settings.timeout:
         return TrialResult("context", OK, seen)
     longer = math.ceil(seconds * SPARE)
@@ -212,7 +202,3 @@ def _too_short(seen: str, known: int | None) -> TrialResult:
         f"llama.cpp: -c. Or set CONTEXT_TOKENS to {fitting}."
     )
     return TrialResult("context", BAD, seen, advice, {"CONTEXT_TOKENS": fitting})
-
-
-def _says(known: int | None) -> str:
-    return f"; the server says {known}" if known else ""

@@ -341,9 +341,7 @@ def said(turn: Message, kind: str = "say") -> dict[str, Any]:
 def told(speaker: str, words: str, kind: str = "say", *, to_npc: bool = True) -> str:
     """A perceived line as text that cannot forge another line or role.
 
-    Args:
-        kind: That of the entry; of a gift or a pose, the words say what was given or done.
-        to_npc: Whether it was said to the NPC, or only heard by it.
+    Of a gift or a pose, the words say what was given or done.
     """
     if kind in ("give", "pose"):
         return neutralise(words)
@@ -494,12 +492,8 @@ def in_form(
     form: str,
     bounds: schemas.Bounds | None = None,
 ) -> tuple[Messages, dict[str, object]]:
-    """Ask for a JSON answer in one of `FORMS`.
-
-    Returns:
-        The messages, with the schema in their text unless the server takes it as an option, and
-        the options of the request.
-    """
+    """Ask for a JSON answer in one of `FORMS`: return the messages, with the schema in their text
+    unless the server takes it as an option, and the options of the request."""
     schema = schemas.strict(answer, bounds)
     if form == "json_schema":
         named = {"name": answer.__name__, "schema": schema, "strict": True}

@@ -29,31 +29,27 @@ class ProviderError(RuntimeError):
 
 
 class Unreachable(ProviderError):
-    """The server is not there, or refuses every request: the breaker opens.
-
-    `retry_after` is the time in seconds that it asked for; None if it named none.
-    """
+    """The server is not there, or refuses every request: the breaker opens."""
 
     def __init__(self, message: str, retry_after: float | None = None):
         super().__init__(message)
-        self.retry_after = retry_after
+        self.retry_after = retry_after  # seconds that it asked for
 
 
 class Refused(ProviderError):
-    """The server refuses this request; it may take others.
-
-    `named` says that it names tools as the reason.
-    """
+    """The server refuses this request; it may take others."""
 
     def __init__(self, message: str, status: int, *, named: bool = False):
         super().__init__(message)
         self.status = status
-        self.named = named
+        self.named = named  # it names tools as the reason
 
 
 @runtime_checkable
 class Provider(Protocol):
-    """A language provider. `openai` also has `converse`, talk with tools.
+    """A language provider; one that inherits this class draws nothing where it says nothing else.
+
+    `openai` also has `converse`, talk with tools.
 
     Attributes:
         name: Kept with what it draws. "offline" marks what rules drew rather than a model.
@@ -71,11 +67,11 @@ class Provider(Protocol):
 
     def digest(self, passage: Passage) -> Digest:
         """Look once at lines of talk: importance, facts and experiences [A, B]."""
-        ...
+        return Digest({})
 
     def summarise(self, lines: Sequence[str]) -> str:
         """Summarise a conversation in two or three sentences: names, numbers, decisions [C §3]."""
-        ...
+        return max(lines, key=len, default="")
 
     def describe(
         self, name: str, observations: Sequence[Observation], known: Sequence[str] = ()
@@ -85,11 +81,11 @@ class Provider(Protocol):
         Args:
             known: Values of the attributes that are known; given where rules do not judge.
         """
-        ...
+        return []
 
     def ask_oneself(self, memories: Sequence[MemoryRecord], npc_name: str) -> list[str]:
         """Ask at most three questions that these memories raise (Park et al. 2023)."""
-        ...
+        return []
 
     def reflect(
         self,
@@ -103,11 +99,11 @@ class Provider(Protocol):
             questions: Each with its evidence.
             known: Insights that are known already, which are not to be repeated.
         """
-        ...
+        return []
 
     def compare(self, pairs: Sequence[Pair]) -> list[Relation]:
         """Relate each new statement to a known one of the same source, one relation a pair."""
-        ...
+        return [Relation.UNRELATED for _ in pairs]
 
 
 # --- one look at lines of talk --------------------------------------------------------------------
@@ -115,23 +111,15 @@ class Provider(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """New lines of talk.
-
-    Attributes:
-        entries: The new lines, oldest first; `Entry.audience` says who may hear of each.
-        around: Lines before and between them, the NPC's own among them; nothing is drawn from them.
-        known: Facts that the lines may repeat, change or end.
-        goals: The NPC's, "" if it has none.
-        least_importance: 1-10, of lines that facts are drawn from.
-    """
+    """New lines of talk, and what helps to understand them."""
 
     npc_name: str
-    entries: tuple[Entry, ...]
-    around: tuple[Entry, ...] = ()
-    known: tuple[MemoryRecord, ...] = ()
+    entries: tuple[Entry, ...]  # new, oldest first; `Entry.audience` says who may hear of each
+    around: tuple[Entry, ...] = ()  # before and between them; nothing is drawn from these
+    known: tuple[MemoryRecord, ...] = ()  # facts that the lines may repeat, change or end
     goals: str = ""
     known_names: tuple[str, ...] = ()
-    least_importance: int = 1
+    least_importance: int = 1  # 1-10, of lines that facts are drawn from
 
     @property
     def unjudged(self) -> bool:
@@ -230,20 +218,13 @@ class Relation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A text to be compared.
-
-    Attributes:
-        record: `MemoryRecord.record`, or "attribute".
-        when: Since when it holds, ISO 8601; "" if unknown.
-        quote: The speaker's own words, if it reports them.
-        type: One of `ATTRIBUTE_TYPES`, for an attribute.
-    """
+    """A text to be compared."""
 
     text: str
-    record: str = "fact"
-    when: str = ""
-    quote: str = ""
-    type: str = ""
+    record: str = "fact"  # `MemoryRecord.record`, or "attribute"
+    when: str = ""  # since when it holds, ISO 8601; "" if unknown
+    quote: str = ""  # the speaker's own words, if it reports them
+    type: str = ""  # of `ATTRIBUTE_TYPES`, for an attribute
 
     @classmethod
     def of(cls, memory: MemoryRecord) -> Statement:

@@ -3,13 +3,15 @@
 The model server or the game's own class is asked first if the setting PROVIDER chooses it; the
 offline provider does the work if it gives no answer. The breaker and the token budgets decide
 whether the model server is asked at all. Reactor thread.
+
+`settings` are those of an NPC; None is the game's.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,6 @@ from django.utils.module_loading import import_string
 from twisted.internet import defer
 
 from .. import conf, language, offload
-from ..records import ReplyRequest
 from .breaker import Breaker
 from .findings import UNUSABLE, give_up
 from .provider import Provider, ProviderError, Unreachable
@@ -28,7 +29,10 @@ from .streaming import LONGEST
 from .tally import Tally, of_call
 from .usage import FILE, BudgetUsedUp, Usage
 
-OFFLINE = "offline"  # name of what draws without a language model
+# who may be asked: the model server, the game's own provider, and that of the game's language,
+# which does without a model
+MODEL, OWN, OFFLINE = "openai", "own", "offline"
+ANYBODY, WITHOUT_MODEL = (MODEL, OWN, OFFLINE), (OWN, OFFLINE)
 REPLIES = ("converse", "reply")  # operations that somebody waits for
 DIGEST = "digest"  # the operation that keeps the memory
 breaker = Breaker(meanwhile="The offline provider does the work of nights and background")
@@ -39,6 +43,7 @@ reply_breaker = Breaker()  # its own: a slow night sends no reply to the offline
 def ask(
     operation: str,
     *args: Any,
+    by: Sequence[str] = ANYBODY,
     priority: int = offload.AWAKE,
     npc: str | None = None,
     settings: conf.Settings | None = None,
@@ -47,54 +52,46 @@ def ask(
     """Call one operation of the provider protocol off the reactor thread.
 
     Args:
-        operation: A method of `Provider`.
-        priority: offload.REPLY, AWAKE or NIGHT.
+        operation: A method of `Provider`; of MODEL alone, `converse` too.
+        by: Who is asked until one answers: MODEL, OWN, OFFLINE.
+        priority: offload.REPLY, LOOK, AWAKE or NIGHT.
         npc: The agent id charged for it; None charges the game alone.
         settings: Those of the NPC, which choose its provider; None is the game's.
         tally: Counts who does it.
 
     Returns (as a Deferred):
-        The name of the provider that answered, and its answer.
+        The name of the provider that answered, and its answer; "" and None if none did.
     """
-    answered, answer = yield ask_model(
-        operation, *args, priority=priority, npc=npc, settings=settings, tally=tally
-    )
-    if answered:
-        return ModelServer.name, answer
-    return (
-        yield ask_without_tools(operation, *args, priority=priority, settings=settings, tally=tally)
-    )
+    tally = tally or Tally()
+    for each in by:
+        if each == MODEL:
+            name, answer = yield _ask_model(operation, args, priority, npc, settings, tally)
+        elif each == OWN:
+            name, answer = yield _ask_own(operation, args, priority, settings, tally)
+        else:
+            answer = yield _run(OFFLINE, without_model(), operation, args, priority)
+            name = OFFLINE
+        if name:
+            tally.made(name)
+            return name, answer
+    return "", None
 
 
 @defer.inlineCallbacks
 def judge(
-    operation: str,
-    *args: Any,
-    priority: int = offload.AWAKE,
-    npc: str | None = None,
-    settings: conf.Settings | None = None,
-    tally: Tally | None = None,
+    operation: str, *args: Any, settings: conf.Settings | None = None, **asked: Any
 ) -> Generator[Any, Any, Any]:
-    """Call one operation of the provider that the settings choose, and of no other.
+    """`ask` the provider that the settings choose, and no other; None if it gives no answer.
 
     Where a language model is chosen, the rules of the offline provider do not judge in its place
     what is to be retired (docs/adr/023).
-
-    Args:
-        operation, priority, npc, settings, tally: As for `ask`.
-
-    Returns (as a Deferred):
-        The answer; None if that provider gave none.
     """
-    tally = tally or Tally()
+    chosen = OFFLINE
     if model_server(settings, operation) is not None:
-        _answered, answer = yield ask_model(
-            operation, *args, priority=priority, npc=npc, settings=settings, tally=tally
-        )
-        return answer
-    if own_provider(settings) is None:
-        return (yield _run_offline(operation, args, priority, tally))
-    _name, answer = yield _ask_own(operation, args, priority, settings, tally)
+        chosen = MODEL
+    elif own_provider(settings) is not None:
+        chosen = OWN
+    _name, answer = yield ask(operation, *args, by=(chosen,), settings=settings, **asked)
     return answer
 
 
@@ -104,21 +101,14 @@ def without_model() -> Any:
 
 
 def rules_judge(settings: conf.Settings | None = None) -> bool:
-    """Whether nights are kept by rules: the offline provider, or one that inherits it.
-
-    They are where the model is small.
-    """
+    """Whether nights are kept by rules, as where the model is small."""
     rules = without_model()
     compares = getattr(type(own_provider(settings) or rules), "compare", None)
     return model_server(settings, "compare") is None and compares is type(rules).compare
 
 
 def rules_answer(settings: conf.Settings | None = None) -> bool:
-    """Whether the offline provider answers what is asked.
-
-    It does unless the settings choose a language model that is not small, or a provider of the
-    game's own.
-    """
+    """Whether rules answer what is asked: there is no other provider, or the model is small."""
     chosen = model_server(settings)
     return (chosen is None or chosen.settings.plain) and own_provider(settings) is None
 
@@ -126,39 +116,29 @@ def rules_answer(settings: conf.Settings | None = None) -> bool:
 def chosen_name(settings: conf.Settings | None = None) -> str:
     """Return the name of the provider that the settings choose for nights."""
     if model_server(settings, DIGEST) is not None:
-        return ModelServer.name
+        return MODEL
     return (own_provider(settings) or without_model()).name
 
 
 @defer.inlineCallbacks
-def ask_model(
+def _ask_model(
     operation: str,
-    *args: Any,
-    priority: int = offload.AWAKE,
-    npc: str | None = None,
-    settings: conf.Settings | None = None,
-    tally: Tally | None = None,
-) -> Generator[Any, Any, tuple[bool, Any]]:
-    """Call one operation of the model server's provider, `converse` with its tools included.
-
-    Returns (as a Deferred):
-        Whether it answered, and its answer. It is not asked if none is configured, while the
-        breaker is open, or once its tokens are used up.
-    """
+    args: tuple[Any, ...],
+    priority: int,
+    npc: str | None,
+    settings: conf.Settings | None,
+    tally: Tally,
+) -> Generator[Any, Any, tuple[str, Any]]:
+    """Ask the model server, unless none is set, its breaker is open or its tokens are used up."""
     chosen = model_server(settings, operation)
-    tally = tally or Tally()
     if chosen is None:
-        return False, None
-    if spent := _spent(chosen, npc):
-        tally.fail(spent)
-        return False, None
+        return "", None
     guard = breaker_of(chosen, operation)
     if (ticket := guard.admit()) is None:
         tally.fail(guard.problem)
-        return False, None
+        return "", None
     begun: list[float] = []
     asked, patience = time.monotonic(), chosen.settings.timeout
-    tally.calls += 1
 
     def job() -> Any:
         if time.monotonic() - asked > patience:
@@ -166,35 +146,26 @@ def ask_model(
         begun.append(time.monotonic())
         return chosen.do(operation, args, npc, tally)
 
-    retry_after = chosen.settings.retry_after
     try:
         answer = yield offload.run(chosen.lane, job, priority=priority, timeout=chosen.timeout + 1)
-    except Unreachable as error:
+    except (ProviderError, offload.TimedOut, offload.Busy) as error:
         tally.fail(error)
-        guard.fail(ticket, error, retry_after)
-    except BudgetUsedUp as error:
-        tally.fail(error)  # logged by `Usage`
-    except ProviderError as error:
-        tally.fail(error)
-        guard.misanswered(operation, error)
-        yield _count_unusable(chosen, operation)
-    except offload.TimedOut as error:
-        tally.fail(error)
-        if begun and time.monotonic() - begun[0] >= chosen.timeout:
-            guard.fail(ticket, error, retry_after)
-        else:  # it waited behind other calls, which says nothing about the server
+        late = isinstance(error, offload.TimedOut) and begun
+        if isinstance(error, Unreachable) or (
+            late and time.monotonic() - begun[0] >= chosen.timeout
+        ):
+            guard.fail(ticket, error, chosen.settings.retry_after)
+        elif not isinstance(error, ProviderError):  # it waited behind other calls
             guard.complain(operation, error)
-    except offload.Busy as error:
-        tally.fail(error)
-        guard.complain(operation, error)
-    else:
-        tally.made(ModelServer.name)
-        guard.succeed(operation)
-        chosen.unusable = 0
-        return True, answer
+        elif not isinstance(error, BudgetUsedUp):  # which `Usage` logs
+            guard.misanswered(operation, error)
+            yield _count_unusable(chosen, operation)
+        return "", None
     finally:
         guard.over(ticket)
-    return False, None
+    guard.succeed(operation)
+    chosen.unusable = 0
+    return MODEL, answer
 
 
 def _count_unusable(chosen: ModelServer, operation: str) -> defer.Deferred:
@@ -207,23 +178,6 @@ def _count_unusable(chosen: ModelServer, operation: str) -> defer.Deferred:
 
 
 @defer.inlineCallbacks
-def ask_without_tools(
-    operation: str,
-    *args: Any,
-    priority: int = offload.AWAKE,
-    settings: conf.Settings | None = None,
-    tally: Tally | None = None,
-) -> Generator[Any, Any, tuple[str, Any]]:
-    """Call one operation of the game's own provider, else of the offline one, as `ask` does."""
-    tally = tally or Tally()
-    name, answer = yield _ask_own(operation, args, priority, settings, tally)
-    if name:
-        return name, answer
-    answer = yield _run_offline(operation, args, priority, tally)
-    return OFFLINE, answer
-
-
-@defer.inlineCallbacks
 def _ask_own(
     operation: str,
     args: tuple[Any, ...],
@@ -231,11 +185,7 @@ def _ask_own(
     settings: conf.Settings | None,
     tally: Tally,
 ) -> Generator[Any, Any, tuple[str, Any]]:
-    """Call one operation of the game's own provider, if it has one and that answers.
-
-    Returns (as a Deferred):
-        The name of the provider, "" if there is no answer, and the answer.
-    """
+    """Ask the game's own provider, if it has one."""
     own = own_provider(settings)
     if own is None:
         return "", None
@@ -246,23 +196,8 @@ def _ask_own(
         tally.fail(type(error).__name__)  # its message may quote what was said
         breaker.complain(operation, error)
         return "", None
-    tally.made(own.name)
     breaker.succeed(operation)
     return own.name, answer
-
-
-@defer.inlineCallbacks
-def _run_offline(
-    operation: str, args: tuple[Any, ...], priority: int, tally: Tally
-) -> Generator[Any, Any, Any]:
-    answer = yield _run(OFFLINE, without_model(), operation, args, priority)
-    tally.made(OFFLINE)
-    return answer
-
-
-def offline_reply(request: ReplyRequest) -> defer.Deferred:
-    """Have the offline provider answer for staff who look, as a Deferred `Reply`."""
-    return _run(OFFLINE, without_model(), "reply", (request,), offload.LOOK)
 
 
 def _run(
@@ -292,8 +227,6 @@ def answer_of(provider: str, operation: str, *args: Any) -> Any:
 class ModelServer:
     """The openai provider behind its token budgets, created on the thread that first uses it."""
 
-    name = "openai"
-
     def __init__(
         self,
         settings: conf.LLMSettings,
@@ -317,7 +250,6 @@ class ModelServer:
         self, operation: str, args: tuple[Any, ...], npc: str | None, tally: Tally | None = None
     ) -> Any:
         """Call one operation, charged to `npc` (worker thread)."""
-        self.counts.load()
         self.check(npc)
         with self._creating:
             if self._provider is None:
@@ -325,6 +257,8 @@ class ModelServer:
 
                 self._provider = OpenAIProvider(self.settings, self._count)
         self._here.npc = npc
+        if tally:
+            tally.calls += 1
         counting = of_call.set(tally)
         try:
             return getattr(self._provider, operation)(*args)
@@ -344,13 +278,9 @@ class ModelServer:
 def model_server(
     settings: conf.Settings | None = None, operation: str = REPLIES[0]
 ) -> ModelServer | None:
-    """Return the model for an operation; None if the settings choose another provider.
-
-    Args:
-        settings: Those of an NPC; None is the game's.
-    """
+    """Return the model for an operation; None if the settings choose another provider."""
     settings = settings or conf.get()
-    if settings.LLM is None or settings.PROVIDER not in (None, ModelServer.name):
+    if settings.LLM is None or settings.PROVIDER not in (None, MODEL):
         return None
     if operation in REPLIES:
         if not settings.LLM.speaks:
@@ -376,14 +306,11 @@ def breaker_of(chosen: ModelServer, operation: str) -> Breaker:
 def own_provider(settings: conf.Settings | None = None) -> Provider | None:
     """Return the instance of the class that PROVIDER names; None if it names none.
 
-    Args:
-        settings: Those of an NPC; None is the game's.
-
     Raises:
         ImproperlyConfigured: There is no such class, or it is no provider.
     """
     path = (settings or conf.get()).PROVIDER
-    if path in (None, OFFLINE, ModelServer.name):
+    if path in (None, OFFLINE, MODEL):
         return None
     try:
         provider = _instance_of(import_string(path))
@@ -427,8 +354,7 @@ def usage() -> dict[str, Any]:
 
     Returns:
         {"day", "calls", "tokens_in", "tokens_out", "by_purpose": {operation: {"calls",
-        "tokens_in", "tokens_out"}}, "by_npc": {agent id: {the same}}}. The first call after
-        a start reads one small file.
+        "tokens_in", "tokens_out"}}, "by_npc": {agent id: {the same}}}.
     """
     return _counts().plain()
 
@@ -439,12 +365,7 @@ def tokens_by_day(agent_id: str) -> list[tuple[str, int]]:
 
 
 def status(settings: conf.Settings | None = None, npc: str | None = None) -> str:
-    """Return a phrase for builders: who answers, and what is wrong if something is.
-
-    Args:
-        settings: Those of an NPC; None is the game's.
-        npc: The agent id of that NPC, whose own budget counts too.
-    """
+    """Return a phrase for builders: who answers an NPC of that id, and what is wrong."""
     settings = settings or conf.get()
     own = own_provider(settings)
     if own is not None:

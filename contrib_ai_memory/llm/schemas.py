@@ -9,8 +9,9 @@ import json
 import math
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
-from typing import Annotated, Any, TypeVar, get_args, get_origin
+from typing import Annotated, Any, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -19,9 +20,8 @@ from pydantic import (
     Field,
     ValidationError,
     field_validator,
-    model_validator,
 )
-from pydantic.fields import FieldInfo
+from pydantic_core import from_json
 
 from ..embedding import emotions
 from ..log import logger
@@ -40,6 +40,7 @@ from .provider import (
     Relation,
 )
 from .spoken import without_thinking
+from .streaming import listed, mapping
 
 FACTS = 100  # items of one answer, in each list whose length the request does not give
 IDS = 200
@@ -53,24 +54,74 @@ class Unfit(ProviderError):
     """The answer does not have the form asked for. The message may be shown to the model."""
 
 
+# --- values as small models write them: mended where it is plain what was meant -------------------
+
+_NUMBER = re.compile(r"-?\d{1,9}(?:\.\d{1,9})?")
+_NONE = ("", "none", "null", "no", "n/a")
+
+
 def _lower(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
 
 
-def _as_labels(value: object) -> object:
+def _text(value: Any) -> Any:
+    """Null is "", a list of texts is one, a number is text."""
+    if value is None:
+        return ""
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return " ".join(value)
+    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(value) if plain else value
+
+
+def _listed(value: Any) -> Any:
+    """Null is an empty list, one value in place of a list is a list."""
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def _numbers(value: Any) -> Any:
+    return _NUMBER.findall(value) if isinstance(value, str) else _listed(value)
+
+
+def _labels(value: Any) -> list[str]:
     """Return the labels that are meant: "joy, trust" in a list of one is two."""
-    if not isinstance(value, list):
+    labels = (each for each in _listed(value) if isinstance(each, str))
+    return [part for each in labels for part in re.split(r"[,;]\s*", each)]
+
+
+def _first_number(value: Any) -> Any:
+    """ "7/10" is 7."""
+    found = _NUMBER.search(value) if isinstance(value, str) else None
+    return float(found[0]) if found else value
+
+
+def _whole(value: Any) -> Any:
+    """Null, "none" and an empty list are 0."""
+    if isinstance(value, list) and len(value) < 2:
+        value = value[0] if value else None
+    if value is None or (isinstance(value, str) and value.lower() in _NONE):
+        return 0
+    value = _first_number(value)
+    return round(value) if isinstance(value, float) and math.isfinite(value) else value
+
+
+def _share(value: Any) -> Any:
+    """7 and 70 are 0.7."""
+    value = _first_number(value)
+    if not isinstance(value, int | float) or not math.isfinite(value):
         return value
-    return [part for each in value if isinstance(each, str) for part in re.split(r"[,;]\s*", each)]
+    return max(0.0, value if value <= 1 else min(value / (10 if value <= 10 else 100), 1.0))
 
 
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_NONE = ("", "none", "null", "no", "n/a")
-
+Text = Annotated[str, BeforeValidator(_text)]
 Line = Annotated[str, Field(min_length=1, max_length=300)]
-Ids = Annotated[list[int], Field(max_length=IDS)]
-Labels = Annotated[list[str], BeforeValidator(_as_labels)]
-Share = Annotated[float, Field(ge=0, le=1)]
+Number = Annotated[int, BeforeValidator(_whole)]
+Ids = Annotated[list[Number], Field(max_length=IDS), BeforeValidator(_numbers)]
+Labels = Annotated[list[str], BeforeValidator(_labels)]
+Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(_share)]
+Listed = BeforeValidator(_listed)
 
 
 class Plain(BaseModel):
@@ -92,109 +143,44 @@ class Plain(BaseModel):
         return plain
 
 
-class Mended(Plain):
-    """An answer whose values are mended before they are refused, as small models write them.
-
-    7 of 0-1 is 0.7, "7/10" is 7, null is false or empty, one value in place of a list is a list.
-    """
-
-    @model_validator(mode="before")
-    @classmethod
-    def _mended(cls, data: Any) -> Any:
-        if not isinstance(data, dict):
-            return data
-        fields = cls.model_fields
-        return {
-            key: mended(value, fields[key].annotation, _is_share(fields[key]))
-            if key in fields
-            else value
-            for key, value in data.items()
-        }
-
-
-def _is_share(field: FieldInfo) -> bool:
-    return field.annotation is float and any(getattr(each, "le", 0) == 1 for each in field.metadata)
-
-
-def mended(value: Any, kind: Any, share: bool = False) -> Any:
-    """Return a value as one of a type, where it is plain what was meant; else unchanged.
-
-    Args:
-        kind: bool, int, float, str, or a list of something.
-        share: Whether it is a number of 0-1; what is given of ten or of a hundred is scaled.
-    """
-    if get_origin(kind) is list:
-        [item] = get_args(kind)
-        if value is None:
-            return []
-        if isinstance(value, str) and item is int:
-            value = _NUMBER.findall(value)
-        return [mended(each, item) for each in (value if isinstance(value, list) else [value])]
-    if kind is int and isinstance(value, list) and len(value) < 2:
-        value = value[0] if value else None
-    if kind is int and (value is None or (isinstance(value, str) and value.lower() in _NONE)):
-        return 0
-    if kind is bool:
-        return False if value is None else value
-    if kind is str:
-        if value is None:
-            return ""
-        if isinstance(value, list) and all(isinstance(each, str) for each in value):
-            return " ".join(value)
-        plain = isinstance(value, int | float) and not isinstance(value, bool)
-        return str(value) if plain else value
-    if kind not in (int, float) or isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        numbers = _NUMBER.findall(value)
-        value = float(numbers[0]) if numbers else value
-    if isinstance(value, int | float) and math.isfinite(value):
-        if kind is int:
-            return round(value)
-        if share and value > 1:
-            value = min(value / (10 if value <= 10 else 100), 1)
-        return max(value, 0) if share else value
-    return value
-
-
-class LineImportance(Mended):
+class LineImportance(Plain):
     """The importance of one numbered line, 1-10 [A]."""
 
-    line: int
-    importance: int
+    line: Number
+    importance: Number
 
 
-class DigestFact(Mended):
+class DigestFact(Plain):
     """One fact of a passage; its lines and the known facts are numbers of the request."""
 
-    text: Annotated[str, Field(max_length=2000)] = ""
+    text: Annotated[Text, Field(max_length=2000)] = ""
     lines: Ids = []
-    kind: Annotated[str, Field(json_schema_extra={"enum": [*FACT_KINDS]})] = "other"
-    about: str = ""
-    to: str = ""
-    date: str = ""
-    same_as: int = 0
+    kind: Annotated[Text, Field(json_schema_extra={"enum": [*FACT_KINDS]})] = "other"
+    about: Text = ""
+    to: Text = ""
+    date: Text = ""
+    same_as: Number = 0
     ends: Ids = []
 
 
-class DigestExperience(Mended):
+class DigestExperience(Plain):
     """What happened in lines of one audience [B]."""
 
-    text: Annotated[str, Field(max_length=2000)] = ""
+    text: Annotated[Text, Field(max_length=2000)] = ""
     lines: Ids = []
     emotions: Labels = []
     weight: Share = 0.0
-    lesson: str = ""
+    lesson: Text = ""
 
 
-class DigestAnswer(Mended):
+class DigestAnswer(Plain):
     """Importance, facts and experiences of one passage [A, B]."""
 
-    importance: list[LineImportance] = Field(max_length=LINES)
-    facts: list[DigestFact] = Field(max_length=FACTS)
-    experiences: list[DigestExperience] = Field([], max_length=FACTS)
+    importance: Annotated[list[LineImportance], Listed] = Field(max_length=LINES)
+    facts: Annotated[list[DigestFact], Listed] = Field(max_length=FACTS)
+    experiences: Annotated[list[DigestExperience], Listed] = Field([], max_length=FACTS)
 
-    def digest(self, passage: Passage) -> Digest:
+    def drafts(self, passage: Passage) -> Digest:
         """Resolve the numbers of an answer.
 
         Raises:
@@ -274,29 +260,31 @@ def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
-class SummaryAnswer(Mended):
+class SummaryAnswer(Plain):
     """Two or three sentences [C §3]."""
 
-    summary: str = Field(min_length=1, max_length=1200)
+    summary: Text = Field(min_length=1, max_length=1200)
+
+    def drafts(self) -> str:
+        return self.summary
 
 
-class Attribute(Mended):
+class Attribute(Plain):
     """An attribute of a person, the observations that show it, and known ones that it replaces."""
 
     type: AttributeType
-    value: str = Field(min_length=1, max_length=300)
+    value: Text = Field(min_length=1, max_length=300)
     evidence: Ids
     confidence: Share = 0.5
     replaces: Ids = []
 
 
-class AttributesAnswer(Mended):
+class AttributesAnswer(Plain):
     """A profile's attributes (O-MEM)."""
 
-    attributes: list[Attribute] = Field(max_length=FACTS)
+    attributes: Annotated[list[Attribute], Listed] = Field(max_length=FACTS)
 
     def drafts(self, observed: Mapping[int, int], known: Mapping[int, str]) -> list[AttributeDraft]:
-        """Resolve the numbers of observations and of known attributes."""
         found = founded("attributes", self.attributes, lambda a: cited(a.evidence, observed))
         return [
             AttributeDraft(
@@ -310,23 +298,26 @@ class AttributesAnswer(Mended):
         ]
 
 
-class QuestionsAnswer(Mended):
+class QuestionsAnswer(Plain):
     """Questions that the memories raise."""
 
-    questions: list[Line] = Field(min_length=1, max_length=20)
+    questions: Annotated[list[Line], Listed] = Field(min_length=1, max_length=20)
+
+    def drafts(self) -> list[str]:
+        return list(dict.fromkeys(self.questions))[:QUESTIONS]
 
 
-class Insight(Mended):
+class Insight(Plain):
     """One insight and the numbers of the memories that it cites."""
 
-    insight: str = Field(min_length=1, max_length=600)
+    insight: Text = Field(min_length=1, max_length=600)
     because_of: Ids
 
 
-class InsightsAnswer(Mended):
+class InsightsAnswer(Plain):
     """The insights of a reflection."""
 
-    insights: list[Insight] = Field(max_length=20)
+    insights: Annotated[list[Insight], Listed] = Field(max_length=20)
 
     def drafts(self, ids: Mapping[int, str]) -> list[InsightDraft]:
         found = founded("insights", self.insights, lambda i: cited(i.because_of, ids))
@@ -336,19 +327,19 @@ class InsightsAnswer(Mended):
         ]
 
 
-class PairRelation(Mended):
+class PairRelation(Plain):
     """The relation of one numbered pair."""
 
-    pair: int
+    pair: Number
     relation: Annotated[Relation, BeforeValidator(_lower)]
 
 
-class ComparisonAnswer(Mended):
+class ComparisonAnswer(Plain):
     """The relations of those pairs that have one."""
 
-    relations: list[PairRelation] = Field(max_length=IDS)
+    relations: Annotated[list[PairRelation], Listed] = Field(max_length=IDS)
 
-    def of(self, pairs: int) -> list[Relation]:
+    def drafts(self, pairs: int) -> list[Relation]:
         """The relation of each of so many pairs; one that is not named is unrelated.
 
         Raises:
@@ -377,7 +368,7 @@ Bounds = Mapping[str, Mapping[str, Any]]  # keywords of a schema by a path, "fac
 def strict(model: type[BaseModel], bounds: Bounds | None = None) -> dict[str, Any]:
     """Return the JSON Schema of an answer as OpenAI (strict), vLLM, llama.cpp and Ollama take it.
 
-    Every property is required and no other allowed; no references, no unions with null.
+    Every property is required and no other allowed; there are no references.
 
     Args:
         bounds: Of lists and numbers, for servers that hold a model to them: a small model ends no
@@ -421,18 +412,9 @@ def _strict(schema: Mapping[str, Any], defined: Mapping[str, Any]) -> dict[str, 
     if "$ref" in schema:
         named = defined[schema["$ref"].rpartition("/")[2]]
         return _strict({**named, **{k: v for k, v in schema.items() if k != "$ref"}}, defined)
-    if "anyOf" in schema:
-        kinds = [each for each in schema["anyOf"] if each.get("type") != "null"]
-        if len(kinds) == 1:
-            rest = {key: value for key, value in schema.items() if key != "anyOf"}
-            return _strict({**kinds[0], **rest}, defined)
     plain = {key: value for key, value in schema.items() if key not in _DROPPED}
-    if "const" in plain:
-        plain["enum"] = [plain.pop("const")]
     if "items" in plain:
         plain["items"] = _strict(plain["items"], defined)
-    if "anyOf" in plain:
-        plain["anyOf"] = [_strict(each, defined) for each in plain["anyOf"]]
     if "properties" in plain:
         inner = {name: _strict(each, defined) for name, each in plain["properties"].items()}
         plain |= {"properties": inner, "required": list(inner), "additionalProperties": False}
@@ -442,64 +424,14 @@ def _strict(schema: Mapping[str, Any], defined: Mapping[str, Any]) -> dict[str, 
 # --- the server's response ------------------------------------------------------------------------
 
 
-def _text_of_parts(value: object) -> object:
-    """Join the text parts of a content in parts; parts of another type are no text."""
-    if not isinstance(value, list):
-        return value
-    texts = (each.get("text") for each in value if isinstance(each, dict))
-    return "".join(text for text in texts if isinstance(text, str))
-
-
-class _Message(BaseModel):
-    content: Annotated[str | None, BeforeValidator(_text_of_parts)] = None
-    tool_calls: Any = None
-
-
-class _Choice(BaseModel):
-    message: _Message
-    finish_reason: str | None = None
-
-
-class _Tokens(BaseModel):
-    prompt_tokens: int = Field(ge=0, le=MOST_TOKENS)
-    completion_tokens: int = Field(ge=0, le=MOST_TOKENS)
-
-
-class Completion(BaseModel):
+@dataclass(frozen=True, slots=True)
+class Completion:
     """The parts of a Chat Completions response that are used."""
 
-    choices: list[_Choice] = Field(max_length=100)
-    usage: Any = None
-
-    @property
-    def text(self) -> str:
-        """The model's text, without lone surrogates, which nothing can store."""
-        content = self.choices[0].message.content if self.choices else None
-        return (content or "").encode("utf-8", "ignore").decode()
-
-    @property
-    def tool_calls(self) -> list[Any]:
-        """The tool calls, unchecked."""
-        calls = self.choices[0].message.tool_calls if self.choices else None
-        return calls if isinstance(calls, list) else []
-
-    @property
-    def cut_off(self) -> bool:
-        return bool(self.choices) and self.choices[0].finish_reason == "length"
-
-    @property
-    def tokens(self) -> tuple[int, int] | None:
-        """Tokens in and out as the server reports them; None without a plausible report."""
-        try:
-            counted = _Tokens.model_validate(self.usage)
-        except ValidationError:
-            return None
-        return counted.prompt_tokens, counted.completion_tokens
-
-
-_NUMBER = re.compile(r"-?\d{1,9}(?:\.\d{1,9})?")
-
-Schema = TypeVar("Schema", bound=BaseModel)
+    text: str  # without lone surrogates, which nothing can store
+    tool_calls: list[Any]  # unchecked
+    cut_off: bool
+    tokens: tuple[int, int] | None  # in and out; None without a plausible report
 
 
 def completion(body: bytes) -> Completion:
@@ -509,15 +441,30 @@ def completion(body: bytes) -> Completion:
         ProviderError: It is no Chat Completions response.
     """
     try:
-        text = body.decode()
+        answer = mapping(parsed(body.decode()))
     except UnicodeDecodeError:
         raise ProviderError("the server's answer is not UTF-8") from None
-    try:
-        return fitting(Completion, parsed(text))
     except ValueError:
         raise ProviderError("the server's answer is not JSON") from None
-    except Unfit as problem:
-        raise ProviderError(f"no Chat Completions answer: {problem}") from None
+    choices, usage = answer.get("choices"), mapping(answer.get("usage"))
+    if not isinstance(choices, list):
+        raise ProviderError("no Chat Completions answer")
+    choice = mapping(next(iter(choices), None))
+    message = mapping(choice.get("message"))
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [{"text": content}]
+    texts = (mapping(each).get("text") for each in parts)  # parts of another type are no text
+    text = "".join(each for each in texts if isinstance(each, str))
+    tokens = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    return Completion(
+        text.encode("utf-8", "ignore").decode(),
+        listed(message.get("tool_calls")),
+        choice.get("finish_reason") == "length",
+        tokens if all(isinstance(n, int) and 0 <= n <= MOST_TOKENS for n in tokens) else None,
+    )
+
+
+Schema = TypeVar("Schema", bound=BaseModel)
 
 
 def understood(model: type[Schema], text: str, *, cut_off: bool = False) -> Schema:
@@ -530,37 +477,27 @@ def understood(model: type[Schema], text: str, *, cut_off: bool = False) -> Sche
         Unfit: There is none, or it does not have the form asked for.
     """
     text = without_thinking(text)
-    start, end = text.find("{"), text.rfind("}")
+    start = max(text.find("{"), 0)
     try:
-        data = parsed(closed(text[max(start, 0) :]) if cut_off else text[start : end + 1])
+        data = whole_part(text[start:]) if cut_off else parsed(text[start : text.rfind("}") + 1])
     except ValueError:
         raise Unfit("the model's answer is not JSON") from None
     return fitting(model, data)
 
 
-def closed(text: str) -> str:
-    """Close a JSON text that breaks off, after the last list, object or item of a list.
+def whole_part(text: str) -> object:
+    """Parse a JSON text that breaks off, up to the last whole object in it, or text in a list.
 
-    >>> closed('{"facts": [{"line": 1, "text": "a"}, {"line": 2, "te')
-    '{"facts": [{"line": 1, "text": "a"}]}'
+    >>> whole_part('{"facts": [{"line": 1, "text": "a"}, {"line": 2, "te')
+    {'facts': [{'line': 1, 'text': 'a'}]}
+
+    Raises:
+        ValueError: It is not JSON, or nothing of it is whole.
     """
-    whole, ends, quoted, escaped = "", "", False, False
-    for place, sign in enumerate(text):
-        if quoted:
-            quoted = escaped or sign != '"'
-            escaped = sign == "\\" and not escaped
-        elif sign == '"':
-            quoted = True
-        elif sign in "{[":
-            ends = ("}" if sign == "{" else "]") + ends
-        elif sign in "}]":
-            ends = ends[1:]
-            whole = text[: place + 1] + ends
-            if not ends:
-                break
-        elif sign == "," and ends.startswith("]"):
-            whole = text[:place] + ends
-    return whole
+    end = text.rfind("}") + 1
+    if not (data := from_json(text[:end] or text, allow_partial=True)):
+        raise ValueError
+    return data
 
 
 def fitting(model: type[Schema], data: object) -> Schema:

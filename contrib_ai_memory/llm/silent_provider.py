@@ -10,16 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from .. import offload
-from ..records import Entry, ExperienceDraft, FactDraft, MemoryRecord, Reply, ReplyRequest, Snippet
-from .provider import (
-    AttributeDraft,
-    Digest,
-    InsightDraft,
-    Observation,
-    Pair,
-    Passage,
-    Relation,
-)
+from ..records import Entry, ExperienceDraft, FactDraft, Reply, ReplyRequest, Snippet
+from .provider import Digest, Passage, Provider
 
 SAID = "nothing"  # kind of the phrases that it answers with
 
@@ -32,8 +24,8 @@ class UncheckedDigest:
     refused: Counter[str] = field(default_factory=Counter)
 
 
-class SilentProvider:
-    """Every operation of `Provider`, and those that rules are asked for, without any words."""
+class SilentProvider(Provider):
+    """The operations of `Provider`, and those that rules are asked for, without any words."""
 
     name = "offline"
     lane = offload.MEMORY
@@ -57,33 +49,8 @@ class SilentProvider:
     ) -> list[FactDraft]:
         return []
 
-    def digest(self, passage: Passage) -> Digest:
-        return Digest({})
-
     def checked(self, digest: Digest, passage: Passage) -> UncheckedDigest:
         return UncheckedDigest(digest)
-
-    def summarise(self, lines: Sequence[str]) -> str:
-        return max(lines, key=len, default="")
-
-    def describe(
-        self, name: str, observations: Sequence[Observation], known: Sequence[str] = ()
-    ) -> list[AttributeDraft]:
-        return []
-
-    def ask_oneself(self, memories: Sequence[MemoryRecord], npc_name: str) -> list[str]:
-        return []
-
-    def reflect(
-        self,
-        questions: Sequence[tuple[str, Sequence[MemoryRecord]]],
-        npc_name: str,
-        known: Sequence[str] = (),
-    ) -> list[InsightDraft]:
-        return []
-
-    def compare(self, pairs: Sequence[Pair]) -> list[Relation]:
-        return [Relation.UNRELATED for _ in pairs]
 
 
 SILENT = SilentProvider()

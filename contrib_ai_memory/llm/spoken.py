@@ -16,6 +16,7 @@ import ast
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -43,23 +44,14 @@ _SILENT = re.compile(r"[\s.…]*|[(*\[]\W*(?:\w+\W+){0,3}(?:silen\w+|nothing)\W*
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """Who speaks, and how much.
+    """Who speaks, to whom, and how much."""
 
-    Attributes:
-        names: What the speaker is called.
-        others: What the others in the talk are called.
-        sentences: The most sentences of one reply; 0 for any number.
-        listener: What the one who is answered is called.
-        heard: The line that is answered.
-        described: What the model was told of the NPC and of its task.
-    """
-
-    names: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
-    sentences: int = 0
-    listener: str = ""
-    heard: str = ""
-    described: str = ""
+    names: tuple[str, ...] = ()  # what the speaker is called
+    others: tuple[str, ...] = ()  # what the others in the talk are called
+    sentences: int = 0  # the most of one reply; 0 for any number
+    listener: str = ""  # what the one who is answered is called
+    heard: str = ""  # the line that is answered
+    described: str = ""  # what the model was told of the NPC and of its task
 
 
 NO_VOICE = Voice()
@@ -92,19 +84,12 @@ class WrittenCall:
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """The parts of a model's text.
+    """The parts of a model's text."""
 
-    Attributes:
-        text: The spoken words; empty if there are none.
-        calls: Calls of offered tools.
-        actions: What it was to be seen doing: "smiles".
-        ended: Whether more was written after the words that are spoken.
-    """
-
-    text: str
-    calls: tuple[WrittenCall, ...] = ()
-    actions: tuple[str, ...] = ()
-    ended: bool = False
+    text: str  # the spoken words; empty if there are none
+    calls: tuple[WrittenCall, ...] = ()  # of offered tools
+    actions: tuple[str, ...] = ()  # what it was to be seen doing: "smiles"
+    ended: bool = False  # more was written after the words that are spoken
 
     def seen(self, voice: Voice) -> str:
         """What others see of the actions, as an emote without the name in front; "" for nothing."""
@@ -126,12 +111,7 @@ class Utterance:
 def utterance(
     text: str, voice: Voice = NO_VOICE, tools: Tools = frozenset(), *, whole: bool = True
 ) -> Utterance:
-    """Read a model's text.
-
-    Args:
-        tools: Names of the offered tools.
-        whole: Whether the model came to its end; else a sentence that breaks off is left out.
-    """
+    """Read a model's text; unless it is `whole`, a sentence that breaks off is left out."""
     text = without_thinking(text)[:LONGEST]
     text, calls = _without_calls(text, tools, voice)
     text, next_turn = _first_turn(text)
@@ -214,9 +194,10 @@ def _of_channels(text: str) -> str:
 # --- calls ----------------------------------------------------------------------------------------
 
 _CALL_TAG = r"tool_calls?|function_calls?|tool_code|tool_use|tool_responses?|tool_results?"
-_CONTAINER = re.compile(rf"<({_CALL_TAG})\b[^>\n]{{0,40}}>(.*?)</\1>", re.DOTALL | re.IGNORECASE)
-_UNCLOSED = re.compile(
-    rf"(?:<(?:{_CALL_TAG})\b[^>\n]{{0,40}}>|\[TOOL_CALLS\]|<\|python_tag\|>)[^\n]*", re.IGNORECASE
+_TAGGED = re.compile(
+    rf"<({_CALL_TAG})\b[^>\n]{{0,40}}>(?:(?s:.)*?</\1>|[^\n]*)"
+    r"|(?:\[TOOL_CALLS\]|<\|python_tag\|>)[^\n]*",
+    re.IGNORECASE,
 )
 _ELEMENT = re.compile(
     r"<(function|invoke)\b[^>\n]{0,80}>.*?(?:</\1>|\Z)|<tool_call>\s*[\w-]{1,64}\s*<arg_key>.*?"
@@ -230,6 +211,7 @@ _BEFORE_JSON = re.compile(
     r"(?P<name>[A-Za-z_][\w-]{0,63})(?::\d{1,3})?)?"
     r"(?:\s|\[ARGS\]|\[TOOL_CALLS\]|<[^<>\n]{1,40}>|```\w{0,10}|[\[(,]|Action Input:)*\Z"
 )
+_SIGNS = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}]', re.DOTALL)
 _AFTER_JSON = re.compile(r"(?:\s*(?:[\])]|,(?=\s*[\[{])|```|</?[\w|｜▁]{1,30}>))*")
 _NAMES_OF_NAMES = ("name", "function", "tool", "tool_name", "function_name", "action")
 _NAMES_OF_ARGUMENTS = (
@@ -247,7 +229,7 @@ def _without_calls(text: str, tools: Tools, voice: Voice) -> tuple[str, tuple[Wr
     """
     calls: list[WrittenCall] = []
     text = _without_json(_SEPARATED.sub("\n", text), calls, tools, voice)
-    for form in (_ELEMENT, _CONTAINER, _UNCLOSED, _code_of(tools)):
+    for form in (_ELEMENT, _TAGGED, _code_of(tools)):
         text = form.sub("\n", text)
     text = re.sub(r"\[[\s,;]*\]", " ", text)
     return text, tuple(dict.fromkeys(calls))[:CALLS_READ]
@@ -266,8 +248,7 @@ def _code_of(tools: Tools) -> re.Pattern[str]:
 
 
 def _without_json(text: str, calls: list[WrittenCall], tools: Tools, voice: Voice) -> str:
-    parts: list[str] = []
-    place = 0
+    parts, place = list[str](), 0
     while found := _JSON.search(text, place):
         data, end = _object_at(text, found.start())
         before = _BEFORE_JSON.search(text, max(place, found.start() - 160), found.start())
@@ -296,34 +277,20 @@ def _object_at(text: str, start: int) -> tuple[Any, int]:
         return json.JSONDecoder(strict=False).raw_decode(text, start)
     except (ValueError, RecursionError):
         pass
-    depth, quote, place = 0, "", start
-    for place in range(start, len(text)):
-        sign = text[place]
-        if quote:
-            if sign == quote and text[place - 1] != "\\":
-                quote = ""
-        elif sign == '"':
-            quote = sign
-        elif sign in "{}":
-            depth += 1 if sign == "{" else -1
-            if not depth:
-                return _literal(text[start : place + 1]), place + 1
+    depth = 0
+    for sign in _SIGNS.finditer(text, start):
+        depth += {"{": 1, "}": -1}.get(sign[0], 0)
+        if not depth:
+            return _parsed(text[start : sign.end()]), sign.end()
     return None, len(text)
 
 
-def _literal(code: str) -> Any:
-    """Evaluate a Python literal: small models write a dict where JSON was meant."""
-    try:
-        return ast.literal_eval(code)
-    except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
-        return None
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+def _parsed(code: str) -> Any:
+    """Parse JSON, or a Python literal: small models write a dict where JSON was meant."""
+    for parse in (json.loads, ast.literal_eval):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+            return parse(code)
+    return None
 
 
 def _calls_in(data: Mapping[Any, Any], tools: Tools) -> Iterable[tuple[str, Any]]:
@@ -337,19 +304,16 @@ def _calls_in(data: Mapping[Any, Any], tools: Tools) -> Iterable[tuple[str, Any]
     if isinstance(data.get("function"), Mapping):
         yield from _calls_in({k: v for k, v in data["function"].items() if k != "function"}, tools)
         return
+    arguments = next((data[each] for each in _NAMES_OF_ARGUMENTS if each in data), None)
     for key in _NAMES_OF_NAMES:
-        name = data.get(key)
-        if not isinstance(name, str):
-            continue
-        name = name.removeprefix("functions.")
-        given = next((data[each] for each in _NAMES_OF_ARGUMENTS if each in data), None)
-        if given is None and name in tools:
-            given = {k: v for k, v in data.items() if k not in (key, "type", "id")}
-        if given is not None:
-            yield name, given
-            return
-    if len(data) == 1:
-        [(name, given)] = data.items()
+        if isinstance(data.get(key), str):
+            name = data[key].removeprefix("functions.")
+            beside = {k: v for k, v in data.items() if k not in (key, "type", "id")}
+            given = beside if arguments is None and name in tools else arguments
+            if given is not None:
+                yield name, given
+                return
+    for name, given in data.items() if len(data) == 1 else ():
         if name in tools and isinstance(given, Mapping):
             yield name, given
 
@@ -365,14 +329,10 @@ def _speech_in(data: Mapping[Any, Any], voice: Voice) -> str:
 
 def _note(calls: list[WrittenCall], name: str, given: Any, tools: Tools) -> None:
     """Keep a call of an offered tool."""
-    if isinstance(given, str):
-        given = _value(given)
-    if name not in tools or not isinstance(given, Mapping) or len(calls) >= CALLS_READ:
-        return
-    try:
-        calls.append(WrittenCall(name, json.dumps(given)))
-    except (TypeError, ValueError, RecursionError):
-        return
+    given = _parsed(given) if isinstance(given, str) else given
+    if name in tools and isinstance(given, Mapping) and len(calls) < CALLS_READ:
+        with suppress(TypeError, ValueError, RecursionError):
+            calls.append(WrittenCall(name, json.dumps(given)))
 
 
 # --- template tokens ------------------------------------------------------------------------------
@@ -405,7 +365,7 @@ _BROKEN_TOKEN = re.compile(r"(?:<[|｜/]?[\w|｜▁]{0,40}|\[/?[A-Z_]{2,20})\Z")
 
 def _first_turn(text: str) -> tuple[str, bool]:
     """Return the first turn that is the model's own, and whether another follows it."""
-    taken, own, header, place = "", True, False, 0
+    own, header, place = True, False, 0
     for mark in [*_TURN.finditer(text), None]:
         part = text[place : mark.start() if mark else len(text)]
         if header:
@@ -419,7 +379,7 @@ def _first_turn(text: str) -> tuple[str, bool]:
         header = bool(mark["start"])
         own = not mark["other"]
         place = mark.end()
-    return taken, False
+    return "", False
 
 
 def _untagged(text: str) -> str:
@@ -471,11 +431,8 @@ def _alternatives(names: Iterable[str], labels: str) -> str:
 
 
 def _own_lines(text: str, voice: Voice) -> tuple[str, bool, bool]:
-    """Return the speaker's own lines up to the first turn of another.
-
-    Returns:
-        The lines, whether a turn of another follows, and whether a label says that it whispers.
-    """
+    """Return the speaker's own lines, whether a turn of another follows, and whether a label says
+    that it whispers."""
     own = _label(_alternatives(voice.names, _OWN_LABELS))
     mine = {name.lower() for name in voice.names}
     others = [name for name in voice.others if name.lower() not in mine]
@@ -555,8 +512,7 @@ def _without_actions(text: str, voice: Voice) -> tuple[str, tuple[str, ...]]:
     """Drop stage directions; emphasis loses its marks alone."""
     actions: list[str] = []
     for spans, is_bracket in ((_STARRED, False), (_UNDERLINED, False), (_BRACKETED, True)):
-        parts: list[str] = []
-        place = 0
+        parts, place = list[str](), 0
         for span in spans.finditer(text):
             inner = span["inner"].strip()
             before, after = text[: span.start()][-40:], text[span.end() : span.end() + 40]
@@ -614,6 +570,11 @@ def _gesture(inner: str, voice: Voice) -> bool:
     return lead in _GESTURES or (subject and lead in language.get().third_person)
 
 
+def _is_act(word: str) -> bool:
+    """Whether a word tells what somebody does: "nods"."""
+    return word in _GESTURES or word in language.get().third_person
+
+
 def _is_deed(text: str) -> bool:
     """Whether words begin with what somebody does: "ladles broth", not "smiling" or "a pause"."""
     lead, subject = _lead(text, NO_VOICE)
@@ -625,7 +586,7 @@ def _has_verb(inner: str, voice: Voice) -> bool:
     lead, subject = _lead(inner, voice)
     if not lead:
         return not subject
-    if lead in _GESTURES or lead in language.get().third_person:
+    if _is_act(lead):
         return True
     form = (lead.endswith("s") and not lead.endswith("ss")) or lead.endswith("ing")
     if not form or len(lead) < 4 or lead.endswith("thing"):
@@ -656,32 +617,21 @@ def _unquoted(text: str, voice: Voice) -> str:
             for each, after in zip(quoted, [*quoted[1:], ""], strict=True)
         )
     if text.count('"') % 2:
-        if text.startswith('"'):
-            return text[1:]
-        return text.removesuffix('"')
+        return text[1:] if text.startswith('"') else text.removesuffix('"')
     if text.startswith("“") and "”" not in text:
         return text[1:]
-    if (
-        len(text) > 2
-        and text[0] + text[-1] in ("''", "‘’")
-        and not re.search(r"\W'|'\W", text[1:-1])
-    ):
-        return text[1:-1]
-    return text
+    single = re.fullmatch(r"'(.+)'|‘(.+)’", text)
+    return single[1] or single[2] if single and not re.search(r"\W'|'\W", text[1:-1]) else text
 
 
 def _is_narrative(outside: str, quoted: Sequence[str], voice: Voice) -> bool:
     """Whether the words around quotations tell of the speaker."""
     if not all(each[:1].isupper() and each.endswith(_SPEECH_END) for each in quoted):
         return False
-    words = [word.lower() for word in WORD.findall(outside)]
     if any(name.lower() in outside.lower() for name in voice.names if name):
         return True
-    return (
-        words[0] in ("she", "he", "they")
-        and len(words) > 1
-        and words[1] in (language.get().third_person | _GESTURES)
-    )
+    subject, *verb = [word.lower() for word in WORD.findall(outside)][:2]
+    return subject in ("she", "he", "they") and any(map(_is_act, verb))
 
 
 def _sentences(text: str, most: int, *, whole: bool) -> tuple[str, bool]:
@@ -797,8 +747,7 @@ def _tells_of(sentence: str, listener: tuple[str, ...]) -> bool:
     if language.get().named(sentence, listener) is Named.TOLD_OF:
         return True
     words = WORD.findall(folded(sentence))
-    acts = language.get().third_person | _GESTURES
-    return any(one in listener and verb in acts for one, verb in pairwise(words))
+    return any(one in listener and _is_act(verb) for one, verb in pairwise(words))
 
 
 def is_silence(text: str) -> bool:

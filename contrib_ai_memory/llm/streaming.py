@@ -16,14 +16,20 @@ LONGEST = 4  # times `LLM.timeout`: an answer that goes on being written
 Enough = Callable[[str], bool]  # whether a text that is not finished holds all that is needed
 
 
+def mapping(value: object) -> dict[str, Any]:
+    """Return an object of what a server sent, which may be anything; else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def listed(value: object) -> list[Any]:
+    """Return a list of what a server sent; else an empty one."""
+    return value if isinstance(value, list) else []
+
+
 class Stream:
-    """The answer so far.
+    """The answer so far; `enough` ends the reading when it is true of the text."""
 
-    Args:
-        enough: Ends the reading when it is true of the text.
-    """
-
-    def __init__(self, enough: Enough):
+    def __init__(self, enough: Enough | None):
         self._enough = enough
         self._rest = b""
         self._text: list[str] = []
@@ -40,7 +46,7 @@ class Stream:
         for line in lines:
             if line.startswith(b"data:"):
                 self._event(line[5:].strip())
-        if self.length - self._checked >= CHECKED_EVERY and not self._done:
+        if self._enough and self.length - self._checked >= CHECKED_EVERY and not self._done:
             self._checked = self.length
             self._done = self._enough("".join(self._text))
         return self._done
@@ -61,29 +67,21 @@ class Stream:
         except (ValueError, RecursionError):
             self.error = "a streamed answer that is not JSON"
             return
-        if not isinstance(event, dict):
-            return
+        event = mapping(event)
         if event.get("error"):
             self.error = "an error in the middle of its answer"
         self._usage = event.get("usage") or self._usage
-        choices = event.get("choices")
-        choice = choices[0] if isinstance(choices, list) and choices else None
-        if not isinstance(choice, dict):
-            return
-        finish = choice.get("finish_reason")
-        self._finish = finish if isinstance(finish, str) else self._finish
-        delta = choice.get("delta")
-        if isinstance(delta, dict):
-            self._add(delta)
+        for choice in map(mapping, listed(event.get("choices"))[:1]):
+            finish = choice.get("finish_reason")
+            self._finish = finish if isinstance(finish, str) else self._finish
+            self._add(mapping(choice.get("delta")))
 
     def _add(self, delta: dict[str, Any]) -> None:
         content = delta.get("content")
         if isinstance(content, str):
             self._text.append(content)
             self.length += len(content)
-        calls = delta.get("tool_calls")
-        for place, piece in enumerate(calls if isinstance(calls, list) else ()):
-            piece = piece if isinstance(piece, dict) else {}
+        for place, piece in enumerate(map(mapping, listed(delta.get("tool_calls")))):
             number = piece.get("index")
             number = number if isinstance(number, int) else len(self._calls) + place
             if number not in self._calls and len(self._calls) >= CALLS_KEPT:
@@ -92,11 +90,8 @@ class Stream:
                 number, {"id": None, "function": {"name": "", "arguments": ""}}
             )
             call["id"] = call["id"] or piece.get("id")
-            function = piece.get("function")
-            if not isinstance(function, dict):
-                continue
             for key in ("name", "arguments"):
-                given = function.get(key)
+                given = mapping(piece.get("function")).get(key)
                 if isinstance(given, dict):
                     given = json.dumps(given)  # some servers send the object itself
                 if isinstance(given, str):

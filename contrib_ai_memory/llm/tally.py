@@ -19,22 +19,14 @@ OTHER = "other reasons"
 
 @dataclass
 class Tally:
-    """Who did the work of a pass. No reason quotes what was said: records of nights keep them.
+    """Who did the work of a pass. No reason quotes what was said: records of nights keep them."""
 
-    Attributes:
-        made_by: Pieces of work done, by the name of the provider that did them.
-        calls: Calls of a language model, retries of the same request not counted.
-        tokens: Tokens of them.
-        unanswered: Pieces of work for which the chosen provider gave no usable answer or was not
-            asked, by the reason.
-        refused: Parts of answers that were not kept, by the reason.
-    """
-
-    made_by: Counter[str] = field(default_factory=Counter)
-    calls: int = 0
+    made_by: Counter[str] = field(default_factory=Counter)  # pieces of work, by their provider
+    calls: int = 0  # of a language model, retries of the same request not counted
     tokens: int = 0
+    # work for which the chosen provider gave no usable answer or was not asked, by the reason
     unanswered: Counter[str] = field(default_factory=Counter)
-    refused: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)  # parts of answers, by the reason
 
     def made(self, provider: str) -> None:
         self.made_by[provider] += 1
@@ -43,7 +35,6 @@ class Tally:
         self.unanswered[str(reason)[:REASON_LENGTH]] += 1
 
     def refuse(self, reason: str, count: int = 1) -> None:
-        """Count parts of an answer that were not kept."""
         if count:
             self.refused[reason] += count
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError
 
@@ -21,6 +21,7 @@ from . import schemas
 from .prompts import Messages
 from .schemas import Plain
 from .spoken import EMOTE_LENGTH, NO_VOICE, SILENCE, Voice, is_silence, utterance
+from .streaming import mapping
 
 CALLS_A_ROUND = 8  # further calls are not carried out
 ARGUMENTS_LENGTH = 4000  # characters of the arguments of one call
@@ -37,26 +38,22 @@ class BadCall(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call. `arguments` is JSON text as the model wrote it, of bounded length."""
+    """One call of a tool."""
 
     id: str
     name: str
-    arguments: str
+    arguments: str  # JSON text as the model wrote it, of bounded length
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A model's text, or the tools that it calls before it says more.
-
-    `unheard` is the number of calls beyond `CALLS_A_ROUND`; `whispered` says that the text was
-    marked as a secret; `seen` is what is done meanwhile, "ladles broth".
-    """
+    """A model's text, or the tools that it calls before it says more."""
 
     text: str
     calls: tuple[ToolCall, ...] = ()
-    unheard: int = 0
-    whispered: bool = False
-    seen: str = ""
+    unheard: int = 0  # calls beyond `CALLS_A_ROUND`
+    whispered: bool = False  # the text was marked as a secret
+    seen: str = ""  # what is done meanwhile, "ladles broth"
 
 
 # --- the tools ------------------------------------------------------------------------------------
@@ -78,15 +75,12 @@ Spoken = Annotated[str, Field(min_length=1, max_length=1000)]
 
 
 class Arguments(Plain):
-    """The arguments of one tool; each docstring is the tool's description for the model."""
-
-    tool: ClassVar[str]
+    """The arguments of the tool of that name; each docstring is its description for the model."""
 
 
 class Memorize(Arguments):
     """Remember for good"""
 
-    tool = "memorize"
     essence: str = Field(min_length=1, max_length=600)
     lesson: str = Field("", max_length=400)
     emotions: Emotions = []
@@ -96,21 +90,18 @@ class Memorize(Arguments):
 class Recall(Arguments):
     """Search memory"""
 
-    tool = "recall"
     query: str = Field(min_length=1, max_length=400)
 
 
 class RecallEmotion(Arguments):
     """Remember when you felt so"""
 
-    tool = "recall_emotion"
     emotions: Emotions
 
 
 class NoteAbout(Arguments):
     """Note of a person"""
 
-    tool = "note_about"
     name: Name
     text: str = Field(min_length=1, max_length=500)
 
@@ -118,20 +109,16 @@ class NoteAbout(Arguments):
 class GoToSleep(Arguments):
     """Fall asleep"""
 
-    tool = "go_to_sleep"
-
 
 class Say(Arguments):
     """Speak before your answer"""
 
-    tool = "say"
     text: Spoken
 
 
 class Whisper(Arguments):
     """Whisper to one"""
 
-    tool = "whisper"
     name: Name
     text: Spoken
 
@@ -139,7 +126,6 @@ class Whisper(Arguments):
 class Emote(Arguments):
     """Act visibly: pours tea"""
 
-    tool = "emote"
     text: Annotated[str, Field(min_length=1, max_length=EMOTE_LENGTH)]
 
 
@@ -149,24 +135,28 @@ LOOKING_UP: tuple[type[Arguments], ...] = (Recall, RecallEmotion)  # whose resul
 # what an answer does without a call: its words are said, *acts* are emotes; what was felt comes
 # with what `recall` finds
 NEEDLESS: tuple[type[Arguments], ...] = (RecallEmotion, Say, Emote)
-_BY_NAME = {each.tool: each for each in (*REMEMBERING, *ACTING)}
+
+
+def name_of(kind: type[Arguments]) -> str:
+    """Return the name of a tool: "note_about" for `NoteAbout`."""
+    return re.sub(r"\B([A-Z])", r"_\1", kind.__name__).lower()
+
+
+_BY_NAME = {name_of(each): each for each in (*REMEMBERING, *ACTING)}
 
 
 def offered(
     kinds: Sequence[type[Arguments]] = (*REMEMBERING, *ACTING), *, whole: bool = False
 ) -> list[Tool]:
-    """Return tools in the form of a Chat Completions request.
+    """Return tools as a request has them, with optional arguments if they are to be `whole`.
 
     Every request carries them, so that they are short: bounds are checked in `read`.
-
-    Args:
-        whole: Tell optional arguments too.
     """
     return [
         {
             "type": "function",
             "function": {
-                "name": kind.tool,
+                "name": name_of(kind),
                 "description": kind.__doc__,
                 "parameters": _parameters(kind, whole),
             },
@@ -241,9 +231,9 @@ def turn_in(
     if is_silence(answer.text) and not answer.tool_calls:
         return Turn(SILENCE)
     told = utterance(answer.text, voice, callable_in(offered), whole=not answer.cut_off)
-    raw = answer.tool_calls if offered else []
-    if not raw:
-        raw = [_as_sent(call.name, call.arguments) for call in told.calls]
+    raw = (answer.tool_calls if offered else []) or [
+        {"function": {"name": call.name, "arguments": call.arguments}} for call in told.calls
+    ]
     calls = _calls_in(raw[:CALLS_A_ROUND])
     seen = "" if after else told.seen(voice)
     return Turn(told.text, calls, max(0, len(raw) - CALLS_A_ROUND), told.whispered, seen)
@@ -254,34 +244,27 @@ def callable_in(offered: Sequence[Tool]) -> frozenset[str]:
     return frozenset(_BY_NAME if offered else ())
 
 
-def _as_sent(name: str, arguments: str) -> dict[str, Any]:
-    return {"function": {"name": name, "arguments": arguments}}
-
-
 def _calls_in(raw: Sequence[Any]) -> tuple[ToolCall, ...]:
     """Read calls as a server sent them, which may be anything; each gets a unique id."""
     calls: list[ToolCall] = []
     for number, each in enumerate(raw):
-        each = each if isinstance(each, dict) else {}
-        function = each.get("function")
-        function = function if isinstance(function, dict) else {}
-        arguments = function.get("arguments")
-        if arguments is not None and not isinstance(arguments, str):
+        each = mapping(each)
+        function = mapping(each.get("function"))
+        arguments = function.get("arguments") or ""
+        if not isinstance(arguments, str):
             arguments = json.dumps(arguments)  # some servers send the object itself
-        call = ToolCall(
-            id=str(each.get("id")),
-            name=_NOT_IN_A_NAME.sub("_", str(function.get("name")))[:64] or "nothing",
-            arguments=(arguments or "").encode("utf-8", "ignore").decode()[: ARGUMENTS_LENGTH + 1],
-        )
-        if not _ID.fullmatch(call.id) or call.id in [other.id for other in calls]:
-            call = replace(call, id=f"call_{number}")
-        calls.append(call)
+        name = _NOT_IN_A_NAME.sub("_", str(function.get("name")))[:64] or "nothing"
+        arguments = arguments.encode("utf-8", "ignore").decode()[: ARGUMENTS_LENGTH + 1]
+        known = str(each.get("id"))
+        if not _ID.fullmatch(known) or known in [other.id for other in calls]:
+            known = f"call_{number}"
+        calls.append(ToolCall(known, name, arguments))
     return tuple(calls)
 
 
 def emote(text: str) -> ToolCall:
     """Return the call that what stood between asterisks is."""
-    return ToolCall("", Emote.tool, json.dumps({"text": text}))
+    return ToolCall("", name_of(Emote), json.dumps({"text": text}))
 
 
 def needs_result(turn: Turn) -> bool:
@@ -314,7 +297,8 @@ def paired(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     kept: list[dict[str, Any]] = []
     place = 0
     while place < len(messages):
-        message, wanted = messages[place], called_in(messages[place])
+        message = messages[place]
+        wanted = [call["id"] for call in message.get("tool_calls") or ()]
         end = place + 1
         while end < len(messages) and messages[end].get("role") == "tool":
             end += 1
@@ -325,11 +309,6 @@ def paired(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             kept += [message, *results]
         place = end
     return kept
-
-
-def called_in(message: dict[str, Any]) -> list[str]:
-    """Return the ids of the calls in a message."""
-    return [call["id"] for call in message.get("tool_calls") or ()]
 
 
 def without_tools(messages: Messages) -> Messages:

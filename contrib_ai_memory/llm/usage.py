@@ -1,8 +1,8 @@
 """Usage of the model server: calls and tokens of each day (UTC) by purpose and NPC, and budgets.
 
 The counts are kept in `llm_usage.json` beside the store, so that they survive a reload. They are
-counted and written on the worker thread that made the call; the reactor thread only reads numbers
-in memory.
+counted and written on the worker thread that made the call; the reactor thread reads that one small
+file, once after a start, and then numbers in memory.
 """
 
 from __future__ import annotations
@@ -75,38 +75,19 @@ def estimated(text_length: int) -> int:
 
 
 class Usage:
-    """Usage of one game.
-
-    Args:
-        path: Its file; the folder is created.
-        date: The clock, an ISO date.
-    """
+    """Usage of one game, kept in the file `path`."""
 
     def __init__(self, path: Path, date: Callable[[], str] = today):
         self.path = path
         self._date = date
-        self._days = [Day(day=date())]
+        self._days = self._read() or [Day(day=date())]
         self._logged: set[str] = set()  # whose budget was logged as used up today
-        self._loaded = False
         self._unwritable = False
         self._lock = threading.Lock()  # of the numbers: held for moments
         self._file = threading.Lock()  # of the file: held while a disk is slow
 
-    def load(self) -> None:
-        """Read the counts from before the last reload, once."""
-        if self._loaded:
-            return
-        with self._file:
-            if self._loaded:
-                return
-            known = self._read()
-            with self._lock:
-                self._days = known or self._days
-                self._loaded = True
-
     def count(self, purpose: str, npc: str | None, tokens_in: int, tokens_out: int) -> None:
         """Count one answered call and write the file (worker thread)."""
-        self.load()
         with self._lock:
             day = self._present()
             day.purposes.setdefault(purpose, Spent()).add(tokens_in, tokens_out)
@@ -117,39 +98,32 @@ class Usage:
     def check(
         self, npc: str | None, settings: conf.LLMSettings, background: int | None = None
     ) -> None:
-        """Check that there are tokens left; a budget that is used up is logged once a day.
-
-        Args:
-            background: The limit of all work but replies, if that is what is to be done.
+        """Check that there are tokens left, of `background` if that is all but replies; else log
+        once a day.
 
         Raises:
             BudgetUsedUp: Says whose budget it is.
         """
         with self._lock:
             day = self._present()
-            limits = [("the game", day.tokens, settings.daily_tokens)]
-            if background is not None:
-                used = day.tokens - day.purposes.get(REPLY, Spent()).tokens
-                limits.append(("nights and background work", used, background))
-            if npc is not None:
-                spent = day.npcs.get(npc, Spent()).tokens
-                limits.append((f"NPC {npc}", spent, settings.daily_tokens_per_npc))
-            over = [(whose, limit) for whose, tokens, limit in limits if limit and tokens >= limit]
-            if not over:
-                return
-            whose, limit = over[0]
-            first = whose not in self._logged
-            self._logged.add(whose)
-        problem = f"the day's {limit} tokens of {whose} are used up"
-        if first:
-            logger().warning(
-                "%s: the offline provider answers until the day is over (UTC).", problem
-            )
-        raise BudgetUsedUp(problem)
+            replies = day.purposes.get(REPLY, Spent()).tokens
+            own = day.npcs.get(npc or "", Spent()).tokens
+            for whose, tokens, limit in (
+                ("the game", day.tokens, settings.daily_tokens),
+                ("nights and background work", day.tokens - replies, background),
+                (f"NPC {npc}", own, settings.daily_tokens_per_npc),
+            ):
+                if not limit or tokens < limit:
+                    continue
+                problem = f"the day's {limit} tokens of {whose} are used up"
+                if whose not in self._logged:
+                    self._logged.add(whose)
+                    until = "the offline provider answers until the day is over (UTC)"
+                    logger().warning("%s: %s.", problem, until)
+                raise BudgetUsedUp(problem)
 
     def plain(self) -> dict[str, Any]:
         """Return today's numbers as plain data, as `router.usage` does."""
-        self.load()
         with self._lock:
             day = self._present()
             spent, shown = day.purposes.values(), day.model_dump()
@@ -164,7 +138,6 @@ class Usage:
 
     def by_day(self, npc: str) -> list[tuple[str, int]]:
         """Return (day, tokens) of one NPC for the last thirty days with any calls, oldest first."""
-        self.load()
         with self._lock:
             self._present()
             return [(day.day, day.npcs.get(npc, Spent()).tokens) for day in self._days]

@@ -7,6 +7,7 @@ block are some fifteen tokens more for each memory (docs/adr/013).
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date
@@ -32,12 +33,7 @@ Scored = tuple[int, Callable[[], Loaded | None]]
 
 
 class BudgetExceeded(InputError):
-    """Not even the smallest memory fits into the token budget.
-
-    Attributes:
-        needed: Tokens of the smallest memory.
-        token_budget: Tokens of the budget.
-    """
+    """Not even the smallest memory, of `needed` tokens, fits into the token budget."""
 
     def __init__(self, needed: int, token_budget: int):
         super().__init__(
@@ -61,55 +57,38 @@ def fill(
     Raises:
         BudgetExceeded: There are memories, and not even the smallest fits (not `by_sources`).
     """
-    selection = _Selection(summaries_replace=not request.include_compressed)
-    top_k, share = request.top_k, 1 if request.by_sources else PROCEDURAL_SHARE
-    for scored in preferences:
-        if request.by_sources and len(selection.chosen) >= top_k:
-            break
-        selection.add(*scored, limit=int(share * request.token_budget))
-    if not request.by_sources:
-        top_k += len(selection.chosen)
-    for scored in memories:
-        if len(selection.chosen) >= top_k:
-            break
-        selection.add(*scored, limit=request.token_budget)
-    if selection.smallest_refused and not selection.chosen and not request.by_sources:
-        raise BudgetExceeded(selection.smallest_refused, request.token_budget)
-    return selection.chosen
-
-
-class _Selection:
-    """The memories chosen so far and their tokens.
-
-    Args:
-        summaries_replace: Whether compressed memories are left out if their summary is chosen.
-    """
-
-    def __init__(self, summaries_replace: bool):
-        self._summaries_replace = summaries_replace
-        self.chosen: list[Recalled] = []
-        self.smallest_refused = 0
-        self._tokens = 0
-        self._words: list[frozenset[str]] = []
-
-    def add(self, tokens: int, load: Callable[[], Loaded | None], limit: int) -> None:
-        if self._tokens + tokens > limit:
-            self.smallest_refused = min(self.smallest_refused or tokens, tokens)
-            return
-        loaded = load()
-        if loaded is None:
-            return
-        memory, parts = loaded
-        words = frozenset(_WORDS.findall(memory.content.lower()))
-        if any(
-            _is_copy(memory, words, other.memory, others)
-            or (self._summaries_replace and _is_summarised(memory, other.memory))
-            for other, others in zip(self.chosen, self._words, strict=True)
-        ):
-            return
-        self.chosen.append(Recalled(memory, parts, tokens))
-        self._words.append(words)
-        self._tokens += tokens
+    chosen: list[Recalled] = []
+    words_of: list[frozenset[str]] = []  # the chosen
+    used, refused = 0, list[int]()  # tokens
+    most = float(request.top_k) if request.by_sources else math.inf
+    share = 1.0 if request.by_sources else PROCEDURAL_SHARE
+    for scored, limit in (
+        (preferences, int(share * request.token_budget)),
+        (memories, request.token_budget),
+    ):
+        for tokens, load in scored:
+            if len(chosen) >= most:
+                break
+            if used + tokens > limit:
+                refused.append(tokens)
+                continue
+            if (loaded := load()) is None:
+                continue
+            memory, parts = loaded
+            words = frozenset(_WORDS.findall(memory.content.lower()))
+            if any(
+                _is_copy(memory, words, other.memory, others)
+                or (not request.include_compressed and _is_summarised(memory, other.memory))
+                for other, others in zip(chosen, words_of, strict=True)
+            ):
+                continue
+            chosen.append(Recalled(memory, parts, tokens))
+            words_of.append(words)
+            used += tokens
+        most = request.top_k + (0 if request.by_sources else len(chosen))
+    if refused and not chosen and not request.by_sources:
+        raise BudgetExceeded(min(refused), request.token_budget)
+    return chosen
 
 
 def _is_summarised(memory: MemoryRecord, other: MemoryRecord) -> bool:
@@ -133,11 +112,9 @@ def _is_copy(
 def prompt_block(memories: list[MemoryRecord], *, by_sources: bool = False) -> str:
     """Return the <memory> block, one line a memory; empty without memories.
 
-    What is known comes first, then what was heard and seen, each under its days, the newest last.
-    Content is data: nothing in it can end the block.
-
-    Args:
-        by_sources: In the order given, with tags and without who said it [C §4].
+    What is known comes first, then what was heard and seen, each under its days, the newest last;
+    `by_sources` in the order given, with tags and without who said it [C §4]. Content is data:
+    nothing in it can end the block.
     """
     if not memories:
         return ""

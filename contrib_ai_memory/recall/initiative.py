@@ -12,20 +12,12 @@ from typing import Any
 
 from twisted.internet import defer
 
+from .. import offload
 from ..llm import router
-from ..local_time import local
-from ..records import (
-    TALK_KINDS,
-    Entry,
-    Recalled,
-    ReplyRequest,
-    ScoreParts,
-    Situation,
-    seconds_between,
-)
+from ..records import TALK_KINDS, Entry, Situation, seconds_between
 from ..store.npc_memory import Memory
 from .open_items import open_items
-from .reply import Answer, done_by_telling, said_lately
+from .reply import Answer, beside, done_by_telling, request_of
 from .situation import news
 from .tool_loop import is_kept, marked, provenance_of
 
@@ -85,28 +77,21 @@ def opening(
             for each in news(memory, entry)
             if each.id not in told and each.about not in present
         )
-    recalled = tuple(Recalled(each, ScoreParts(0.0, 0.0), 0) for each in records)
-    request = ReplyRequest(
-        npc_name=memory.name,
-        persona=memory.owner.get_persona(),
-        speaker=entry.seen_as,
-        speaker_id=entry.source_entity,
-        utterance=entry.content,
+    recalled = tuple(beside(records, ()))
+    request = request_of(
+        memory,
+        entry,
         recalled=recalled,
         kind="silence",
-        now=local(memory.clock()),
-        npc_names=memory.names,
-        phrases=memory.phrases,
         situation=Situation(
             agenda=items,
             known_names=memory.people.names(),
             lines_asked_for=tuple(each.id for each in records),
         ),
         goals="" if came_in else memory.goals,
-        said_lately=said_lately(memory),
     )
     with memory.evidence.work_on([entry, *records]) as work:
-        made = yield router.offline_reply(request)
+        _by, made = yield router.ask("reply", request, by=(router.OFFLINE,), priority=offload.LOOK)
         work.check()
     if not made.text:
         return None

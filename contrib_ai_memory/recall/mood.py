@@ -29,18 +29,11 @@ ATTENTION = frozenset(("vigilance", "anticipation", "interest"))
 
 @dataclass(frozen=True, slots=True)
 class Mood:
-    """What an NPC feels, and why.
+    """What an NPC feels, and why."""
 
-    Attributes:
-        shares: (label, share 0-1) of every emotion, strongest first; they add up to 1. Empty
-            without experiences.
-        experiences: The newest of its reasons, newest first.
-        strength: The sum that the shares are of: of an experience of now, its weight by emotion.
-    """
-
-    shares: tuple[tuple[str, float], ...] = ()
-    experiences: tuple[MemoryRecord, ...] = ()
-    strength: float = 0.0
+    shares: tuple[tuple[str, float], ...] = ()  # 0-1 of every emotion, strongest first: 1 in sum
+    experiences: tuple[MemoryRecord, ...] = ()  # the newest of its reasons, newest first
+    strength: float = 0.0  # that the shares are of: an experience of now adds its weight by emotion
 
     @property
     def felt(self) -> tuple[str, ...]:
@@ -82,11 +75,7 @@ def mood_towards(
 
 
 def felt_at(agent_id: str, now: str, said: str, listener: str, private: bool) -> tuple[str, ...]:
-    """Return the emotions of a line and of the mood in which it is heard (worker thread).
-
-    Args:
-        private: As for `mood_towards`.
-    """
+    """Return the emotions of a line and of the mood in which it is heard (worker thread)."""
     mood = mood_towards(agent_id, now, listener, private, guessed=True)
     return tuple(dict.fromkeys((*emotions.classify([said])[0], *mood.felt)))
 

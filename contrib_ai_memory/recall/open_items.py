@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date, timedelta
+from functools import partial
 
 from .. import language
 from ..attention import TALK_OVER
@@ -34,14 +35,8 @@ EVIDENCE_TOLD = 3  # lines behind one sentence: the first, and the newest
 def open_items(
     memory: Memory, entry: Entry
 ) -> tuple[tuple[OpenItem, ...], tuple[MemoryRecord, ...]]:
-    """Choose what a reply to a line may tell of the agenda.
-
-    Args:
-        memory: The NPC's MemoryHandler.
-
-    Returns:
-        The items, the most pressing first, and the memories that they rest on.
-    """
+    """Choose what a reply to a line may tell of the agenda, the most pressing first, and the
+    memories that this rests on."""
     if not len(memory.agenda):
         return (), ()
     now = local(memory.clock())
@@ -54,39 +49,36 @@ def open_items(
     if question is not None:
         items = _asked_for(memory, entry, question)[:TOLD]
     else:
-        others = [
-            each
-            for each in _concerning(memory, entry, now, may_whisper=may_whisper)
-            if each not in messages
-        ]
-        items = [*messages, *others][:BROUGHT_UP]
+        concerning = _concerning(memory, entry, now, may_whisper=may_whisper)
+        items = [*messages, *(each for each in concerning if each not in messages)][:BROUGHT_UP]
     own = memory.owner.get_memory_identity(memory.owner)
     teller = Teller(own, called, asker, memory.people.name_of, now)
     told_before = _told_before(memory, entry)
     told, evidence = [], dict[str, MemoryRecord]()
     for item in items:
         lines = _evidence(memory, item, entry)
-        if lines:
-            records = [to_memory(memory.id, each) for each in lines]
-            evidence |= {each.id: each for each in records}
-            is_message = item in messages
-            quoted = spoken.quoted(item, teller, message=is_message)
-            heard_it = asker in item.witnesses  # of a message: they were there
-            waits = not heard_it if is_message else _is_pressing(item, asker, now)
-            once = is_message or (_reminds(item) and item.is_due(now))
-            told.append(
-                OpenItem(
-                    text=spoken.told(item, lines[0], teller, message=is_message, noted=False),
-                    quoted=quoted,
-                    evidence=tuple(each.id for each in records),
-                    pressing=quoted not in told_before and waits,
-                    message=is_message,
-                    private=item.private,
-                    done_by_telling=item.id if once else "",
-                    noted=IN_CONFIDENCE * item.private
-                    + spoken.told(item, lines[0], teller, message=is_message, noted=True),
-                )
+        if not lines:
+            continue
+        records = [to_memory(memory.id, each) for each in lines]
+        evidence |= {each.id: each for each in records}
+        is_message = item in messages
+        quoted = spoken.quoted(item, teller, message=is_message)
+        heard_it = asker in item.witnesses  # of a message: they were there
+        waits = not heard_it if is_message else _is_pressing(item, asker, now)
+        once = is_message or (_reminds(item) and item.is_due(now))
+        tell = partial(spoken.told, item, lines[0], teller, message=is_message)
+        told.append(
+            OpenItem(
+                text=tell(noted=False),
+                quoted=quoted,
+                evidence=tuple(each.id for each in records),
+                pressing=quoted not in told_before and waits,
+                message=is_message,
+                private=item.private,
+                done_by_telling=item.id if once else "",
+                noted=IN_CONFIDENCE * item.private + tell(noted=True),
             )
+        )
     return tuple(told), tuple(evidence.values())
 
 
@@ -207,18 +199,14 @@ def _reminds(item: AgendaItem) -> bool:
 
 
 class _Asked:
-    """What a question is about on the agenda, as far as the asker may know.
-
-    Attributes:
-        named: The identities of the people of the agenda whom it names.
-        found: The items of whom and of what it asks, open or closed.
-    """
+    """What a question is about on the agenda, as far as the asker may know."""
 
     def __init__(self, memory: Memory, entry: Entry, question: AgendaQuestion):
         asker = entry.source_entity or ""
         own = memory.owner.get_memory_identity(memory.owner)
         visible = memory.agenda.items((asker,) if asker else ())
         people = {who for item in visible for who in (item.who, item.to)} - {"", own, asker}
+        # the people of the agenda whom it names, and the items of whom and of what it asks
         self.named = {who for who in people if _names(entry.content, memory.people.name_of(who))}
         sides = {"asker": {asker}, "listener": {own}, "named": self.named}
         self.found = [
@@ -269,11 +257,9 @@ def nothing_open(memory: Memory, entry: Entry) -> bool:
     A question that does not ask whether there is any ("what do i owe you?") counts if there was
     some: what was owed may have been said in words that made no item.
     """
-    question = _question(memory, entry)
-    if question is None or language.get().of_the_past(
-        _said(memory, entry)
-    ):  # what was owed may be told from memory
-        return False
+    question, said = _question(memory, entry), _said(memory, entry)
+    if question is None or language.get().of_the_past(said):
+        return False  # what was owed may be told from memory
     asked = _Asked(memory, entry, question)
     if question.by_day:
         return question.whether and not any(_stands(memory, each, entry) for each in asked.found)

@@ -61,28 +61,6 @@ class Weights:
 CLUES = tuple(spec.name for spec in fields(Weights))
 
 
-@dataclass(frozen=True, slots=True)
-class QueryClues:
-    """What a query says about the memory that would answer it.
-
-    Attributes:
-        who: Identities of the people it is about (`RecallRequest.who`).
-        dates: The dates that it names.
-        when: Whether it asks for a time.
-        several: Whether it asks for what may be told on several occasions.
-    """
-
-    who: frozenset[str] = frozenset()
-    dates: tuple[NamedDate, ...] = ()
-    when: bool = False
-    several: bool = False
-
-    @classmethod
-    def of(cls, request: RecallRequest) -> QueryClues:
-        query = asked_for(request.query, request.now)
-        return cls(frozenset(request.who), query.dates, query.when, query.several)
-
-
 def asked_for(query: str, now: str) -> QueryReading:
     """Return what a query asks for at an ISO 8601 time."""
     return _asked_for(language.get(), query, date_of(now))
@@ -130,12 +108,11 @@ def score(
     """
     if not candidates:
         return []
-    asked = QueryClues.of(request)
-    table = clues(candidates, asked, best_of_lanes(candidates) if best is None else best)
+    table = clues(candidates, request, best_of_lanes(candidates) if best is None else best)
     if request.by_sources:  # the cosine as it is [B §3, C §2.5]
         similar = np.array([each.lanes[0] for each in candidates])
     else:
-        similar = relevance(table, asked, Weights(*request.weights))
+        similar = relevance(table, request)
     bounded = similar.clip(0, 1).tolist()
     ranked = list(map(Ranked, candidates, similar.tolist(), bounded, table.tolist()))
     if total_of := score_profile(request.score_profile):
@@ -149,7 +126,7 @@ def score(
 
 def arranged(ranked: Sequence[Ranked], request: RecallRequest) -> list[Ranked]:
     """Order scored candidates best first, spread over occasions where a list is asked for."""
-    several = QueryClues.of(request).several and not request.by_sources
+    several = asked_for(request.query, request.now).several and not request.by_sources
     return spread(ranked) if several else ordered(ranked)
 
 
@@ -162,11 +139,7 @@ def spread(ranked: Sequence[Ranked]) -> list[Ranked]:
     waiting = ordered(ranked)
     totals = np.array([each.total for each in waiting])
     entries = np.array(
-        [
-            each.candidate.journal_ids[0] if each.candidate.journal_ids else np.nan
-            for each in waiting
-        ],
-        dtype=float,
+        [next(iter(each.candidate.journal_ids), np.nan) for each in waiting], dtype=float
     )
     left = np.ones(len(waiting), dtype=bool)
     for _ in range(min(SPREAD_OVER, len(waiting))):
@@ -189,17 +162,18 @@ def best_of_lanes(candidates: Sequence[Candidate]) -> np.ndarray:
     return np.array([each.lanes for each in awake], dtype=float).clip(min=0).max(axis=0)
 
 
-def clues(candidates: Sequence[Candidate], asked: QueryClues, best: np.ndarray) -> np.ndarray:
+def clues(candidates: Sequence[Candidate], request: RecallRequest, best: np.ndarray) -> np.ndarray:
     """Return the clues of the candidates, 0-1, shape (len(candidates), len(CLUES)).
 
     Args:
         best: The score in each lane that becomes 1, shape (lanes,).
     """
+    asked = asked_for(request.query, request.now)
     lanes = np.array([each.lanes for each in candidates], dtype=float).clip(min=0)
     lanes = (lanes / np.maximum(best, LANE_FLOORS)).clip(max=1)
     looks = [
         (
-            c.about in asked.who,
+            c.about in request.who,
             _date_clue(day_of(c.created_at), asked.dates) if asked.dates else 0.0,
             asked.when and c.tells_time,
             c.asking,
@@ -211,10 +185,11 @@ def clues(candidates: Sequence[Candidate], asked: QueryClues, best: np.ndarray) 
     return np.hstack([lanes, np.array(looks, dtype=float)])
 
 
-def relevance(table: np.ndarray, asked: QueryClues, weights: Weights) -> np.ndarray:
+def relevance(table: np.ndarray, request: RecallRequest) -> np.ndarray:
     """Return the weighted sums of `clues`, scaled to 1 for all clues that this query can have."""
-    worth = astuple(weights)
-    silent = {"speaker": not asked.who, "date": not asked.dates, "when": not asked.when}
+    worth = astuple(Weights(*request.weights))
+    asked = asked_for(request.query, request.now)
+    silent = {"speaker": not request.who, "date": not asked.dates, "when": not asked.when}
     possible = sum(
         max(0.0, value) for clue, value in zip(CLUES, worth, strict=True) if not silent.get(clue)
     )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import heapq
 import json
 import math
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import accumulate
 from typing import Any
 
-import numpy as np
 from twisted.internet import defer
 
 from .. import conf, language, offload
@@ -90,6 +92,7 @@ OWN_WORDS = 2  # of its own lines that are nearest to a line, ...
 OWN_FROM = 0.4  # ... from this cosine on
 OWN_READ = 10  # of its own lines that were recalled: whether they promise something (5 ms each)
 COMMITS = frozenset({"promise", "plan", "debt"})  # acts of lines
+TOLD_OF_SHEET = ("description", "voice", "direction")
 WORTHLESS = 0.1  # importance of a line that tells nothing
 LESSONS = 2  # in one answer
 WEIGHED = 8  # memories kept beside the answer of a model
@@ -129,27 +132,24 @@ class Answer:
 
 
 @defer.inlineCallbacks
-def answer(memory: Memory, entry: Entry, actions: Actions | None) -> Generator[Any, Any, Answer]:
+def answer(memory: Memory, entry: Entry, actions: Actions) -> Generator[Any, Any, Answer]:
     """Answer an entry that was said to the NPC, as a Deferred `Answer`.
-
-    Args:
-        memory: The NPC's MemoryHandler.
-        actions: What tools can do in the world; without it they only remember.
 
     Raises (in the Deferred):
         EvidenceGone: Something was forgotten or changed meanwhile; it can be asked for anew.
     """
     with memory.evidence.work_on([entry], priority=offload.REPLY) as work:
-        loop, request = yield prepare(memory, entry, actions)
+        loop, request = yield prepare(memory, entry)
         work.add_evidence(loop.evidence)
         work.add_provenance(loop.provenance)
         work.check()
+        ask = partial(router.ask, "reply", request, by=router.WITHOUT_MODEL, priority=offload.REPLY)
         provider, reply = "", None
         if request.plain:  # rules answer what is asked, and a small model only talks
-            provider, reply = yield _without_tools(memory, request)
+            provider, reply = yield ask(settings=memory.settings)
             work.check()
         talks = reply is None or reply.small_talk
-        text = (yield loop.run(work)) if talks else None
+        text = (yield loop.run(work, actions)) if talks else None
         if text is not None:
             said = loop.provenance_of_words(text)
             rounds = tuple(loop.rounds)
@@ -159,13 +159,12 @@ def answer(memory: Memory, entry: Entry, actions: Actions | None) -> Generator[A
             private, overheard = loop.private, loop.overheard
             return Answer(text, private, loop.recalled, rounds, overheard, said, told, weighed)
         if reply is None:
-            provider, reply = yield _without_tools(memory, request)
+            provider, reply = yield ask(settings=memory.settings)
         work.check()
     used = tuple(r for r in request.recalled if reply.told is None or r.memory.id in reply.told)
-    # a model that failed after calling tools has acted on all that it was given
-    whole = reply.told is None or loop.rounds
     provenance = provenance_of(entry, used)
-    if whole:
+    # a model that failed after calling tools has acted on all that it was given
+    if reply.told is None or loop.rounds:
         provenance = joined(loop.provenance, provenance)
     # without a model it has only stock phrases and retellings
     retold = provider == router.OFFLINE or retells(reply.text, used)
@@ -176,11 +175,22 @@ def answer(memory: Memory, entry: Entry, actions: Actions | None) -> Generator[A
     return Answer(reply.text, private, used, rounds, (), said, (), weighed, reply.row, done)
 
 
-def _without_tools(memory: Memory, request: ReplyRequest) -> defer.Deferred:
-    """Return, as a Deferred, the name of a provider without tools and its reply."""
-    return router.ask_without_tools(
-        "reply", request, priority=offload.REPLY, settings=memory.settings
-    )
+def request_of(memory: Memory, entry: Entry, **more: Any) -> ReplyRequest:
+    """Return a request for an answer to an entry, with what is the same in every one."""
+    whole: dict[str, Any] = {
+        "npc_name": memory.name,
+        "persona": memory.owner.get_persona(),
+        "speaker": entry.seen_as,
+        "speaker_id": entry.source_entity,
+        "utterance": entry.content,
+        "kind": entry.kind,
+        "now": local(memory.clock()),
+        "npc_names": memory.names,
+        "phrases": memory.phrases,
+        "goals": memory.goals,
+        "said_lately": said_lately(memory),
+    }
+    return ReplyRequest(**whole | more)
 
 
 def by_link(weighed: Iterable[Weighed], recalled: Iterable[Recalled]) -> tuple[Weighed, ...]:
@@ -190,13 +200,8 @@ def by_link(weighed: Iterable[Weighed], recalled: Iterable[Recalled]) -> tuple[W
 
 
 @defer.inlineCallbacks
-def prepare(
-    memory: Memory, entry: Entry, actions: Actions | None = None
-) -> Generator[Any, Any, tuple[ToolLoop, ReplyRequest]]:
-    """Prepare the loop and the request of an answer; the arguments are those of `answer`.
-
-    Nothing is sent, said or stored.
-    """
+def prepare(memory: Memory, entry: Entry) -> Generator[Any, Any, tuple[ToolLoop, ReplyRequest]]:
+    """Prepare the loop and the request of an answer. Nothing is sent, said or stored."""
     listener = entry.source_entity or UNKNOWN_SPEAKER
     settings = memory.settings
     recalled = yield recall_for(memory, entry)
@@ -222,32 +227,24 @@ def prepare(
     speaker = memory.people.get(entry.source_entity)
     line, meant = known.line, known.line.meant
     yield offload.breathe(offload.REPLY)
-    situation, beside = situation_of(
+    situation, others = situation_of(
         memory,
         entry if meant == said else replace(entry, content=meant),
         (each.memory for each in recalled.memories),
         line.intent,
     )
     yield offload.breathe(offload.REPLY)
-    brought_up = [*recalled.memories, *_beside(beside, recalled.memories)]
+    brought_up = [*recalled.memories, *beside(others, recalled.memories)]
     if router.rules_judge(settings):
         brought_up = [_with_correction(memory, each) for each in brought_up]
-    request = ReplyRequest(
-        npc_name=memory.name,
-        persona=memory.owner.get_persona(),
-        speaker=entry.seen_as,
-        speaker_id=entry.source_entity,
-        utterance=entry.content,
+    request = request_of(
+        memory,
+        entry,
         recalled=tuple(brought_up),
         prompt_block=recalled.prompt_block,
         conversation=turns,
         met_before=bool(speaker and speaker.interactions > _lines_now(memory, entry)),
-        kind=entry.kind,
-        now=local(memory.clock()),
-        npc_names=memory.names,
-        phrases=memory.phrases,
         situation=situation,
-        goals=memory.goals,
         lessons=tuple(
             IN_CONFIDENCE * each.private + each.the_lesson
             for each in _lessons(memory, entry, recalled.memories)
@@ -262,11 +259,8 @@ def prepare(
         set_right=set_right(memory, entry),
         acts=line.acts,
         confided=entry.private and entry.kind != "whisper",
-        said_lately=said_lately(memory),
-        description=sheet.field_of(memory.owner, "description"),
-        voice=sheet.field_of(memory.owner, "voice"),
-        direction=sheet.field_of(memory.owner, "direction"),
         given=known.given,
+        **{name: sheet.field_of(memory.owner, name) for name in TOLD_OF_SHEET},
     )
     yield offload.breathe(offload.REPLY)
     transcript = _transcript(memory, entry, listener, request)
@@ -277,57 +271,45 @@ def prepare(
     transcript = replace(transcript, provenance=joined(transcript.provenance, told))
     given = (*shown, *_told_otherwise(request, shown, transcript.entries))
     asks = replace(request, recalled=given, prompt_block=block)
-    loop = ToolLoop(memory, entry, asks, transcript, actions)
+    loop = ToolLoop(memory, entry, asks, transcript)
     loop.told = told
-    read = (*brought_up, *known.facts)
-    loop.evidence = tuple(_evidence(entry, request, read, known.mood.experiences))
+    loop.evidence = (  # beside its provenance, all that was read for it
+        entry,
+        *(item.memory for item in (*brought_up, *known.facts)),
+        *known.mood.experiences,
+        *(number for each in situation.people for number in each.evidence),
+        *(turn.entry_id for turn in turns),
+    )
     return loop, request
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A line that is answered, as `_look_up` needs it.
-
-    Attributes:
-        said, completed: Without its address, and with the subject that it takes from the talk.
-        names: Of the people whom the NPC knows.
-        people: The speaker, whom the line names and whom the best memories are about.
-        offline: Whether no model answers: the persona sheet is looked into, else facts of people
-            and what it said itself.
-        own: Of the recalled memories, its own words.
-        agreed: Journal ids of the lines that stand on the agenda.
-    """
+    """A line that is answered, as `_look_up` needs it."""
 
     agent_id: str
     now: str
     listener: str
     private: bool
-    said: str
-    completed: str
-    names: tuple[str, ...]
+    said: str  # without its address
+    completed: str  # with the subject that it takes from the talk
+    names: tuple[str, ...]  # of the people whom the NPC knows
     heard: LineInTalk
-    people: tuple[str, ...]
-    offline: bool
-    own: tuple[MemoryRecord, ...] = ()
-    agreed: frozenset[int] = frozenset()
+    people: tuple[str, ...]  # the speaker, whom it names and whom the best memories are about
+    offline: bool  # no model answers: the persona sheet is looked into, else facts and own words
+    own: tuple[MemoryRecord, ...] = ()  # its own words, of what was recalled
+    agreed: frozenset[int] = frozenset()  # journal ids of the lines that stand on the agenda
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What `_look_up` found.
-
-    Attributes:
-        line: As of `Language.understood`.
-        given: Of the persona sheet.
-        facts: Of people, behind what it said itself.
-        unagreed: Ids of its own words that promise what is not on the agenda.
-    """
+    """What `_look_up` found."""
 
     mood: Mood
     line: Understood
-    given: tuple[MemoryRecord, ...] = ()
-    facts: tuple[Recalled, ...] = ()
-    unagreed: frozenset[str] = frozenset()
+    given: tuple[MemoryRecord, ...] = ()  # of the persona sheet
+    facts: tuple[Recalled, ...] = ()  # of people, behind what it said itself
+    unagreed: frozenset[str] = frozenset()  # its own words that promise what is not on the agenda
 
 
 def _look_up(asked: _Asked) -> _Known:
@@ -343,23 +325,20 @@ def _look_up(asked: _Asked) -> _Known:
         vector = embedder.shared().encode([line.meant])[0]
     except ModelAway:
         return _Known(mood, line)
-    own = _own_words(asked, vector)
+    store = memory_store.shared()
+    # what it said of itself holds
+    near = store.nearest(asked.agent_id, vector, 2 * OWN_WORDS, tags=OWN)
+    own = _to_tell(asked, (each for each in near if each.score >= OWN_FROM))
     unagreed = frozenset(
         each.id
         for each in (*asked.own, *(each.memory for each in own))
         if asked.agreed.isdisjoint(each.journal_ids) and _commits(each, asked.heard)
     )
-    stands = tuple(each for each in own if each.memory.id not in unagreed)[:OWN_WORDS]
-    return _Known(mood, line, (), (*stands, *_facts_of_people(asked, vector)), unagreed)
-
-
-def _own_words(asked: _Asked, vector: np.ndarray) -> tuple[Recalled, ...]:
-    """Return the NPC's own words nearest to a line: what it said of itself holds (worker thread).
-
-    What it said in private is only told in private.
-    """
-    near = memory_store.shared().nearest(asked.agent_id, vector, 2 * OWN_WORDS, tags=OWN)
-    return _to_tell(asked, (each for each in near if each.score >= OWN_FROM))
+    stands = [each for each in own if each.memory.id not in unagreed][:OWN_WORDS]
+    of_people = {"in": [*asked.people]}
+    near = store.nearest(asked.agent_id, vector, FACTS_OF_PEOPLE, record="fact", user_id=of_people)
+    facts = _to_tell(asked, (each for each in near if each.memory.provider not in QUOTING))
+    return _Known(mood, line, (), (*stands, *facts), unagreed)
 
 
 def _commits(own: MemoryRecord, heard: LineInTalk) -> bool:
@@ -376,21 +355,8 @@ def _people(memory: Memory, entry: Entry, recalled: Sequence[Recalled]) -> tuple
     return tuple(dict.fromkeys(filter(None, (entry.source_entity, *named, *about))))
 
 
-def _facts_of_people(asked: _Asked, vector: np.ndarray) -> tuple[Recalled, ...]:
-    """Return what a model knows of the people of a line, nearest to it first (worker thread).
-
-    What is private is only told in private, as in the scene.
-    """
-    if not asked.people:
-        return ()
-    near = memory_store.shared().nearest(
-        asked.agent_id, vector, FACTS_OF_PEOPLE, record="fact", user_id={"in": [*asked.people]}
-    )
-    return _to_tell(asked, (each for each in near if each.memory.provider not in QUOTING))
-
-
 def _to_tell(asked: _Asked, near: Iterable[Neighbour]) -> tuple[Recalled, ...]:
-    """Return those of the nearest memories that hold and may be told."""
+    """Return those of the nearest memories that hold and may be told; in private, secrets too."""
     listeners = (asked.listener,) if asked.private else ()
     return tuple(
         Recalled(told, ScoreParts(0.0, each.score), embedder.shared().count_tokens(told.content))
@@ -444,12 +410,7 @@ def _shown(
     """Return the memories that a model is shown: the best, without what its prompt tells anyway.
 
     A line gives way to the facts that a model drew from it; an experience, which sums them up,
-    comes last. Facts of people take up to half.
-
-    Args:
-        recalled: Best first.
-        facts: Of the people whom the line is about, the nearest to it first.
-        talk: Journal ids of the conversation in the prompt.
+    comes last. Facts of people take up to half. `talk` is of the journal ids in the prompt.
     """
     found = [
         each
@@ -531,11 +492,7 @@ def joined(one: Provenance, other: Provenance) -> Provenance:
 def provenance_of_situation(
     situation: Situation, reasons: Iterable[MemoryRecord] = ()
 ) -> Provenance:
-    """Return the provenance of what a scene tells besides recalled memories.
-
-    Args:
-        reasons: The experiences behind the mood.
-    """
+    """Return the provenance of a scene, besides recalled memories: `reasons` of its mood too."""
     reasons = list(reasons)
     evidence = [str(number) for each in situation.people for number in each.evidence]
     known = [each.identity for each in situation.people if each.attributes or each.seen_before]
@@ -580,7 +537,7 @@ def _as_meant(memory: Memory, entry: Entry) -> tuple[str, str]:
     return line, spoken.completed(line, turns, memory.people.names(), entry.seen_as)
 
 
-def _beside(others: Iterable[MemoryRecord], recalled: Iterable[Recalled]) -> Iterator[Recalled]:
+def beside(others: Iterable[MemoryRecord], recalled: Iterable[Recalled]) -> Iterator[Recalled]:
     """Yield other memories that the answer may tell, as far as they were not recalled."""
     known = {each.memory.id for each in recalled}
     return (Recalled(each, ScoreParts(0.0, 0.0), 0) for each in others if each.id not in known)
@@ -628,25 +585,10 @@ def recall_for(memory: Memory, entry: Entry) -> Generator[Any, Any, RecallResult
         emotions=felt,
     )
     try:
-        result = yield recall(memory, request)
+        return (yield recall(memory, request))
     except BudgetExceeded as error:
         logger().warning("%s answers without its memory: %s", memory.owner.dbref, error)
         return RecallResult()
-    return result
-
-
-def _evidence(
-    entry: Entry,
-    request: ReplyRequest,
-    read: Iterable[Recalled],
-    reasons: Iterable[MemoryRecord],
-) -> Iterator[Entry | MemoryRecord | int]:
-    """Yield what an answer rests on beside its provenance: all that was read for it."""
-    yield entry
-    yield from (item.memory for item in read)
-    yield from reasons
-    yield from (number for each in request.situation.people for number in each.evidence)
-    yield from (turn.entry_id for turn in request.conversation)
 
 
 def _transcript(memory: Memory, entry: Entry, listener: str, request: ReplyRequest) -> Transcript:
@@ -657,7 +599,7 @@ def _transcript(memory: Memory, entry: Entry, listener: str, request: ReplyReque
     """
     public, secret = memory.chat_log.heard_by(listener, private=entry.private)
     overheard = [
-        chat_log.heard(turn, memory.journal.get(turn.entry_id))
+        as_stored(memory, turn)
         for turn in request.conversation
         if not memory.chat_log.covers(turn.entry_id)
     ]
@@ -696,21 +638,14 @@ def _within(told: list[dict[str, Any]], room: float) -> list[dict[str, Any]]:
     leave room for the next ones too: else every request would begin with another line.
     """
     step = max(1.0, room * DROPPED_AT_ONCE)
-    sizes: dict[int, int] = {}
+    sizes = Counter[int]()
     for message in told:
-        sizes[message["entry"]] = sizes.get(message["entry"], 0) + prompts.tokens([message])
-    left = sum(sizes.values())
-    if left <= room:
-        return told
-    least = step * math.ceil((left - room) / step)  # a multiple, so that it stays for a while
-    gone: set[int] = set()
-    dropped = 0
-    for number, size in sizes.items():
-        if dropped >= least:
-            break
-        gone.add(number)
-        dropped += size
-    return [message for message in told if message["entry"] not in gone]
+        sizes[message["entry"]] += prompts.tokens([message])
+    excess = max(0.0, sizes.total() - room)
+    least = step * math.ceil(excess / step)  # a multiple, so that it stays for a while
+    before = accumulate(sizes.values(), initial=0)
+    kept = {number for number, gone in zip(sizes, before, strict=False) if gone >= least}
+    return [message for message in told if message["entry"] in kept]
 
 
 def as_stored(memory: Memory, turn: Message) -> dict[str, Any]:

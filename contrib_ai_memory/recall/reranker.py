@@ -53,11 +53,7 @@ def reordered(ranked: Sequence[Ranked], verdicts: Sequence[float] | None) -> lis
 
 
 def scores(source: str, question: str, texts: Sequence[str]) -> list[float] | None:
-    """Score how well each text answers the question, 0-1; None if the cross-encoder fails.
-
-    Args:
-        source: Directory or hub name of a cross-encoder; see `_open`.
-    """
+    """Score how well each text answers the question, 0-1; None if the cross-encoder fails."""
     with _loading:
         reranker = _rerankers.setdefault(source, _Reranker(source))
     return reranker.scores(question, texts)
@@ -65,55 +61,38 @@ def scores(source: str, question: str, texts: Sequence[str]) -> list[float] | No
 
 @dataclass
 class _Reranker:
-    """A cross-encoder, loaded when it is first used.
-
-    Attributes:
-        failing: Whether its failure was logged.
-        retry_at: When a failed one is tried again, in seconds of `clock`.
-    """
+    """A cross-encoder, loaded when it is first used."""
 
     source: str
     model: CrossEncoder | None = None
-    failing: bool = False
-    retry_at: float = 0.0
+    retry_at: float = 0.0  # of one that failed, in seconds of `clock`; 0.0 while it works
     clock: Callable[[], float] = time.monotonic
 
     def scores(self, question: str, texts: Sequence[str]) -> list[float] | None:
-        if self.failing and self.clock() < self.retry_at:
+        if self.clock() < self.retry_at:
             return None
         try:
-            found = self._read(question, texts)
+            self.model = self.model or _open(self.source)
+            found = self.model(question, texts) if texts else []
+            if not all(map(math.isfinite, found)):
+                raise ValueError("it returned scores that are not finite")
         except Exception as error:  # noqa: BLE001  (foreign models may raise anything)
-            self._fail(error)
+            if not self.retry_at:
+                logger().warning(
+                    'The cross-encoder CONTRIB_AI_MEMORY["RERANKER"] = %r does not work: %s: %s. '
+                    "Recall blends relevance with importance instead and retries it every %.0f "
+                    "minutes.",
+                    self.source,
+                    type(error).__name__,
+                    error,
+                    RETRY_SECONDS / 60,
+                )
+            self.retry_at = self.clock() + RETRY_SECONDS
             return None
-        if self.failing:
-            self.failing = False
+        if self.retry_at:
+            self.retry_at = 0.0
             logger().info("The cross-encoder %r works again.", self.source)
         return found
-
-    def _read(self, question: str, texts: Sequence[str]) -> list[float]:
-        if self.model is None:
-            self.model = _open(self.source)
-        if not texts:
-            return []
-        verdicts = self.model(question, texts)
-        if not all(map(math.isfinite, verdicts)):
-            raise ValueError("it returned scores that are not finite")
-        return verdicts
-
-    def _fail(self, error: Exception) -> None:
-        self.retry_at = self.clock() + RETRY_SECONDS
-        if not self.failing:
-            self.failing = True
-            logger().warning(
-                'The cross-encoder CONTRIB_AI_MEMORY["RERANKER"] = %r does not work: %s: %s. '
-                "Recall blends relevance with importance instead and retries it every %.0f "
-                "minutes.",
-                self.source,
-                type(error).__name__,
-                error,
-                RETRY_SECONDS / 60,
-            )
 
 
 # --- cross-encoders -------------------------------------------------------------------------------

@@ -55,10 +55,6 @@ def recall(
 ) -> Generator[Any, Any, RecallResult]:
     """Recall memories, as a Deferred `RecallResult`.
 
-    Args:
-        memory: The NPC's MemoryHandler.
-        request: See `RecallRequest` for what may be left empty.
-
     Raises (in the Deferred):
         StoreInUse, StoreMismatch: The store cannot be opened; the message says what to do.
         BudgetExceeded: There are memories, and not even the smallest fits.
@@ -67,12 +63,13 @@ def recall(
     with suppress(EvidenceGone, *HELD):
         yield index.index_newest(memory, priority)
     request = completed(memory, request)
-    begun = yield offload.run(offload.MEMORY, begin, request, priority=priority, reads=True)
-    linked = _linked(memory, begun.links)  # Attributes: the reactor thread reads them
-    result = yield offload.run(
-        offload.MEMORY, finish, begun.number, request, linked, priority=priority, reads=True
+    number, best = yield offload.run(offload.MEMORY, begin, request, priority=priority, reads=True)
+    linked = _linked(memory, best)  # Attributes: the reactor thread reads them
+    return (
+        yield offload.run(
+            offload.MEMORY, finish, number, request, linked, priority=priority, reads=True
+        )
     )
-    return result
 
 
 def emotion_request(labels: Sequence[str], query: str = "") -> RecallRequest:
@@ -156,41 +153,28 @@ def _linked(memory: Memory, starts: list[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """The candidates of a request, best first, and the lanes of the store that found them.
-
-    Attributes:
-        best: The best score in each lane; None without a candidate.
-    """
+    """The candidates of a request, best first, and the lanes of the store that found them."""
 
     request: RecallRequest
     lanes: LaneSearch
     ranked: list[Ranked]
-    best: np.ndarray | None
-
-    def best_links(self) -> list[str]:
-        """Return the link ids of the best candidates."""
-        return [link_id(each.candidate) for each in self.ranked[:LINKED_FROM]]
-
-
-@dataclass(frozen=True, slots=True)
-class Begun:
-    """A ranking that stays on the worker's side: its number, and the link ids of the best."""
-
-    number: str
-    links: list[str]
+    best: np.ndarray | None  # score in each lane; None without a candidate
 
 
 _begun: OrderedDict[str, Ranking] = OrderedDict()  # by number, newest last
 
 
-def begin(request: RecallRequest) -> Begun:
-    """Rank candidates and keep them for `finish`, since hundreds of them come to a megabyte."""
-    ranking = find(request)
-    begun = Begun(uuid.uuid4().hex, ranking.best_links())
-    _begun[begun.number] = ranking
+def begin(request: RecallRequest) -> tuple[str, list[str]]:
+    """Rank candidates and keep them for `finish`, since hundreds of them come to a megabyte.
+
+    Returns:
+        The number of the ranking, and the link ids of the best.
+    """
+    number = uuid.uuid4().hex
+    _begun[number] = ranking = find(request)
     while len(_begun) > RANKINGS_KEPT:
         _begun.popitem(last=False)
-    return begun
+    return number, [link_id(each.candidate) for each in ranking.ranked[:LINKED_FROM]]
 
 
 def finish(number: str, request: RecallRequest, linked: Collection[str]) -> RecallResult:
@@ -213,7 +197,7 @@ def find(request: RecallRequest) -> Ranking:
     heard: dict[str, Any] = {}  # filters that leave out secrets of others and earlier questions
     if request.listeners:
         heard["listener"] = request.listeners[0]
-        if not rank.asked_for(request.query, request.now).of_asking:
+        if not _asks_of_asking(request):
             heard["tells"] = "something"
     if store.remote:
         where |= heard
@@ -232,7 +216,7 @@ def find(request: RecallRequest) -> Ranking:
 
 def _fields(request: RecallRequest) -> Sequence[str]:
     """Return the fields of payloads that a request is ranked by."""
-    asked = rank.QueryClues.of(request)
+    asked = rank.asked_for(request.query, request.now)
     weighed = request.score_profile != "relevance" or request.emotions or request.memory_types
     return (
         *RANKED_BY,
@@ -304,15 +288,11 @@ def searched_words(request: RecallRequest) -> str:
     """
     if len({identity for identity, _name in request.named}) != 1:
         return request.query
-    rest = _without_name(request.query, request.named[0][1])
+    rest = request.query
+    for start, end in reversed(_spans(rest, request.named[0][1])):
+        rest = rest[:start] + rest[end:]
     rest = re.sub(r"\s+([?.,!])", r"\1", " ".join(rest.split()))
     return rest if re.search(r"\w", rest) else request.query
-
-
-def _without_name(query: str, name: str) -> str:
-    for start, end in reversed(_spans(query, name)):
-        query = query[:start] + query[end:]
-    return query
 
 
 def _spans(query: str, name: str) -> list[tuple[int, int]]:
@@ -323,6 +303,10 @@ def _spans(query: str, name: str) -> list[tuple[int, int]]:
     some = "|".join(map(re.escape, forms([name]))) or r"(?!)"
     found = re.finditer(rf"(?<!\w)(?:{some})(?!\w)(?:['’]s\b)?", text)
     return [each.span() for each in found]
+
+
+def _asks_of_asking(request: RecallRequest) -> bool:
+    return rank.asked_for(request.query, request.now).of_asking
 
 
 def is_permitted(memory: Candidate, request: RecallRequest) -> bool:
@@ -338,10 +322,8 @@ def is_permitted(memory: Candidate, request: RecallRequest) -> bool:
     if memory.expires_at and memory.expires_at <= request.now:
         return False
     # players ask the same again and again: earlier questions would crowd out their answers
-    only_asks = (
-        memory.tells == "nothing" and not rank.asked_for(request.query, request.now).of_asking
-    )
-    if only_asks and request.listeners is not None:
+    only_asks = memory.tells == "nothing" and request.listeners is not None
+    if only_asks and not _asks_of_asking(request):
         return False
     if request.only_emotions and not set(request.emotions) & set(memory.dominant_emotions):
         return False
@@ -369,17 +351,14 @@ def _permitted(found: Iterable[Candidate], request: RecallRequest) -> list[Candi
     if not request.by_sources or request.include_compressed:
         return permitted
     # compressed and a summary exists [C §2.4]
-    summaries = {
-        each.id: summary_id(request.agent_id, each.payload.get("run_id"), _audience(each))
-        for each in permitted
-        if each.compressed
-    }
+    summaries = {}
+    for each in permitted:
+        if each.compressed:
+            audience = tuple(sorted(each.witnesses)) if each.private else None
+            session = each.payload.get("run_id")
+            summaries[each.id] = summary_id(request.agent_id, session, audience)
     existing = memory_store.shared().existing(set(summaries.values()))
     return [each for each in permitted if summaries.get(each.id) not in existing]
-
-
-def _audience(memory: Candidate) -> tuple[str, ...] | None:
-    return tuple(sorted(memory.witnesses)) if memory.private else None
 
 
 def _with_payloads(

@@ -8,13 +8,14 @@ a question than the one sentence that a builder gave for it.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from .. import language
 from ..embedding import embedder
 from ..embedding.model import ModelAway
 from ..privacy import may_hear
-from ..records import BUILDER, MemoryRecord
+from ..records import BUILDER, LineInTalk, LineReading, MemoryRecord
 from ..store import memory_store
 
 ATTRIBUTES = {  # by field
@@ -24,6 +25,7 @@ ATTRIBUTES = {  # by field
     "goals": "goals",
     "direction": "direction",
 }
+OWN = ("description", "persona", "goals")  # fields whose sentences are the NPC's matter
 NOTES = 16  # sentences of builders that are nearest to a question
 TEXTS = 8  # pieces of taught texts that are
 
@@ -31,12 +33,8 @@ TEXTS = 8  # pieces of taught texts that are
 def given(
     agent_id: str, question: str, listeners: tuple[str, ...], now: str
 ) -> tuple[MemoryRecord, ...]:
-    """Return what builders gave an NPC that is nearest to a question (worker thread).
-
-    Args:
-        listeners: Identities of those who will hear the answer.
-        now: ISO 8601 time of the answer; what has expired by then is left out.
-    """
+    """Return what builders gave an NPC that is nearest to a question, holds at a time, ISO 8601,
+    and that the listeners may hear (worker thread)."""
     try:
         vector = embedder.shared().encode([question])[0]
     except ModelAway:
@@ -86,3 +84,19 @@ def as_told(npc: Any, text: str) -> list[str]:
     described = [field_of(npc, name) for name in ("persona", "description")]
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
     return language.get().own_sentences(lines, (npc.key, *npc.aliases.all()), described)
+
+
+def read_line(
+    heard: LineInTalk, agent_id: str, own: Iterable[str], listeners: tuple[str, ...], now: str
+) -> LineReading | None:
+    """Read what is done with a line, for whom, and how near it is to what the NPC knows.
+
+    For attention, where the bundled embedding model is installed (worker thread). `own` is what
+    the sheet says of it (`OWN`).
+    """
+    read = language.get().read_for_whom(heard)
+    if read is None:
+        return None
+    said = heard.line.text
+    told = (each.content for each in given(agent_id, said, listeners, now))
+    return replace(read, known=nearness(said, (*own, *told)))

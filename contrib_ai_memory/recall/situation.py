@@ -6,7 +6,7 @@ journal is only collected for lines that ask for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -40,12 +40,7 @@ def situation_of(
     recalled: Iterable[MemoryRecord] = (),
     intent: Intent | None = None,
 ) -> tuple[Situation, tuple[MemoryRecord, ...]]:
-    """Look at the situation in which a line was said to the NPC.
-
-    Args:
-        memory: The NPC's MemoryHandler.
-        recalled: What the line brought to mind.
-        intent: What it wants (`Language.understood`).
+    """Look at the situation in which a line was said that wants this and recalled that.
 
     Returns:
         The situation, and the memories of `Situation.lines_asked_for` and `Situation.agenda`, and
@@ -66,8 +61,10 @@ def situation_of(
     agenda, evidence = open_items(memory, entry)
     people = tuple(_person(memory, each, here, listeners) for each in identities if each)
     asks_of_people = meant in (Intent.OPINION, Intent.ABOUT) or wants.of_a_whole
-    profiled = _behind(memory, people) if asks_of_people else ()
-    asks_of_visits = meant in (Intent.VISITORS, Intent.LAST_SEEN)
+    numbers = dict.fromkeys(number for person in people for number in person.evidence)
+    behind = map(memory.journal.get, numbers if asks_of_people else ())
+    profiled = (to_memory(memory.id, each) for each in behind if each)
+    lately = _lately(memory) if meant in (Intent.VISITORS, Intent.LAST_SEEN) else []
     found_here = Situation(
         place=npc.location.get_display_name(npc) if npc.location else "",
         moment=npc.get_memory_moment(),
@@ -83,8 +80,8 @@ def situation_of(
         ),
         people=people,
         known_names=memory.people.names(),
-        visits=tuple(_visits(memory)) if asks_of_visits else (),
-        visits_since=_visits_since(memory) if asks_of_visits else "",
+        visits=tuple(_visits(lately)),
+        visits_since=lately[0].timestamp if lately and len(memory.journal) > LOOKED_BACK else "",
         lines_asked_for=tuple(each.id for each in talk),
         agenda=agenda,
         nothing_open=not agenda and nothing_open(memory, entry),
@@ -121,25 +118,12 @@ def _person(
     )
 
 
-def _behind(memory: Memory, people: tuple[KnownPerson, ...]) -> Iterator[MemoryRecord]:
-    """Yield the memories behind what the profiles say of people."""
-    for number in dict.fromkeys(number for person in people for number in person.evidence):
-        if (entry := memory.journal.get(number)) is not None:
-            yield to_memory(memory.id, entry)
-
-
-def _visits(memory: Memory) -> Iterator[Visit]:
-    for entry in reversed(list(_lately(memory))):
+def _visits(lately: Sequence[Entry]) -> Iterator[Visit]:
+    for entry in reversed(lately):
         if entry.origin == "perceived" and entry.seen_as and not entry.private:
             leaves = entry.kind == "leave"
             place = language.get().destination(entry.content) if leaves else ""
             yield Visit(entry.seen_as, entry.timestamp, place)
-
-
-def _visits_since(memory: Memory) -> str:
-    if len(memory.journal) <= LOOKED_BACK:
-        return ""
-    return next((entry.timestamp for entry in _lately(memory)), "")
 
 
 def _witnesses(memory: Memory, recalled: Iterable[MemoryRecord]) -> dict[str, str]:
@@ -183,16 +167,8 @@ def _last_talk(memory: Memory, entry: Entry) -> tuple[MemoryRecord, ...]:
 
     Where a line names a day, they are those of that day.
     """
-    speaker = entry.source_entity or ""
-    said = [
-        each
-        for each in _lately(memory)
-        if each.learnable
-        and each.source_entity == speaker
-        and each.id < entry.id
-        and not each.is_question
-        and _may_be_told(each, entry)
-    ]
+    told = _told_before(memory, entry, (entry.source_entity or "",))
+    said = [each for each in told if not each.is_question]
     if day := language.get().day_asked(entry.content, local(memory.clock())):
         last = [each for each in said if day_of(each.timestamp) == day.isoformat()]
     else:
@@ -230,23 +206,19 @@ def _gifts(memory: Memory, entry: Entry) -> tuple[MemoryRecord, ...]:
     of_oneself = language.get().query(entry.content, date_of(entry.timestamp)).of_oneself
     named = () if of_oneself else memory.people.mentioned(entry.content)
     givers = named or (entry.source_entity,)
-    given = [
-        each
-        for each in _lately(memory)
-        if each.kind == "give"
-        and each.origin != "self"
-        and each.learnable
-        and each.source_entity in givers
-        and each.id < entry.id
-        and _may_be_told(each, entry)
-    ]
+    told = _told_before(memory, entry, givers)
+    given = [each for each in told if each.kind == "give" and each.origin != "self"]
     return tuple(to_memory(memory.id, each) for each in given[-GIFTS:])
 
 
-def _may_be_told(known: Entry, entry: Entry) -> bool:
-    """Whether an answer to an entry may tell another; what is private is not told aloud."""
-    heard = known.audience is None or (entry.source_entity or "") in known.witnesses
-    return heard and (entry.private or not known.private)
+def _told_before(memory: Memory, entry: Entry, sources: Container[str | None]) -> Iterator[Entry]:
+    """Yield what people did before an entry, as far as an answer to it may tell it: what is
+    private is not told aloud."""
+    for each in _lately(memory):
+        heard = each.audience is None or (entry.source_entity or "") in each.witnesses
+        may_be_told = heard and (entry.private or not each.private)
+        if each.learnable and each.source_entity in sources and each.id < entry.id and may_be_told:
+            yield each
 
 
 _LOOKED_UP = {
@@ -257,5 +229,5 @@ _LOOKED_UP = {
 }
 
 
-def _lately(memory: Memory) -> Iterator[Entry]:
-    return iter(memory.journal.read(max(1, len(memory.journal) - LOOKED_BACK)))
+def _lately(memory: Memory) -> list[Entry]:
+    return list(memory.journal.read(max(1, len(memory.journal) - LOOKED_BACK)))

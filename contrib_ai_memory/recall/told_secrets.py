@@ -9,7 +9,7 @@ between us") is a secret for what it repeats of one: it must be nearer in meanin
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,67 +48,51 @@ class Secret:
         return self.witnesses
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
-    """Words that somebody is about to hear.
-
-    Attributes:
-        text: What is said.
-        asked: What it answers.
-        marked: Whether the speaker holds it for a secret.
-    """
-
-    text: str
-    asked: str
-    marked: bool = False
-
-
-@defer.inlineCallbacks
 def tells_secret(
-    words: Words, secrets: Sequence[Secret], public: Iterable[str]
-) -> Generator[Any, Any, bool]:
+    text: str,
+    asked: str,
+    secrets: Sequence[Secret],
+    public: Iterable[str],
+    *,
+    marked: bool = False,
+) -> defer.Deferred:
     """Return, as a Deferred, whether words tell one of several secrets.
 
     Where that cannot be found out in time they count as telling one: the embedding server is away,
     or the worker too busy.
 
     Args:
+        asked: What they answer.
         public: What everybody may know of that the speaker has in mind.
+        marked: Whether the speaker holds them for a secret.
     """
     if not secrets:
-        return False
-    known = " ".join([*public, words.asked])
+        return defer.succeed(False)
+    known = " ".join([*public, asked])
+    return in_time(True, _tells, text, asked, marked, tuple(secrets), known)
+
+
+@defer.inlineCallbacks
+def in_time(otherwise: bool, judge: Callable[..., bool], *args: Any) -> Generator[Any, Any, bool]:
+    """Judge on the memory worker for a reply; a Deferred, `otherwise` if that is not possible."""
     try:
-        return (
-            yield offload.run(
-                offload.MEMORY,
-                _tells,
-                words,
-                tuple(secrets),
-                known,
-                priority=offload.REPLY,
-                reads=True,
-            )
-        )
+        return (yield offload.run(offload.MEMORY, judge, *args, priority=offload.REPLY, reads=True))
     except (*HELD, offload.Busy, offload.TimedOut):
-        return True
+        return otherwise
 
 
-def _tells(words: Words, secrets: tuple[Secret, ...], known: str) -> bool:
+def _tells(text: str, asked: str, marked: bool, secrets: tuple[Secret, ...], known: str) -> bool:
     """Return whether words tell a secret (worker thread)."""
     hidden = set().union(*(telling(each.text) for each in secrets))
-    said = telling(words.text) & hidden - telling(known)
-    if said and (
-        words.marked or any(language.get().frequency(word) < COMMON_FROM for word in said)
-    ):
+    said = telling(text) & hidden - telling(known)
+    if said and (marked or any(language.get().frequency(word) < COMMON_FROM for word in said)):
         return True
-    texts = [words.text, *language.get().sentences(words.text), f"{words.asked} {words.text}"]
+    texts = [text, *language.get().sentences(text), f"{asked} {text}"]
     vectors = embedder.shared().encode([*texts, *(each.text for each in secrets)])
     similar = vectors[: len(texts)] @ vectors[len(texts) :].T
-    if words.marked:
-        alone, answer = SIMILAR_IF_MARKED, ANSWERS_IF_MARKED
-    else:
-        alone, answer = SIMILAR_FROM, ANSWERS_FROM
+    alone, answer = (
+        (SIMILAR_IF_MARKED, ANSWERS_IF_MARKED) if marked else (SIMILAR_FROM, ANSWERS_FROM)
+    )
     own = np.array([each.own for each in secrets])
     near = similar[:-1].max(axis=0) > np.where(own, OWN_FROM, alone)
     return bool((near | (similar[-1] > np.where(own, OWN_FROM, answer))).any())

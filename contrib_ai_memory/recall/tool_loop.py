@@ -38,7 +38,6 @@ from ..records import (
 )
 from ..store import memory_store
 from ..store.chat_log import bare
-from ..store.condition import HELD
 from ..store.evidence import EvidenceGone, Work
 from ..store.links import link_id
 from ..store.npc_memory import Memory
@@ -47,7 +46,7 @@ from ..store.profiles import Profile, ProfileObservation
 from ..text.names import forms
 from .budget import BudgetExceeded
 from .search import emotion_request, recall
-from .told_secrets import Secret, Words, tells_secret
+from .told_secrets import Secret, in_time, tells_secret
 
 UNKNOWN_SPEAKER = "?"  # identity of a speaker without one; no memory has it as a witness
 ROUNDS = 5  # DESIGN §7; after them the model is asked for text alone
@@ -84,120 +83,89 @@ class Actions(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The conversation so far, and what else an answer is made from.
-
-    Attributes:
-        messages: Of the conversation, oldest first.
-        secrets: Those that are private.
-        provenance: Of the messages, and of all that is told beside the recalled memories.
-        overheard: Those that are not in the chat log, as it keeps them.
-        entries: Journal ids of the messages.
-    """
+    """The conversation so far, oldest message first."""
 
     messages: prompts.Messages
-    secrets: tuple[Secret, ...] = ()
-    provenance: Provenance = NO_PROVENANCE
-    overheard: tuple[dict[str, Any], ...] = ()
-    entries: frozenset[int] = frozenset()
+    secrets: tuple[Secret, ...] = ()  # those of the messages that are private
+    provenance: Provenance = NO_PROVENANCE  # also of what is told beside the recalled memories
+    overheard: tuple[dict[str, Any], ...] = ()  # those that the chat log lacks, as it keeps them
+    entries: frozenset[int] = frozenset()  # journal ids
 
 
 class ToolLoop:
-    """The exchange with a language model that makes one answer.
+    """The exchange with a language model that makes one answer."""
 
-    Attributes:
-        opening: The messages sent first.
-        recalled: The memories given to the model so far.
-        rounds: Tool calls and results, each with who may hear of it.
-        overheard: Messages of the conversation that the chat log does not have yet.
-        evidence: What was read for the answer, beside its provenance.
-        told: The provenance of what the scene tells.
-        private: Whether the answer tells a secret.
-    """
+    evidence: tuple[Entry | MemoryRecord | int, ...] = ()  # read for it, beside its provenance
+    told: Provenance = NO_PROVENANCE  # of the scene
+    private = False  # whether the answer tells a secret
+    _work: Work
+    _actions: Actions
 
-    evidence: tuple[Entry | MemoryRecord | int, ...] = ()
-    told: Provenance = NO_PROVENANCE
-
-    def __init__(
-        self,
-        memory: Memory,
-        entry: Entry,
-        request: ReplyRequest,
-        transcript: Transcript,
-        actions: Actions | None,
-    ):
+    def __init__(self, memory: Memory, entry: Entry, request: ReplyRequest, transcript: Transcript):
         self.opening = prompts.talk(request, transcript.messages)
+        # what was given to the model so far
         self.recalled: tuple[Recalled, ...] = () if request.plain else request.recalled
-        self.rounds: list[dict[str, Any]] = []
+        self.rounds: list[dict[str, Any]] = []  # calls and results, each with who may hear of it
         self.overheard = transcript.overheard
-        self.private = False
         self._memory = memory
         self._entry = entry
         self._listener = entry.source_entity or UNKNOWN_SPEAKER
         self._request = request
         self._voice = voice_of(request, self.opening[0]["content"])
         self._transcript = transcript
-        self._actions = actions
         self._whispers: list[Privacy] = []  # by tools of the present round
         self._said: list[str] = []
-        self._beside: list[str] = []  # words beside calls that wait for the answer
         self._action_count = 0
         self._acted = False
         self._result_tokens = 0
-        self._work: Work
 
     @defer.inlineCallbacks
-    def run(self, work: Work) -> Generator[Any, Any, str | None]:
-        """Run the loop, as a Deferred text.
+    def run(self, work: Work, actions: Actions) -> Generator[Any, Any, str | None]:
+        """Run the loop; what tools recall is added to the evidence of `work`.
 
-        Args:
-            work: Its evidence is what the model is given first; what tools recall is added.
-
-        Returns:
+        Returns (as a Deferred):
             The answer; empty if tools have given it or the NPC chooses to be silent, None if
             there is no model or no answer of it.
         """
-        self._work = work
+        self._work, self._actions = work, actions
         settings = self._memory.settings
         llm = settings.LLM
         if llm is None:
             return None
         messages = self.opening
-        offered = offered_now(settings, acting=self._actions is not None)
+        offered = offered_now(settings)
         began = time.monotonic()
         for number in range(ROUNDS + 1):
             over = number == ROUNDS or time.monotonic() - began >= llm.timeout
-            answered, turn = yield router.ask_model(
+            answered, turn = yield router.ask(
                 "converse",
                 messages,
                 () if over else offered,
                 self._voice,
+                by=(router.MODEL,),
                 priority=offload.REPLY,
                 npc=self._memory.id,
                 settings=settings,
             )
-            if answered and (yield self._is_assistant(turn.text)):
+            turn = turn or tools.Turn("")
+            if (yield self._is_assistant(turn.text)):
                 turn = replace(turn, text="", seen="")
             work.check()
-            if answered and turn.seen and self._actions is not None:
+            if turn.seen:
                 yield self._result(tools.emote(turn.seen))
-            if not answered or not turn.calls:
+            if not turn.calls:
                 break
             done = yield self._round(turn)
             messages = [*messages, *map(bare, done)]
             if not tools.needs_result(turn) and not any(map(_is_refused, done)):
                 turn = replace(turn, text="")  # it was said beside the calls
                 break
-        text = turn.text if answered else ""
-        if is_silence(text):
-            text = ""
-            if not self._beside:
-                return None if llm.plain else ""  # it was not told that it may be silent
-        text = " ".join([*self._beside, text]).strip()
-        if not text and not self._said and not (answered and self._acted):
+        if is_silence(turn.text):
+            return None if llm.plain else ""  # it was not told that it may be silent
+        if not turn.text and not self._said and not (answered and self._acted):
             return None
-        text = self._unsaid(text)
-        marked = bool(answered and turn.whispered)
-        self.private = self._entry.private or (yield self.tells(text, marked=marked))
+        text = self._unsaid(turn.text)
+        self.private = self._entry.private or (yield self.tells(text, marked=turn.whispered))
         work.check()
         return text
 
@@ -219,12 +187,8 @@ class ToolLoop:
         return [self._entry, *self._transcript.secrets, *recalled]
 
     def tells(self, text: str, *, to: str | None = None, marked: bool = False) -> defer.Deferred:
-        """Return, as a Deferred, whether words tell a secret that others may not hear.
-
-        Args:
-            to: The identity of the one who hears them; None for everybody here.
-            marked: Whether the model holds them for a secret.
-        """
+        """Return, as a Deferred, whether words tell a secret that one identity, or others here,
+        may not hear; `marked` by the model as one."""
         entry = self._entry
         memories = [item.memory for item in self.recalled]
         known = [
@@ -248,8 +212,8 @@ class ToolLoop:
             *(request.situation.place, *request.situation.present),
         ]
         asked = "" if entry.private else entry.content
-        words = Words(text, asked, marked)
-        return tells_secret(words, secrets, (each for each in public if each not in shown))
+        public = [each for each in public if each not in shown]
+        return tells_secret(text, asked, secrets, public, marked=marked)
 
     # --- one round ----------------------------------------------------------------------------
 
@@ -312,7 +276,7 @@ class ToolLoop:
             created_at=noted.timestamp,
             last_accessed=noted.timestamp,
             tags=(CONSCIOUS,),
-            provider=router.ModelServer.name,
+            provider=router.MODEL,
         )
         yield self._work.run(commit, self._memory.id, experience)
         return "It is remembered."
@@ -337,15 +301,13 @@ class ToolLoop:
             )
         )
 
-    def _recall(self, arguments: tools.Recall) -> defer.Deferred:
-        return self._recall_block(RecallRequest(arguments.query))
-
-    def _recall_emotion(self, arguments: tools.RecallEmotion) -> defer.Deferred:
-        return self._recall_block(emotion_request(arguments.emotions))
-
     @defer.inlineCallbacks
-    def _recall_block(self, request: RecallRequest) -> Generator[Any, Any, str]:
+    def _recall(self, arguments: tools.Recall | tools.RecallEmotion) -> Generator[Any, Any, str]:
         """Recall for the listener, within the tokens left for results."""
+        if isinstance(arguments, tools.Recall):
+            request = RecallRequest(arguments.query)
+        else:
+            request = emotion_request(arguments.emotions)
         settings = self._memory.settings
         if self._result_tokens >= settings.CONTEXT_TOKENS * RESULTS_SHARE:
             raise ToolError("you have recalled enough for one answer: give it now")
@@ -381,7 +343,7 @@ class ToolLoop:
 
     def _identity_of(self, name: str) -> str:
         """Return the identity of the person of that name who is here or known."""
-        here = self._actions.present(name) if self._actions else None
+        here = self._actions.present(name)
         known = [each.identity for each in self._memory.people if each.name.lower() == name.lower()]
         owner = self._memory.owner
         if name.lower() == self._memory.name.lower() or here == owner.get_memory_identity(owner):
@@ -393,8 +355,6 @@ class ToolLoop:
     # --- acting -------------------------------------------------------------------------------
 
     def _next_action(self) -> Actions:
-        if self._actions is None:
-            raise ToolError("you cannot act now")
         if self._action_count >= MAX_ACTIONS:
             raise ToolError("that was enough for now: give your answer")
         self._action_count += 1
@@ -405,15 +365,11 @@ class ToolLoop:
         """Say the words that the model sent beside its calls, as the tool `say` would."""
         text = self._unsaid(turn.text)
         told_by_tool = any(text in call.arguments for call in turn.calls)
-        if not text or told_by_tool:
-            return
-        if self._actions is None:
-            self._beside.append(text)
-            return
-        try:
-            yield self._aloud(text, marked=turn.whispered)
-        except ToolError as problem:
-            logger().info("words beside a call are not said: %s", problem)
+        if text and not told_by_tool:
+            try:
+                yield self._aloud(text, marked=turn.whispered)
+            except ToolError as problem:
+                logger().info("words beside a call are not said: %s", problem)
 
     def _unsaid(self, text: str) -> str:
         """Return what was not said before of a text that may begin as an earlier one did."""
@@ -423,11 +379,7 @@ class ToolLoop:
 
     @defer.inlineCallbacks
     def _spoken(self, text: str, to: str = "") -> Generator[Any, Any, str]:
-        """Return, as a Deferred, what can be spoken of the text of a tool.
-
-        Args:
-            to: Who hears it; "" for the one who is answered.
-        """
+        """Return what can be spoken of a tool's text to somebody, or to the one who is answered."""
         listener = to or self._voice.listener
         told = utterance(text, replace(self._voice, sentences=0, listener=listener)).text
         if not told:
@@ -494,7 +446,7 @@ class ToolLoop:
 _TOOLS: dict[type[tools.Arguments], Callable[[ToolLoop, Any], Any]] = {
     tools.Memorize: ToolLoop._memorize,
     tools.Recall: ToolLoop._recall,
-    tools.RecallEmotion: ToolLoop._recall_emotion,
+    tools.RecallEmotion: ToolLoop._recall,
     tools.NoteAbout: ToolLoop._note_about,
     tools.GoToSleep: ToolLoop._go_to_sleep,
     tools.Say: ToolLoop._say,
@@ -503,19 +455,13 @@ _TOOLS: dict[type[tools.Arguments], Callable[[ToolLoop, Any], Any]] = {
 }
 
 
-def offered_now(settings: conf.Settings, *, acting: bool = True) -> list[tools.Tool]:
-    """Return the tools that a reply may call, as the settings of the NPC have it.
-
-    Args:
-        acting: Whether it can act in the world.
-    """
+def offered_now(settings: conf.Settings) -> list[tools.Tool]:
+    """Return the tools that a reply may call, as the settings of the NPC have it."""
     if settings.LLM and settings.LLM.plain:
         return []
-    kinds = tools.REMEMBERING + (tools.ACTING if acting else ())
-    return tools.offered(
-        kinds if settings.by_sources else [each for each in kinds if each not in tools.NEEDLESS],
-        whole=settings.by_sources,
-    )
+    needless = () if settings.by_sources else tools.NEEDLESS
+    kinds = [each for each in (*tools.REMEMBERING, *tools.ACTING) if each not in needless]
+    return tools.offered(kinds, whole=settings.by_sources)
 
 
 def _is_refused(message: Mapping[str, Any]) -> bool:
@@ -581,25 +527,10 @@ def commit(agent_id: str, experience: MemoryRecord) -> None:
             store.change(kept, tags=[*known.tags, CONSCIOUS], importance=importance)
 
 
-@defer.inlineCallbacks
-def speaks_as_assistant(text: str, *names: str) -> Generator[Any, Any, bool]:
+def speaks_as_assistant(text: str, *names: str) -> defer.Deferred:
     """Return, as a Deferred, whether a model's reply is an assistant's rather than its character's.
 
-    False if there is no time for it.
-
-    Args:
-        names: What people in the talk are called, which are left out of the comparison.
+    False if there is no time for it. `names` of people in the talk are left out of the comparison.
     """
-    try:
-        return (
-            yield offload.run(
-                offload.MEMORY,
-                language.call,
-                "speaks_as_assistant",
-                language.get().without_address(text, forms(names)),
-                priority=offload.REPLY,
-                reads=True,
-            )
-        )
-    except (*HELD, offload.Busy, offload.TimedOut):
-        return False
+    said = language.get().without_address(text, forms(names))
+    return in_time(False, language.call, "speaks_as_assistant", said)
