@@ -127,12 +127,11 @@ def trouble() -> str:
 
 
 def _open(options: conf.EmbeddingSettings) -> EmbeddingModel:
+    stay_offline()
     if options.base_url is not None:
         from .endpoint import EndpointModel  # httpx takes a while to import
 
-        stay_offline(conf.get().RERANKER)
         return EndpointModel(options)
-    stay_offline(options.model, conf.get().RERANKER)
     return open_model(options.model, threads=options.threads)
 
 
