@@ -28,7 +28,7 @@ from ..embedding import embedder
 from ..ingest import agenda_items, components, endings, experiences, preference_slots
 from ..ingest.index import note_judged, reweigh
 from ..llm import router
-from ..llm.provider import Digest, Passage
+from ..llm.provider import Digest, Passage, Relation
 from ..log import logger
 from ..privacy import shared_privacy
 from ..records import (
@@ -47,7 +47,7 @@ from ..store.links import Link
 from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id, memory_id_for
 from . import audiences, outage, scoring
-from .reconciliation import Judged, reconcile
+from .reconciliation import reconcile
 
 CURSOR = "consolidated"
 
@@ -519,10 +519,13 @@ def _keep_facts(
         How many facts hold their evidence now.
     """
     facts = yield work.run(facts_of, memory.id, drafts, entries, provider, shown)
-    judged = {
-        draft.text: Judged(draft.same_as, draft.ends) for draft in drafts if draft.ends is not None
+    named = {
+        draft.text: dict.fromkeys(draft.ends, Relation.CHANGES)
+        or dict.fromkeys(filter(None, [draft.same_as]), Relation.SAME)
+        for draft in drafts
+        if draft.ends is not None
     }
-    fact_ids = yield reconcile(memory, facts, work, judged)
+    fact_ids = yield reconcile(memory, facts, work, named)
     now = memory.clock()
     yield memory.links.add_gently(
         (
