@@ -262,7 +262,7 @@ def test_one_question_to_a_provider_never_mixes_two_circles(
     asked = []
     describe = type(router.without_model()).describe
 
-    def listening(self, name, observations):
+    def listening(self, name, observations, known=()):
         asked.append((name, {stored.audience_of(noted) for noted in observations}))
         return describe(self, name, observations)
 
