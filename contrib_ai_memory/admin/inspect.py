@@ -38,7 +38,7 @@ from ..records import (
     Weighed,
 )
 from ..script import AssistantScript
-from ..sleep.night import PASSES, TITLES
+from ..sleep.night import PASSES, TITLES, schedule_told
 from ..store import memory_store, pause
 from ..store.journal import Journal, page_name
 from ..store.links import link_id, linked_memory_id
@@ -333,7 +333,7 @@ def settings(npc: Any) -> NPCSettingsShown:
     sleep = AssistantScript.of(npc).sleep
     if sleep.own_schedule:
         sources["SLEEP_SCHEDULE"] = OWN
-    values["SLEEP_SCHEDULE"] = sleep.schedule_told()
+    values["SLEEP_SCHEDULE"] = schedule_told(sleep.schedule)
     return NPCSettingsShown(
         tuple(
             SettingShown(

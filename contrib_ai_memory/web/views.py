@@ -25,6 +25,7 @@ from ..log import logger
 from ..recall.rank import CLUES
 from ..records import Entry, Recalled, RecallResult
 from ..script import AssistantScript
+from ..sleep.night import schedule_told
 from . import gate, headers
 from .forms import (
     GraphForm,
@@ -238,7 +239,7 @@ def _overview(npc: Any) -> Any:
     overview = yield inspect.overview(npc)
     return {
         "overview": overview,
-        "schedule": AssistantScript.of(npc).sleep.schedule_told(),
+        "schedule": schedule_told(AssistantScript.of(npc).sleep.schedule),
         "settings": inspect.settings(npc),
         "night": inspect.status(npc).night,
         "actions": offered(npc),
