@@ -9,7 +9,7 @@ value goes into the history.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -21,7 +21,6 @@ from .. import language
 from ..conf import DISCARD_BELOW
 from ..language import Stated
 from ..llm import router
-from ..llm.provider import Pair, Relation, Statement
 from ..records import LOCKED, Entry, MemoryRecord
 from ..store import memory_store
 from ..store.evidence import Work
@@ -292,32 +291,6 @@ def replaced(preference: Preference) -> list[End]:
     return [
         End(old, new, held.until)
         for (old, new), held in zip(pairwise(ids), preference.history, strict=True)
-    ]
-
-
-@defer.inlineCallbacks
-def confirmed(
-    memory: Memory, superseded: Sequence[End], drafts: Iterable[Draft], work: Work
-) -> Generator[Any, Any, list[End]]:
-    """Those replacements that a language model confirms, where one is chosen; else all.
-
-    The rules name what a taught preference may replace, and the model decides.
-    """
-    if router.rules_judge(memory.settings) or not superseded:
-        return list(superseded)
-    texts = {draft.memory.id: Statement.of(draft.memory) for draft in drafts}
-    ids = {each for mark in superseded for each in (mark.past, mark.by)}
-    for known in (yield work.run(memory_store.get, ids)):
-        texts[known.id] = Statement.of(known)
-    marks = [mark for mark in superseded if mark.past in texts and mark.by in texts]
-    if not marks:
-        return []
-    pairs = [Pair(texts[mark.by], texts[mark.past]) for mark in marks]
-    relations = yield work.judge("compare", pairs)
-    return [
-        mark
-        for mark, relation in zip(marks, relations or (), strict=False)
-        if relation is not Relation.UNRELATED
     ]
 
 
