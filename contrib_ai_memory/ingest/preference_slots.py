@@ -122,7 +122,7 @@ def _by_slot(
         said = draft.preference
         slot = next(
             (other for other in said.mentions if said.filled in compared.get(other, ())),
-            _slot_of(preferences, identity, said, draft.memory.audience),
+            preferences.slot_for(identity, said.filled, said.mentions, draft.memory.audience),
         )
         slots.setdefault(slot, []).append(draft)
         compared.setdefault(slot, set()).update({said.slot, *said.mentions} - {slot})
@@ -176,8 +176,7 @@ def fill_heard(memory: Memory, entries: Sequence[Entry], work: Work) -> Generato
     superseded: list[End] = []
     for entry in entries:
         for said in preferences_of(entry):
-            locked = yield _locked(memory, entry, said, work)
-            superseded += _fill(memory, entry, said, locked)
+            superseded += yield _fill(memory, entry, said, work)
             yield work.breathe()
     if superseded:
         yield work.run(retire, memory.id, superseded)
@@ -219,29 +218,18 @@ def fill_by_fact(memory: Memory, fact: MemoryRecord, fact_id: str, slot: str) ->
 
 
 @defer.inlineCallbacks
-def _locked(
-    memory: Memory, entry: Entry, said: Stated, work: Work
-) -> Generator[Any, Any, Collection[str]]:
-    """The memory in the slot, if it would be replaced and a builder has locked it."""
-    identity, audience = entry.source_entity or "", entry.audience
-    slot = _slot_of(memory.preferences, identity, said, audience)
-    holds = memory.preferences.get(identity, slot, audience)
-    if holds is None or holds.says(said.text) or _is_past(entry, holds):
-        return ()
-    return (yield work.run(locked_among, memory.id, {holds.memory_id}))
-
-
-def _fill(memory: Memory, entry: Entry, said: Stated, locked: Collection[str] = ()) -> list[End]:
-    """Put one preference into its slot. Returns what it replaces."""
+def _fill(memory: Memory, entry: Entry, said: Stated, work: Work) -> Generator[Any, Any, list[End]]:
+    """Put one preference into its slot. Returns (as a Deferred) what it replaces."""
     identity, audience = entry.source_entity or "", entry.audience
     memory_id = entry_memory_id(memory.id, entry.id)
-    slot = _slot_of(memory.preferences, identity, said, audience)
+    slot = memory.preferences.slot_for(identity, said.filled, said.mentions, audience)
     holds = memory.preferences.get(identity, slot, audience)
-    if (
-        holds is None
-        or holds.says(said.text)
-        or not (_is_past(entry, holds) or holds.memory_id in locked)
-    ):
+    stays = False
+    if holds is not None and not holds.says(said.text):
+        stays = _is_past(entry, holds)
+        if not stays and (yield work.run(locked_among, memory.id, {holds.memory_id})):
+            stays = True
+    if holds is None or not stays:
         holds = memory.preferences.set(
             identity,
             slot,
@@ -271,13 +259,6 @@ def _is_past(entry: Entry, holds: Preference) -> bool:
 def locked_among(agent_id: str, memory_ids: Collection[str]) -> set[str]:
     """Those of these memories that a builder locked: nothing replaces them (worker thread)."""
     return memory_store.shared().locked_among(agent_id, memory_ids)
-
-
-def _slot_of(
-    preferences: Preferences, identity: str, said: Stated, audience: tuple[str, ...] | None
-) -> str:
-    """The slot that a statement fills; a comparison the other way round fills the same one."""
-    return preferences.slot_for(identity, said.filled, said.mentions, audience)
 
 
 def _compared_with(said: Stated, slot: str) -> list[str]:
