@@ -189,16 +189,25 @@ def remember_or_reinforce(agent_id: str, experience: MemoryRecord) -> str:
             break
         if known.audience != experience.audience:
             continue
-        if LOCKED not in known.tags and not set(experience.journal_ids) <= set(known.journal_ids):
-            store.change(
-                known.id,
-                access_count=known.access_count + 1,
-                last_accessed=max(known.last_accessed, experience.last_accessed),
-                memory_weight=max(known.memory_weight, experience.memory_weight),
-                the_lesson=experience.the_lesson or known.the_lesson,
-                journal_ids=[*known.journal_ids, *experience.journal_ids],
-                context=join_ranges(known.context, experience.context),
-            )
+        reinforce(known, experience, the_lesson=experience.the_lesson or known.the_lesson)
         return known.id
     store.insert_new(agent_id, [experience], vector[None])
     return experience.id
+
+
+def reinforce(known: MemoryRecord, again: MemoryRecord, **more: Any) -> None:
+    """Add the evidence of a memory to one that says the same, unless it has it or is locked.
+
+    (Worker thread.) One more access and the higher weight, and `more` fields.
+    """
+    new = [each for each in again.journal_ids if each not in known.journal_ids]
+    if new and LOCKED not in known.tags:
+        memory_store.shared().change(
+            known.id,
+            access_count=known.access_count + 1,
+            last_accessed=max(known.last_accessed, again.last_accessed),
+            memory_weight=max(known.memory_weight, again.memory_weight),
+            journal_ids=[*known.journal_ids, *new],
+            context=join_ranges(known.context, again.context),
+            **more,
+        )

@@ -25,6 +25,7 @@ from twisted.internet import defer
 from .. import language
 from ..embedding import embedder
 from ..ingest.endings import KEPT_TAGS, End, end, remove_attributes, take_back
+from ..ingest.experiences import reinforce
 from ..llm.provider import Pair, Relation, Statement
 from ..records import LOCKED, MemoryRecord
 from ..store import memory_store
@@ -186,7 +187,7 @@ def _store(
     relation_to = {known.id: relations.get((fact.id, known.id)) for known in related}
     for known in related:
         if known.id == fact.id or relation_to[known.id] is Relation.SAME:
-            _reinforce(store, known, fact)
+            reinforce(known, fact, importance=max(known.importance, fact.importance))
             return known.id
     changed = [known for known in related if (to := relation_to[known.id]) and to.supersedes]
     stored = fact
@@ -255,20 +256,6 @@ def _told_nothing_else(
 def _never_held(past: MemoryRecord, by: MemoryRecord) -> bool:
     """Whether what ends a fact denies that it ever held, or has held since before it (a lock)."""
     return by.valid_from < past.valid_from or language.get().denies(by.said, past.said)
-
-
-def _reinforce(store: MemoryStore, known: MemoryRecord, again: MemoryRecord) -> None:
-    new = [entry_id for entry_id in again.journal_ids if entry_id not in known.journal_ids]
-    if new and LOCKED not in known.tags:
-        store.change(
-            known.id,
-            access_count=known.access_count + 1,
-            last_accessed=max(known.last_accessed, again.last_accessed),
-            importance=max(known.importance, again.importance),
-            memory_weight=max(known.memory_weight, again.memory_weight),
-            journal_ids=[*known.journal_ids, *new],
-            context=join_ranges(known.context, again.context),
-        )
 
 
 def _revive(store: MemoryStore, own: MemoryRecord, again: MemoryRecord) -> None:
