@@ -297,7 +297,7 @@ def _look(
         How many facts were stored or changed; None if nothing was done.
     """
     heard = _grouped(entries, lambda entry: entry.circle[1])
-    around = [_around_all(memory, lines) for lines in heard]
+    around = [_around(memory, lines) for lines in heard]
     with memory.evidence.work_on([*chain(*around), *entries], priority=priority) as work:
         parts = []
         for lines, beside in zip(heard, around, strict=True):
@@ -360,29 +360,26 @@ def _of_audience(draft: FactDraft, known: Iterable[MemoryRecord], entry: Entry) 
     )
 
 
-def _around_all(memory: Memory, entries: Sequence[Entry]) -> tuple[Entry, ...]:
-    """What stands around lines of one audience, in the order of the journal."""
-    talks = _grouped(entries, lambda entry: entry.session_id)
-    found = chain.from_iterable(_around(memory, lines) for lines in talks)
-    return tuple(sorted(found, key=lambda entry: entry.id))
-
-
 def _around(memory: Memory, entries: Sequence[Entry]) -> tuple[Entry, ...]:
-    """Lines of the same conversation just before the new ones, and the one after the last."""
-    first, last = entries[0], entries[-1]
-    new = {entry.id for entry in entries}
-    heard = [
-        entry
-        for entry in memory.journal.read(first.id - LOOK_AHEAD // 4, last.id + 1)
-        if entry.id in new
-        or (entry.session_id == first.session_id and _stands_beside(entry, entries))
-    ]
-    near: set[int] = set()
-    for place, entry in enumerate(heard):
-        if entry.id in new:
-            reach = AROUND if entry.id == first.id else BETWEEN
-            near |= {each.id for each in heard[max(0, place - reach) : place]}
-    return tuple(e for e in heard if e.id not in new and (e.id in near or e.id > last.id))
+    """Lines of the same conversations just before the new ones of an audience, and the one after
+    the last, in the order of the journal."""
+    found: list[Entry] = []
+    for lines in _grouped(entries, lambda entry: entry.session_id):
+        first, last = lines[0], lines[-1]
+        new = {entry.id for entry in lines}
+        heard = [
+            entry
+            for entry in memory.journal.read(first.id - LOOK_AHEAD // 4, last.id + 1)
+            if entry.id in new
+            or (entry.session_id == first.session_id and _stands_beside(entry, lines))
+        ]
+        near: set[int] = set()
+        for place, entry in enumerate(heard):
+            if entry.id in new:
+                reach = AROUND if entry.id == first.id else BETWEEN
+                near |= {each.id for each in heard[max(0, place - reach) : place]}
+        found += [e for e in heard if e.id not in new and (e.id in near or e.id > last.id)]
+    return tuple(sorted(found, key=lambda entry: entry.id))
 
 
 def _stands_beside(known: Entry | MemoryRecord, entries: Sequence[Entry]) -> bool:
