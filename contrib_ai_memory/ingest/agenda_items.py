@@ -45,7 +45,6 @@ def update(memory: Memory, entries: Sequence[Entry], work: Work) -> Generator[An
     """Bring the agenda up to date with new journal entries.
 
     Args:
-        memory: The NPC's MemoryHandler.
         entries: Oldest first.
         work: Rests on these entries.
 

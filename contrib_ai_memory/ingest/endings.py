@@ -134,7 +134,6 @@ def apply(
     """End what new lines say is over. Done again, it changes nothing.
 
     Args:
-        memory: The NPC's MemoryHandler.
         entries: Oldest first; already stored.
         work: Rests on these entries.
         records: What may end.

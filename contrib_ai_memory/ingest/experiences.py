@@ -40,7 +40,6 @@ def extract_experiences(
     """Extract experiences from new journal entries, at most four snippets per call.
 
     Args:
-        memory: The NPC's MemoryHandler.
         until_silent: Take a last snippet of fewer than six messages without waiting for silence.
 
     Returns (as a Deferred):

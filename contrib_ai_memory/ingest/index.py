@@ -34,9 +34,6 @@ CURSOR = "indexed"
 def index_pending(memory: Memory, priority: int) -> Generator[Any, Any, bool]:
     """Embed and index a batch of new journal entries.
 
-    Args:
-        memory: The NPC's MemoryHandler.
-
     Returns (as a Deferred):
         Whether nothing is left.
     """

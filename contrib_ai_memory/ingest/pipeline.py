@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from twisted.internet import defer
 
-from .. import conf, language, offload
+from .. import conf, language
 from ..embedding import embedder
 from ..language import Part
 from ..records import MEMORY_TYPES, WORKING, MemoryRecord
@@ -92,19 +92,16 @@ def ingest(
     private: bool = False,
     witnesses: Sequence[str] = (),
     progress: Callable[[int, int], None] | None = None,
-    priority: int = offload.AWAKE,
 ) -> Generator[Any, Any, Learned]:
     """Ingest a text [C §1]. Reactor thread.
 
     Args:
-        memory: The NPC's MemoryHandler.
         text: Prose, Markdown, code.
         user_id: Memory identity of the person it is about or comes from; None for nobody.
         session_id: The conversation that it belongs to.
         memory_type_hint: Memory type of the whole text, in place of routing.
         private, witnesses: Who may hear of it, as with a journal entry.
         progress: Called with the number of chunks done and of all.
-        priority: Priority of the jobs on the worker thread.
 
     Raises (in the Deferred):
         ValueError: `memory_type_hint` is not one of the four types.
@@ -125,7 +122,7 @@ def ingest(
         witnesses=tuple(sorted(witnesses)),
         known_names=memory.people.names(),
     )
-    with memory.evidence.work_on(priority=priority) as work:
+    with memory.evidence.work_on() as work:
         return (yield _ingest(memory, lesson, work, progress))
 
 

@@ -167,7 +167,6 @@ def fill_heard(memory: Memory, entries: Sequence[Entry], work: Work) -> Generato
     (`fill_by_fact`).
 
     Args:
-        memory: The NPC's MemoryHandler.
         entries: Oldest first; already stored.
         work: Rests on these entries.
     """

@@ -149,7 +149,6 @@ def run_sleep_tick(
     """Run one tick of the night: a bounded number of steps, for a bounded time.
 
     Args:
-        memory: The NPC's MemoryHandler.
         night: The state of the night.
         wake_requested: Whether somebody has asked for the NPC to wake.
 

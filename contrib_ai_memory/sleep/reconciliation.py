@@ -71,7 +71,6 @@ def reconcile(
     nothing changes.
 
     Args:
-        memory: The NPC's MemoryHandler.
         facts: Of one audience; none of them is written yet.
         work: Rests on their evidence.
         named: What the facts repeat or end, where their provider was shown what is known; it is not
