@@ -36,14 +36,11 @@ class Embedder:
         disk: Callable[[], DiskCache | None] = lambda: None,
     ):
         self.model = model
+        self.name = model.name
         self._disk = disk
         self._cache: OrderedDict[bytes, np.ndarray] = OrderedDict()
         self._cache_size = cache_size
         self._lock = threading.Lock()
-
-    @property
-    def name(self) -> str:
-        return self.model.name
 
     @property
     def dimensions(self) -> int:

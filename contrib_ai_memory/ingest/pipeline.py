@@ -25,7 +25,6 @@ from ..embedding import embedder
 from ..language import Part
 from ..records import MEMORY_TYPES, WORKING, MemoryRecord
 from ..store import memory_store
-from ..store.evidence import Work
 from ..store.npc_memory import Memory
 from ..store.payload import memory_id_for
 from ..text import plural
@@ -122,36 +121,30 @@ def ingest(
         witnesses=tuple(sorted(witnesses)),
         known_names=memory.people.names(),
     )
-    with memory.evidence.work_on() as work:
-        return (yield _ingest(memory, lesson, work, progress))
-
-
-@defer.inlineCallbacks
-def _ingest(
-    memory: Memory, lesson: Lesson, work: Work, progress: Callable[[int, int], None] | None
-) -> Generator[Any, Any, Learned]:
-    chunks, others = yield work.run(chunks_to_learn, lesson)
     drafts: list[Draft] = []
     new: set[str] = set()
-    for start in range(0, len(chunks), BATCH):
-        batch = [_with_people(memory, chunk) for chunk in chunks[start : start + BATCH]]
-        weighed, written = yield work.run(learn, lesson, batch, others)
-        drafts += weighed
+    with memory.evidence.work_on() as work:
+        chunks, others = yield work.run(chunks_to_learn, lesson)
+        for start in range(0, len(chunks), BATCH):
+            batch = [_with_people(memory, chunk) for chunk in chunks[start : start + BATCH]]
+            weighed, written = yield work.run(learn, lesson, batch, others)
+            drafts += weighed
+            new.update(written)
+            if progress:
+                progress(start + len(batch), len(chunks))
+        locked: set[str] = set()
+        if any(draft.preference for draft in drafts):
+            known = {each.memory_id for each in memory.preferences.of(lesson.user or "")}
+            locked = yield work.run(preference_slots.locked_among, memory.id, known - {""})
+        preferred, superseded = preference_slots.fill(memory, lesson.user, drafts, locked)
+        stored = [draft for draft in drafts if draft.kept and draft.preference is None] + preferred
+        stored.sort(key=lambda draft: draft.place)
+        texts = {chunk.text for chunk in chunks} | {draft.memory.key for draft in drafts}
+        unkept = texts - {draft.memory.key for draft in stored}
+        written = yield work.run(finish, lesson, preferred, superseded, unkept)
         new.update(written)
-        if progress:
-            progress(start + len(batch), len(chunks))
-    locked: set[str] = set()
-    if known := preference_slots.known_of(memory, lesson.user, drafts):
-        locked = yield work.run(preference_slots.locked_among, memory.id, known)
-    preferred, superseded = preference_slots.fill(memory, lesson.user, drafts, locked)
-    stored = [draft for draft in drafts if draft.kept and draft.preference is None] + preferred
-    stored.sort(key=lambda draft: draft.place)
-    texts = {chunk.text for chunk in chunks} | {draft.memory.key for draft in drafts}
-    unkept = texts - {draft.memory.key for draft in stored}
-    written = yield work.run(finish, lesson, preferred, superseded, unkept)
-    new.update(written)
-    ids = list(dict.fromkeys(draft.memory.id for draft in stored))
-    memories = yield work.run(memory_store.get, ids)
+        ids = list(dict.fromkeys(draft.memory.id for draft in stored))
+        memories = yield work.run(memory_store.get, ids)
     kept = {draft.place[0] for draft in stored}
     kept_new = {draft.place[0] for draft in stored if draft.memory.id in new}
     return Learned(

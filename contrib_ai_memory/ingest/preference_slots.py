@@ -100,16 +100,6 @@ def fill(
     return stored, superseded
 
 
-def known_of(memory: Memory, user: str | None, drafts: Sequence[Draft]) -> set[str]:
-    """The ids of the memories that fill the slots of `drafts` now (reactor thread)."""
-    identity = user or ""
-    found = (
-        memory.preferences.get(identity, slot, stating[0].memory.audience)
-        for slot, stating in _by_slot(memory.preferences, identity, drafts).items()
-    )
-    return {known.memory_id for known in found if known and known.memory_id}
-
-
 def _by_slot(
     preferences: Preferences, identity: str, drafts: Sequence[Draft]
 ) -> dict[str, list[Draft]]:
