@@ -90,7 +90,7 @@ def _consolidate_scored(memory: Memory) -> Generator[Any, Any, PassReport]:
     ]
     changed = 0
     near = [*memory.journal.read(start + 1 - TALK_AROUND, end + TALK_AROUND)] if batch else []
-    for entries in _grouped(batch, lambda entry: entry.audience):
+    for entries in grouped(batch, lambda entry: entry.audience):
         around = [each for each in near if each.audience == entries[0].audience]
         with memory.evidence.work_on(entries, priority=offload.NIGHT) as work:
             provider, drafts = yield work.ask("extract_facts", entries, memory.name, around)
@@ -110,16 +110,17 @@ def _batches(entries: Sequence[Entry]) -> list[list[Entry]]:
     """Cut lines into as few and as equal batches as possible; unjudged talk stands by itself."""
     unjudged = {entry.circle for entry in entries if entry.unjudged}
     found = []
-    for lines in _grouped(entries, lambda entry: entry.circle in unjudged and entry.circle):
+    for lines in grouped(entries, lambda entry: entry.circle in unjudged and entry.circle):
         length = -(-len(lines) // -(-len(lines) // LINES))
         found += [lines[start : start + length] for start in range(0, len(lines), length)]
     return found
 
 
-def _grouped(entries: Iterable[Entry], by: Callable[[Entry], Any]) -> list[list[Entry]]:
-    groups: dict[Any, list[Entry]] = {}
-    for entry in entries:
-        groups.setdefault(by(entry), []).append(entry)
+def grouped(those: Iterable[Any], by: Callable[[Any], Any]) -> list[list[Any]]:
+    """Group entries or notes, in the order of the first of each group."""
+    groups: dict[Any, list[Any]] = {}
+    for each in those:
+        groups.setdefault(by(each), []).append(each)
     return list(groups.values())
 
 
@@ -296,7 +297,7 @@ def _look(
     Returns (as a Deferred):
         How many facts were stored or changed; None if nothing was done.
     """
-    heard = _grouped(entries, lambda entry: entry.circle[1])
+    heard = grouped(entries, lambda entry: entry.circle[1])
     around = [_around(memory, lines) for lines in heard]
     with memory.evidence.work_on([*chain(*around), *entries], priority=priority) as work:
         parts = []
@@ -364,7 +365,7 @@ def _around(memory: Memory, entries: Sequence[Entry]) -> tuple[Entry, ...]:
     """Lines of the same conversations just before the new ones of an audience, and the one after
     the last, in the order of the journal."""
     found: list[Entry] = []
-    for lines in _grouped(entries, lambda entry: entry.session_id):
+    for lines in grouped(entries, lambda entry: entry.session_id):
         first, last = lines[0], lines[-1]
         new = {entry.id for entry in lines}
         heard = [

@@ -234,18 +234,12 @@ def _next_due(
         if by_rules:  # what few heard is consolidated with the rest
             settling = profile.settling if profile.in_work else profile.new[-1].journal_id
             pending = [noted for noted in profile.new if noted.journal_id <= settling]
-            return profile, _by_audience(pending)[0][:DESCRIBED_AT_ONCE], settling
-        for group in _by_audience(profile.new):
+            [group, *_] = consolidation.grouped(pending, audience_of)
+            return profile, group[:DESCRIBED_AT_ONCE], settling
+        for group in consolidation.grouped(profile.new, audience_of):
             if len(group) >= at_least:
                 return profile, group, profile.settling
     return None
-
-
-def _by_audience(observed: Iterable[ProfileObservation]) -> list[list[ProfileObservation]]:
-    groups: dict[tuple[str, ...] | None, list[ProfileObservation]] = {}
-    for noted in observed:
-        groups.setdefault(audience_of(noted), []).append(noted)
-    return list(groups.values())
 
 
 @defer.inlineCallbacks
