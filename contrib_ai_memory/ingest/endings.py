@@ -36,7 +36,7 @@ from twisted.internet import defer
 
 from .. import language
 from ..embedding import embedder
-from ..language import BEFORE, NEAREST, NewLine
+from ..language import BEFORE, NEAREST, EndingVerdict, NewLine
 from ..llm import router
 from ..local_time import local
 from ..records import (
@@ -117,14 +117,11 @@ def take_back(store: MemoryStore, ids: Iterable[str], **more: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class EndedMemory:
-    """A memory that ended, by which line, and how the language judges that: whether it is sure,
-    what a correction means, and whether the memory never held."""
+    """A memory that ended, by which line, and how the language judges that."""
 
     past: MemoryRecord
     by: Entry
-    sure: bool
-    meant: str = ""
-    never: bool = False
+    verdict: EndingVerdict
 
 
 @defer.inlineCallbacks
@@ -147,7 +144,7 @@ def apply(
     ended = yield work.run(end_in_store, memory.id, lines, names, tuple(records))
     for each in ended:
         remove_attributes(memory, each.past)
-        if each.sure:
+        if each.verdict.sure:
             _end_in_agenda(memory, each)
             _end_in_preferences(memory, each)
         yield work.breathe()
@@ -202,7 +199,7 @@ def end_in_store(
             for each in _ended_by(store, agent_id, line, names, record):
                 found.append(each)
                 drawn = store.derived_from(agent_id, each.past) if record == "entry" else []
-                since = None if each.never else line.entry.timestamp
+                since = None if each.verdict.never else line.entry.timestamp
                 own, *others = (End(m.id, by, since) for m in (each.past, *drawn))
                 if each.past.superseded_by != by:
                     end(store, [own], anew=True)
@@ -249,7 +246,7 @@ def _ended_by(
         return []
     verdicts = language.get().ended(line, vectors, known, names, by)
     return [
-        EndedMemory(each, entry, verdict.sure, verdict.meant, verdict.never)
+        EndedMemory(each, entry, verdict)
         for each, verdict in zip(known, verdicts, strict=True)
         if verdict.ends and (each.superseded_by == by or not store.is_locked(agent_id, each))
     ]
@@ -306,11 +303,11 @@ def _end_in_agenda(memory: Memory, ended: EndedMemory) -> None:
         stated = item.evidence[0] in ended.past.journal_ids
         if item.state != "open" or not stated or ended.by.id in item.evidence:
             continue
-        if ended.meant:
-            day = language.get().due(ended.meant, local(ended.by.timestamp))
+        if ended.verdict.meant:
+            day = language.get().due(ended.verdict.meant, local(ended.by.timestamp))
             memory.agenda.remove(str(ended.by.id))  # what it says by itself
             moved = item.repeated(day, (ended.by.id,), ended.by)
-            memory.agenda.put(replace(moved, text=ended.meant[:TEXT_KEPT]))
+            memory.agenda.put(replace(moved, text=ended.verdict.meant[:TEXT_KEPT]))
         else:
             memory.agenda.put(
                 replace(
@@ -330,7 +327,7 @@ def _end_in_preferences(memory: Memory, ended: EndedMemory) -> None:
             memory.preferences.set(
                 known.identity,
                 known.slot,
-                ended.meant or by.words,
+                ended.verdict.meant or by.words,
                 by.timestamp,
                 by.id,
                 memory_id=entry_memory_id(memory.id, by.id),
