@@ -262,7 +262,7 @@ def test_one_question_to_a_provider_never_mixes_two_circles(
     asked = []
     describe = type(router.without_model()).describe
 
-    def listening(self, name, observations):
+    def listening(self, name, observations, known=()):
         asked.append((name, {stored.audience_of(noted) for noted in observations}))
         return describe(self, name, observations)
 
@@ -636,7 +636,7 @@ def test_what_is_erased_while_a_provider_thinks_does_not_come_back(days, monkeyp
     identity = days.get_memory_identity(days.search("Alice"))
     memory, asked = days.memory, []
 
-    def erasing(self, name, observations):
+    def erasing(self, name, observations, known=()):
         asked.append(name)
         if name == "Alice":
             memory.profiles.forget(identity)
@@ -654,7 +654,7 @@ def test_an_entry_erased_while_a_provider_thinks_leaves_no_attribute(days, monke
     describe = type(router.without_model()).describe
     gone = []
 
-    def erasing(self, name, observations):
+    def erasing(self, name, observations, known=()):
         drafts = describe(self, name, observations)
         if name == "Alice" and not gone:
             gone.append(drafts[0].evidence[0])

@@ -538,7 +538,7 @@ def schedule_of(npc: Any) -> Schedule:
         hour=plan["sleep_start_hour"],
         hours=plan["sleep_duration_hours"],
         clock=plan["clock"],
-        told=sleep.schedule_told(),
+        told=schedule_told(plan),
         default_told=schedule_told(npc.memory.settings.SLEEP_SCHEDULE.model_dump()),
     )
 

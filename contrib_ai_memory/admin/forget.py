@@ -282,7 +282,8 @@ def _delete_stored(
     endings.take_back(store, [each.id for each in superseded])
     store.delete(gone)
     for entry in entries:
-        index.rekey_around(agent_id, entry, around.get(entry.id, ()))
+        rest = [each for each in around.get(entry.id, ()) if each.id != entry.id]
+        index.rekey_around(agent_id, entry, rest)
     texts = [each.texts for each in memories] + [each.texts for each in entries]
     embedder.shared().forget(set().union(*texts))
 

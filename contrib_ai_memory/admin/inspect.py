@@ -37,7 +37,7 @@ from ..records import (
     Weighed,
 )
 from ..script import AssistantScript
-from ..sleep.night import PASSES, TITLES
+from ..sleep.night import PASSES, TITLES, schedule_told
 from ..store import memory_store, pause
 from ..store.journal import Journal, page_name
 from ..store.links import link_id, linked_memory_id
@@ -301,7 +301,7 @@ def settings(npc: Any) -> NPCSettingsShown:
     sleep = AssistantScript.of(npc).sleep
     if sleep.own_schedule:
         sources["SLEEP_SCHEDULE"] = OWN
-    values["SLEEP_SCHEDULE"] = sleep.schedule_told()
+    values["SLEEP_SCHEDULE"] = schedule_told(sleep.schedule)
     shown = (
         SettingShown(name, redact(values[name]), source, conf.about(conf.Settings, name))
         for name, source in sources.items()

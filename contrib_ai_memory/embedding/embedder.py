@@ -9,7 +9,7 @@ import hashlib
 import sqlite3
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -36,14 +36,11 @@ class Embedder:
         disk: Callable[[], DiskCache | None] = lambda: None,
     ):
         self.model = model
+        self.name = model.name
         self._disk = disk
         self._cache: OrderedDict[bytes, np.ndarray] = OrderedDict()
         self._cache_size = cache_size
         self._lock = threading.Lock()
-
-    @property
-    def name(self) -> str:
-        return self.model.name
 
     @property
     def dimensions(self) -> int:
@@ -112,12 +109,8 @@ def shared() -> Embedder:
     global _shared
     with _loading:
         if _shared is None:
-            options = conf.get().EMBEDDING
-            model = _open(options)
-            _shared = Embedder(
-                model,
-                disk=lambda: shared_disk_cache(model.name, model.dimensions),
-            )
+            model = _open(conf.get().EMBEDDING)
+            _shared = Embedder(model, disk=lambda: shared_disk_cache(model.name, model.dimensions))
     return _shared
 
 
@@ -127,18 +120,15 @@ def trouble() -> str:
 
 
 def _open(options: conf.EmbeddingSettings) -> EmbeddingModel:
+    stay_offline()
     if options.base_url is not None:
         from .endpoint import EndpointModel  # httpx takes a while to import
 
-        stay_offline(conf.get().RERANKER)
         return EndpointModel(options)
-    stay_offline(options.model, conf.get().RERANKER)
     return open_model(options.model, threads=options.threads)
 
 
 # --- the cache on disk ----------------------------------------------------------------------------
-
-VARIABLES = 900  # in one statement; SQLite's old limit is 999
 
 _SCHEMA = """
     CREATE TABLE IF NOT EXISTS vectors (
@@ -150,13 +140,18 @@ _SCHEMA = """
     );
     CREATE INDEX IF NOT EXISTS vectors_by_use ON vectors (used);
 """
+_SELECT = "SELECT vector FROM vectors WHERE model = ? AND hash = ?"
 _UPSERT = """
-    INSERT INTO vectors (model, hash, vector, used) VALUES (?, ?, ?, ?)
+    INSERT INTO vectors (model, hash, vector, used)
+    VALUES (?, ?, ?, (SELECT coalesce(max(used), 0) + 1 FROM vectors))
     ON CONFLICT (model, hash) DO UPDATE SET used = excluded.used
 """
-_EVICT = """
-    DELETE FROM vectors WHERE rowid IN (SELECT rowid FROM vectors ORDER BY used LIMIT ?)
+_COUNT = "SELECT count(*) FROM vectors"
+_EVICT = f"""
+    DELETE FROM vectors WHERE rowid IN
+    (SELECT rowid FROM vectors ORDER BY used LIMIT max(0, ({_COUNT}) - ?))
 """
+_DELETE = "DELETE FROM vectors WHERE model = ? AND hash = ?"
 
 
 class DiskCache:
@@ -178,63 +173,44 @@ class DiskCache:
     def get(self, keys: Iterable[bytes]) -> dict[bytes, np.ndarray]:
         """Return the cached vectors of `keys`."""
         wanted = list(keys)
-        if not wanted:
-            return {}
-        return self._file.use(lambda connection: self._read(connection, wanted), {})
+
+        def read(connection: sqlite3.Connection) -> dict[bytes, np.ndarray]:
+            rows = ((key, connection.execute(_SELECT, (self._model, key))) for key in wanted)
+            return {
+                key: np.frombuffer(vector, dtype=np.float32)
+                for key, row in rows
+                for (vector,) in row
+                if len(vector) == self._bytes
+            }
+
+        return self._file.use(read, {}) if wanted else {}
 
     def put(self, vectors: Mapping[bytes, np.ndarray]) -> None:
         """Write new vectors, mark all as used, and evict the rows used longest ago."""
-        if vectors:
-            self._file.use(lambda connection: self._write(connection, vectors), None)
+        rows = [
+            (self._model, key, each.astype(np.float32).tobytes()) for key, each in vectors.items()
+        ]
 
-    def forget(self, keys: Iterable[bytes]) -> int:
+        def write(connection: sqlite3.Connection) -> None:
+            connection.executemany(_UPSERT, rows)
+            connection.execute(_EVICT, (self._size,))
+
+        self._file.use(write, None)
+
+    def forget(self, keys: Collection[bytes]) -> int:
         """Erase `keys` of every model. Returns the number of rows erased."""
-        erased = list(keys)
 
         def erase(connection: sqlite3.Connection) -> int:
-            # by model, since the index begins with it
             models = connection.execute("SELECT DISTINCT model FROM vectors").fetchall()
-            pairs = [(model, key) for (model,) in models for key in erased]
-            statement = "DELETE FROM vectors WHERE model = ? AND hash = ?"
-            return connection.executemany(statement, pairs).rowcount
+            pairs = [(model, key) for key in keys for (model,) in models]
+            return connection.executemany(_DELETE, pairs).rowcount
 
         gone = self._file.use(erase, 0)
         self._file.forget_deleted()
         return max(gone, 0)
 
     def __len__(self) -> int:
-        return self._file.use(_count, 0)
-
-    def _read(self, connection: sqlite3.Connection, keys: list[bytes]) -> dict[bytes, np.ndarray]:
-        found: dict[bytes, np.ndarray] = {}
-        for start in range(0, len(keys), VARIABLES):
-            some = keys[start : start + VARIABLES]
-            rows = connection.execute(
-                "SELECT hash, vector FROM vectors WHERE model = ? "
-                f"AND hash IN ({','.join('?' * len(some))})",
-                (self._model, *some),
-            )
-            found |= {
-                key: np.frombuffer(vector, dtype=np.float32)
-                for key, vector in rows
-                if len(vector) == self._bytes
-            }
-        return found
-
-    def _write(self, connection: sqlite3.Connection, vectors: Mapping[bytes, np.ndarray]) -> None:
-        (last,) = connection.execute("SELECT coalesce(max(used), 0) FROM vectors").fetchone()
-        connection.executemany(
-            _UPSERT,
-            [
-                (self._model, key, vector.astype(np.float32).tobytes(), last + 1)
-                for key, vector in vectors.items()
-            ],
-        )
-        connection.execute(_EVICT, (max(0, _count(connection) - self._size),))
-
-
-def _count(connection: sqlite3.Connection) -> int:
-    return connection.execute("SELECT count(*) FROM vectors").fetchone()[0]
+        return self._file.use(lambda file: file.execute(_COUNT).fetchone()[0], 0)
 
 
 def shared_disk_cache(model: str, dimensions: int) -> DiskCache:

@@ -6,7 +6,6 @@ a few retries and a circuit breaker: while it is away every call fails at once, 
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from typing import Any
@@ -88,9 +87,8 @@ class EndpointModel:
             ModelAway: The server does not answer.
             ModelError: It answers something else than vectors of the expected size.
         """
-        size, found = BATCH, []
-        for start in range(0, len(texts), size):
-            found.append(self._vectors(texts[start : start + size], self.dimensions))
+        starts = range(0, len(texts), BATCH)
+        found = [self._vectors(texts[each : each + BATCH], self.dimensions) for each in starts]
         return np.concatenate(found) if found else np.empty((0, self.dimensions), np.float32)
 
     def count_tokens(self, text: str) -> int:
@@ -118,12 +116,11 @@ class EndpointModel:
         return self._understood(body, len(texts), dimensions)
 
     def _is_away(self, why: str) -> ModelAway:
-        problem = (
+        error = ModelAway(
             f"The embedding server {self._settings.base_url} does not answer: {why}. NPCs go on "
             "hearing, and what they hear is indexed when it is back. Check that server, or correct "
             'CONTRIB_AI_MEMORY["EMBEDDING"].'
         )
-        error = ModelAway(problem)
         if not self.problem:
             logger().warning("%s", error)
         self.problem = str(error)
@@ -138,50 +135,42 @@ class EndpointModel:
         body = bytearray()
         try:
             with self._client.stream("POST", self._url, json=asked, timeout=left) as response:
-                self._check(response)
+                status = response.status_code
+                if status in _TEMPORARY:
+                    raise _Temporary(f"HTTP {status}")
+                if status >= 300:
+                    raise self._unfit(f"refuses the model {self.name!r}: HTTP {status}")
                 for part in response.iter_bytes():
                     body += part
                     if len(body) > ANSWER_BYTES:
-                        raise ModelError(self._unfit("more than 64 MB"))
+                        raise self._unfit("answers more than 64 MB")
                     if time.monotonic() > deadline:
                         raise _Temporary(f"no whole answer in {TIMEOUT_SECONDS:g} s")
         except httpx.HTTPError as error:
             raise _Temporary(f"{type(error).__name__}: {error}".rstrip(": ")) from None
         return bytes(body)
 
-    def _check(self, response: httpx.Response) -> None:
-        status = response.status_code
-        if status in _TEMPORARY:
-            raise _Temporary(f"HTTP {status}")
-        if status >= 300:
-            raise ModelError(
-                f"The embedding server {self._settings.base_url} refuses the model {self.name!r}: "
-                f'HTTP {status}. Correct CONTRIB_AI_MEMORY["EMBEDDING"].'
-            )
-
     def _understood(self, body: bytes, count: int, dimensions: int | None) -> np.ndarray:
         """Return unit vectors, in the order of the texts."""
         try:
-            data = sorted(
-                _Answer.model_validate(json.loads(body)).data, key=lambda each: each.index
-            )
-        except (ValueError, RecursionError, ValidationError):
-            raise ModelError(self._unfit("no embeddings")) from None
+            data = sorted(_Answer.model_validate_json(body).data, key=lambda each: each.index)
+        except ValidationError:
+            raise self._unfit("answers no embeddings") from None
         if [each.index for each in data] != list(range(count)):
-            raise ModelError(self._unfit(f"{len(data)} embeddings of {count} texts"))
+            raise self._unfit(f"answers {len(data)} embeddings of {count} texts")
         sizes = {len(each.embedding) for each in data}
         if len(sizes) != 1 or 0 in sizes or (dimensions and sizes != {dimensions}):
             shown = " and ".join(map(str, sorted(sizes)))
             wanted = f" instead of {dimensions}" if dimensions else ""
-            raise ModelError(self._unfit(f"vectors of {shown} numbers{wanted}"))
+            raise self._unfit(f"answers vectors of {shown} numbers{wanted}")
         vectors = np.array([each.embedding for each in data], dtype=np.float32)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(lengths).all() or not lengths.all():
-            raise ModelError(self._unfit("vectors that are not numbers, or zero"))
+            raise self._unfit("answers vectors that are not numbers, or zero")
         return vectors / lengths
 
-    def _unfit(self, what: str) -> str:
-        return (
-            f"The embedding server {self._settings.base_url} answers {what}. "
+    def _unfit(self, does: str) -> ModelError:
+        return ModelError(
+            f"The embedding server {self._settings.base_url} {does}. "
             'Correct CONTRIB_AI_MEMORY["EMBEDDING"], or that server.'
         )

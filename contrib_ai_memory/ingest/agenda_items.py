@@ -45,7 +45,6 @@ def update(memory: Memory, entries: Sequence[Entry], work: Work) -> Generator[An
     """Bring the agenda up to date with new journal entries.
 
     Args:
-        memory: The NPC's MemoryHandler.
         entries: Oldest first.
         work: Rests on these entries.
 
@@ -97,7 +96,7 @@ def _apply(memory: Memory, entry: Entry, readings: Mapping[int, LineReading]) ->
     return len(new)
 
 
-def update_from_fact(memory: Memory, draft: FactDraft, passage: Passage, context: str) -> int:
+def update_from_fact(memory: Memory, draft: FactDraft, passage: Passage, context: str) -> None:
     """Bring the agenda up to date with a fact that a language model drew.
 
     A promise, a debt, a request or a plan becomes an item, or changes the one whose fact it ends;
@@ -106,9 +105,6 @@ def update_from_fact(memory: Memory, draft: FactDraft, passage: Passage, context
 
     Args:
         context: Journal ids of all that the model was shown (`store.journal.ranges_of`).
-
-    Returns:
-        How many items were added or changed.
     """
     lines = {entry.id: entry for entry in passage.entries}
     entries = [lines[number] for number in draft.journal_ids]
@@ -117,14 +113,19 @@ def update_from_fact(memory: Memory, draft: FactDraft, passage: Passage, context
     past = [fact for fact in passage.known if fact.id in named]
     agenda = memory.agenda if past else ()
     before = [item for item in agenda if _is_of(item, past, entries[0])]
-    if stated:
-        others = (item for item in before if item.id != stated.id)
-        retold = _put(memory, _retold(stated, draft, context))
-        return retold + sum(_put(memory, _over(item, entries[-1])) for item in others)
-    changed = sum(_put(memory, _gone_on(item, draft, entries, context)) for item in before)
-    if draft.kind in KINDS and not before:
-        changed += _put(memory, _item_of(memory, draft, entries, context))
-    return changed
+    items = [
+        _over(item, entries[-1]) if stated else _gone_on(item, draft, entries, context)
+        for item in before
+        if not stated or item.id != stated.id
+    ]
+    if stated:  # in the words and with the day of the fact
+        due = stated.due or draft.date
+        items.append(replace(stated, told=draft.text[:TEXT_KEPT], due=due, context=context))
+    elif draft.kind in KINDS and not before:
+        items += filter(None, [_item_of(memory, draft, entries, context)])
+    for item in items:
+        if memory.agenda.get(item.id) != item:
+            memory.agenda.put(item)
 
 
 def _stated(memory: Memory, draft: FactDraft) -> AgendaItem | None:
@@ -143,19 +144,6 @@ def _stated(memory: Memory, draft: FactDraft) -> AgendaItem | None:
         key=lambda item: (item.kind == draft.kind, item.due == draft.date),
         default=None,
     )
-
-
-def _retold(item: AgendaItem, draft: FactDraft, context: str) -> AgendaItem:
-    """Return an item with the words and the day of a fact that states the same."""
-    return replace(item, told=draft.text[:TEXT_KEPT], due=item.due or draft.date, context=context)
-
-
-def _put(memory: Memory, item: AgendaItem | None) -> bool:
-    """Write an item if it is new or changed. Returns whether it was."""
-    if item is None or memory.agenda.get(item.id) == item:
-        return False
-    memory.agenda.put(item)
-    return True
 
 
 def _is_of(item: AgendaItem, facts: Iterable[MemoryRecord], entry: Entry) -> bool:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 
 from ..conf import MAX_CHUNK_TOKENS, MIN_CHUNK_TOKENS
 from ..text.segmentation import split_sentences
@@ -69,32 +67,24 @@ def paragraphs(text: str) -> list[Piece]:
 def _blocks(text: str) -> Iterator[tuple[str, bool]]:
     """Stretches of prose and of fenced code in turn (text, is code), with their line breaks."""
     lines = text.splitlines(keepends=True)
-    fences = {at: mark for at, line in enumerate(lines) if (mark := _FENCE.match(line))}
-    closing = [(at, mark["mark"]) for at, mark in fences.items() if not mark["info"].strip()]
-    prose: list[str] = []
-    at = 0
-    while at < len(lines):
-        end = _fence_end(at, fences.get(at), closing)
-        if end is None:
-            prose.append(lines[at])
-            at += 1
+    fences = {at: fence for at, line in enumerate(lines) if (fence := _FENCE.match(line))}
+    closing = [(at, fence["mark"]) for at, fence in fences.items() if not fence["info"].strip()]
+    unclosed: set[str] = set()  # marks that no later line closes
+    prose, behind = "", 0
+    for at, line in enumerate(lines):
+        if at < behind:
             continue
-        yield "".join(prose), False
-        yield "".join(lines[at:end]), True
-        prose = []
-        at = end
-    yield "".join(prose), False
-
-
-def _fence_end(start: int, opened: re.Match | None, closing: list[tuple[int, str]]) -> int | None:
-    """The line after the code block that opens at `start`; None if none opens or it never ends."""
-    if opened is None or "`" in opened["info"]:
-        return None
-    after = bisect_right(closing, start, key=lambda fence: fence[0])
-    for at, mark in islice(closing, after, None):
-        if mark.startswith(opened["mark"]):
-            return at + 1
-    return None
+        fence = fences.get(at)
+        if fence and "`" not in fence["info"] and fence["mark"] not in unclosed:
+            ends = (end for end, mark in closing if end > at and mark.startswith(fence["mark"]))
+            if end := next(ends, 0):
+                yield prose, False
+                yield "".join(lines[at : end + 1]), True
+                prose, behind = "", end + 1
+                continue
+            unclosed.add(fence["mark"])
+        prose += line
+    yield prose, False
 
 
 def _trailing_breaks(block: str) -> str:

@@ -28,7 +28,7 @@ With a language model only lines that the language reads are looked at; the mode
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,7 +36,7 @@ from twisted.internet import defer
 
 from .. import language
 from ..embedding import embedder
-from ..language import BEFORE, NEAREST, NewLine
+from ..language import BEFORE, NEAREST, EndingVerdict, NewLine
 from ..llm import router
 from ..local_time import local
 from ..records import (
@@ -54,7 +54,7 @@ from ..store.evidence import Work
 from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id
 from ..store.profiles import ProfileAttribute, audience_of
-from ..store.protocol import MemoryStore, Neighbour
+from ..store.protocol import MemoryStore
 from ..store.removal import Removal
 from .corrected_lines import corrected_before
 
@@ -117,69 +117,52 @@ def take_back(store: MemoryStore, ids: Iterable[str], **more: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class EndedMemory:
-    """A memory that ended, by which line, and how the language judges that: whether it is sure,
-    what a correction means, and whether the memory never held."""
+    """A memory that ended, by which line, and how the language judges that."""
 
     past: MemoryRecord
     by: Entry
-    sure: bool
-    meant: str = ""
-    never: bool = False
+    verdict: EndingVerdict
 
 
 @defer.inlineCallbacks
 def apply(
     memory: Memory, entries: Sequence[Entry], work: Work, records: Sequence[str] = ("entry", "fact")
-) -> Generator[Any, Any, int]:
+) -> Generator[Any, Any, None]:
     """End what new lines say is over. Done again, it changes nothing.
 
     Args:
-        memory: The NPC's MemoryHandler.
         entries: Oldest first; already stored.
         work: Rests on these entries.
         records: What may end.
-
-    Returns (as a Deferred):
-        How many memories have ended.
     """
     lines = [_with_context(memory, entry) for entry in entries if may_end(entry)]
     if lines and not router.rules_judge(memory.settings):
         lines = yield work.run(_readable, lines)
     if not lines:
-        return 0
+        return
     names = (memory.name, *memory.people.names())
     ended = yield work.run(end_in_store, memory.id, lines, names, tuple(records))
     for each in ended:
         remove_attributes(memory, each.past)
-        if each.sure:
+        if each.verdict.sure:
             _end_in_agenda(memory, each)
             _end_in_preferences(memory, each)
         yield work.breathe()
-    return len(ended)
 
 
 @defer.inlineCallbacks
-def end_closed(memory: Memory, entries: Sequence[Entry], work: Work) -> Generator[Any, Any, int]:
+def end_closed(memory: Memory, entries: Sequence[Entry], work: Work) -> Generator[Any, Any, None]:
     """End the facts of agenda items that are closed by now, and that entries state or close.
 
     Done again, it changes nothing.
-
-    Returns (as a Deferred):
-        How many facts have ended.
     """
-    closed = _closed(memory, entries)
-    return (yield work.run(end_closed_in_store, memory.id, closed)) if closed else 0
-
-
-def _closed(memory: Memory, entries: Sequence[Entry]) -> list[tuple[AgendaItem, Entry]]:
-    """Return the closed agenda items that these entries state or close, and what closed each."""
-    ids = {entry.id for entry in entries}
-    found = []
-    for item in memory.agenda.resting_on(Removal(ids)):
+    closed = []
+    for item in memory.agenda.resting_on(Removal({entry.id for entry in entries})):
         by = memory.journal.get(item.closed_by[-1]) if item.closed_by else None
         if item.state != "open" and by is not None:
-            found.append((item, by))
-    return found
+            closed.append((item, by))
+    if closed:
+        yield work.run(end_closed_in_store, memory.id, closed)
 
 
 def may_end(entry: Entry) -> bool:
@@ -216,7 +199,7 @@ def end_in_store(
             for each in _ended_by(store, agent_id, line, names, record):
                 found.append(each)
                 drawn = store.derived_from(agent_id, each.past) if record == "entry" else []
-                since = None if each.never else line.entry.timestamp
+                since = None if each.verdict.never else line.entry.timestamp
                 own, *others = (End(m.id, by, since) for m in (each.past, *drawn))
                 if each.past.superseded_by != by:
                     end(store, [own], anew=True)
@@ -224,10 +207,9 @@ def end_in_store(
     return found
 
 
-def end_closed_in_store(agent_id: str, closed: Sequence[tuple[AgendaItem, Entry]]) -> int:
-    """End the facts that state what is closed by now. Returns how many they are."""
+def end_closed_in_store(agent_id: str, closed: Sequence[tuple[AgendaItem, Entry]]) -> None:
+    """End the facts that state what is closed by now, each item with the line that closed it."""
     store = memory_store.shared()
-    over = 0
     for item, entry in closed:
         by = entry_memory_id(agent_id, entry.id)
         lines = store.get([entry_memory_id(agent_id, each) for each in item.evidence])
@@ -238,21 +220,12 @@ def end_closed_in_store(agent_id: str, closed: Sequence[tuple[AgendaItem, Entry]
             if each.record == "fact"
             and not each.invalid_at
             and _may_be_ended(each, entry, by)
-            and _shares_most(each, item.text)
+            and _shared(each, item.text) > 0.5
         ]
         known = bool(facts) and bool(store.get([by]))  # what the NPC said by heart is not stored
         for fact, commits in zip(facts, language.get().committing(facts), strict=True):
             if commits and not store.is_locked(agent_id, fact):
-                own = End(fact.id, by if known else "", entry.timestamp)
-                end(store, [own], anew=True)
-                over += 1
-    return over
-
-
-def _shares_most(fact: MemoryRecord, text: str) -> bool:
-    content_words = language.get().content_words
-    words = content_words(fact.said)
-    return len(words & content_words(text)) > len(words) / 2
+                end(store, [End(fact.id, by if known else "", entry.timestamp)], anew=True)
 
 
 def _ended_by(
@@ -263,24 +236,20 @@ def _ended_by(
     words = [each.words for each in (*line.before, entry)]
     vectors = embedder.shared().encode(words, known=True)
     near = store.nearest(agent_id, vectors[-1], 2 * NEAREST, record=record)
-    past = [_first(near, lambda each: _may_be_ended(each, entry, by))]
+    past = [hit.memory for hit in near if _may_be_ended(hit.memory, entry, by)][:NEAREST]
     if line.corrects:  # the fragment need not be near in meaning to what it corrects
         told = store.get([entry_memory_id(agent_id, line.corrects)])
         told += [each for old in told for each in store.derived_from(agent_id, old)]
-        past.append([e for e in told if e.record == record and _may_be_ended(e, entry, by)])
-    known = list({each.id: each for some in past for each in some}.values())
+        past += [e for e in told if e.record == record and _may_be_ended(e, entry, by)]
+    known = list({each.id: each for each in past}.values())
     if not known:
         return []
     verdicts = language.get().ended(line, vectors, known, names, by)
     return [
-        EndedMemory(each, entry, verdict.sure, verdict.meant, verdict.never)
+        EndedMemory(each, entry, verdict)
         for each, verdict in zip(known, verdicts, strict=True)
         if verdict.ends and (each.superseded_by == by or not store.is_locked(agent_id, each))
     ]
-
-
-def _first(hits: Iterable[Neighbour], fits: Callable[[MemoryRecord], bool]) -> list[MemoryRecord]:
-    return [hit.memory for hit in hits if fits(hit.memory)][:NEAREST]
 
 
 def _may_be_ended(memory: MemoryRecord, entry: Entry, by: str) -> bool:
@@ -318,9 +287,13 @@ def _tells(memory: Memory, past: MemoryRecord, known: ProfileAttribute) -> bool:
         return False
     if any(LOCKED in line.tags for line in filter(None, map(memory.journal.get, known.evidence))):
         return False
-    content_words = language.get().content_words
-    words = content_words(past.said)
-    return len(words & content_words(known.value)) >= SAME_CONTENT * len(words)
+    return _shared(past, known.value) >= SAME_CONTENT
+
+
+def _shared(memory: MemoryRecord, text: str) -> float:
+    """The share of a memory's content words that a text has."""
+    words = language.get().content_words(memory.said)
+    return len(words & language.get().content_words(text)) / max(1, len(words))
 
 
 def _end_in_agenda(memory: Memory, ended: EndedMemory) -> None:
@@ -330,11 +303,11 @@ def _end_in_agenda(memory: Memory, ended: EndedMemory) -> None:
         stated = item.evidence[0] in ended.past.journal_ids
         if item.state != "open" or not stated or ended.by.id in item.evidence:
             continue
-        if ended.meant:
-            day = language.get().due(ended.meant, local(ended.by.timestamp))
+        if ended.verdict.meant:
+            day = language.get().due(ended.verdict.meant, local(ended.by.timestamp))
             memory.agenda.remove(str(ended.by.id))  # what it says by itself
             moved = item.repeated(day, (ended.by.id,), ended.by)
-            memory.agenda.put(replace(moved, text=ended.meant[:TEXT_KEPT]))
+            memory.agenda.put(replace(moved, text=ended.verdict.meant[:TEXT_KEPT]))
         else:
             memory.agenda.put(
                 replace(
@@ -354,7 +327,7 @@ def _end_in_preferences(memory: Memory, ended: EndedMemory) -> None:
             memory.preferences.set(
                 known.identity,
                 known.slot,
-                ended.meant or by.words,
+                ended.verdict.meant or by.words,
                 by.timestamp,
                 by.id,
                 memory_id=entry_memory_id(memory.id, by.id),

@@ -10,8 +10,7 @@ that no message is extracted twice, not even after a restart.
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from dataclasses import dataclass
+from collections.abc import Generator, Sequence
 from typing import Any
 
 from twisted.internet import defer
@@ -40,7 +39,6 @@ def extract_experiences(
     """Extract experiences from new journal entries, at most four snippets per call.
 
     Args:
-        memory: The NPC's MemoryHandler.
         until_silent: Take a last snippet of fewer than six messages without waiting for silence.
 
     Returns (as a Deferred):
@@ -49,18 +47,18 @@ def extract_experiences(
     done = 0
     for _ in range(LOOKS_A_TICK):
         start = memory.journal.cursors.get(CURSOR, 0)
-        window = _next_window(memory, until_silent)
-        if window.entries:
-            with memory.evidence.work_on(window.context, priority=priority) as work:
-                provider, draft = yield _ask(memory, window, work)
-                least = conf.KEEP_EXPERIENCE_ABOVE
-                if draft is not None and draft.memory_weight > least:
-                    ids = ranges_of(entry.id for entry in window.context)
+        run, end = _next_run(memory, until_silent)
+        if run:
+            context = _context(memory, run)
+            with memory.evidence.work_on(context, priority=priority) as work:
+                provider, draft = yield _ask(memory, run, context, work)
+                if draft is not None and draft.memory_weight > conf.KEEP_EXPERIENCE_ABOVE:
+                    ids = ranges_of(entry.id for entry in context)
                     shown = "" if provider == router.OFFLINE else ids
-                    yield work.run(keep, memory.id, draft, window.entries, provider, shown)
-        memory.journal.advance_cursor(CURSOR, window.end)
-        done += bool(window.entries)
-        if window.end == start or done == SNIPPETS_A_TICK:
+                    yield work.run(keep, memory.id, draft, run, provider, shown)
+        memory.journal.advance_cursor(CURSOR, end)
+        done += bool(run)
+        if end == start or done == SNIPPETS_A_TICK:
             return done
         yield offload.breathe(offload.AWAKE)
     return SNIPPETS_A_TICK  # there is more
@@ -68,17 +66,17 @@ def extract_experiences(
 
 @defer.inlineCallbacks
 def _ask(
-    memory: Memory, window: _Window, work: Work
+    memory: Memory, run: tuple[Entry, ...], context: tuple[Entry, ...], work: Work
 ) -> Generator[Any, Any, tuple[str, ExperienceDraft | None]]:
-    """Ask for the experience of a window, as a Deferred: who answered, and the draft."""
-    new, known_names = frozenset(each.id for each in window.entries), memory.people.names()
+    """Ask for the experience of a run, as a Deferred: who answered, and the draft."""
+    new, known_names = frozenset(each.id for each in run), memory.people.names()
     if router.rules_judge(memory.settings):
-        snippet = Snippet(memory.name, window.context, new, known_names)
+        snippet = Snippet(memory.name, context, new, known_names)
         return (yield work.ask("extract_experience", snippet))
     passage = Passage(
         npc_name=memory.name,
-        entries=window.entries,
-        around=tuple(each for each in window.context if each.id not in new),
+        entries=run,
+        around=tuple(each for each in context if each.id not in new),
         goals=memory.goals,
         known_names=known_names,
     )
@@ -86,16 +84,8 @@ def _ask(
     return provider, next(iter(digest.experiences), None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Window:
-    """The next run of messages, its context, and the entry id that the cursor moves to."""
-
-    entries: tuple[Entry, ...]
-    context: tuple[Entry, ...]
-    end: int
-
-
-def _next_window(memory: Memory, until_silent: bool) -> _Window:
+def _next_run(memory: Memory, until_silent: bool) -> tuple[tuple[Entry, ...], int]:
+    """The next run of messages if it is complete, and the entry id that the cursor moves to."""
     start = memory.journal.cursors.get(CURSOR, 0)
     run: list[Entry] = []
     end = start
@@ -111,17 +101,15 @@ def _next_window(memory: Memory, until_silent: bool) -> _Window:
                 break
         elif not run:
             end = entry.id  # nothing to learn from
-    if run and not complete:
-        quiet = memory.settings.QUIET_SECONDS
-        complete = seconds_between(run[-1].timestamp, memory.clock()) >= quiet
     if not run:  # look further on with the next call
-        return _Window((), (), max(start, min(start + LOOK_AHEAD, len(memory.journal))))
-    if not complete:
-        return _Window((), (), end)
-    return _Window(tuple(run), _context(memory, run), run[-1].id)
+        return (), max(start, min(start + LOOK_AHEAD, len(memory.journal)))
+    silence = seconds_between(run[-1].timestamp, memory.clock())
+    if complete or silence >= memory.settings.QUIET_SECONDS:
+        return tuple(run), run[-1].id
+    return (), end
 
 
-def _context(memory: Memory, run: list[Entry]) -> tuple[Entry, ...]:
+def _context(memory: Memory, run: Sequence[Entry]) -> tuple[Entry, ...]:
     """The run, what others and the NPC said in between, and some talk before it."""
     before = memory.journal.read(run[0].id - 4 * conf.CONTEXT_SNIPPET, run[-1].id)
     audience, new = run[0].audience, {entry.id for entry in run}
@@ -189,16 +177,25 @@ def remember_or_reinforce(agent_id: str, experience: MemoryRecord) -> str:
             break
         if known.audience != experience.audience:
             continue
-        if LOCKED not in known.tags and not set(experience.journal_ids) <= set(known.journal_ids):
-            store.change(
-                known.id,
-                access_count=known.access_count + 1,
-                last_accessed=max(known.last_accessed, experience.last_accessed),
-                memory_weight=max(known.memory_weight, experience.memory_weight),
-                the_lesson=experience.the_lesson or known.the_lesson,
-                journal_ids=[*known.journal_ids, *experience.journal_ids],
-                context=join_ranges(known.context, experience.context),
-            )
+        reinforce(known, experience, the_lesson=experience.the_lesson or known.the_lesson)
         return known.id
     store.insert_new(agent_id, [experience], vector[None])
     return experience.id
+
+
+def reinforce(known: MemoryRecord, again: MemoryRecord, **more: Any) -> None:
+    """Add the evidence of a memory to one that says the same, unless it has it or is locked.
+
+    (Worker thread.) One more access and the higher weight, and `more` fields.
+    """
+    new = [each for each in again.journal_ids if each not in known.journal_ids]
+    if new and LOCKED not in known.tags:
+        memory_store.shared().change(
+            known.id,
+            access_count=known.access_count + 1,
+            last_accessed=max(known.last_accessed, again.last_accessed),
+            memory_weight=max(known.memory_weight, again.memory_weight),
+            journal_ids=[*known.journal_ids, *new],
+            context=join_ranges(known.context, again.context),
+            **more,
+        )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 from .. import language
 from ..records import Percept
@@ -31,23 +30,11 @@ def heuristic_importance(
     """
     score = BASE + sender_bonus
     score += DIRECT_MESSAGE * percept.addressed + MENTION * percept.mentioned
-    score += _keywords_in(percept.content.lower(), keywords)
+    words = set(WORD.findall(percept.content.lower()))
+    score += sum(keyword.lower() in words for keyword in keywords)
     if percept.source_type == "environmental":
         score += ENVIRONMENTAL
     return clamp(score + language.get().importance(percept.content) if by_content else score)
-
-
-def _keywords_in(lowered: str, keywords: tuple[str, ...]) -> int:
-    likely = [keyword for keyword in _in_lower_case(keywords) if keyword in lowered]
-    if not likely:
-        return 0  # the usual case, without splitting the text into words
-    words = set(WORD.findall(lowered))
-    return sum(keyword in words for keyword in likely)
-
-
-@lru_cache(maxsize=256)
-def _in_lower_case(keywords: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(keyword.lower() for keyword in keywords)
 
 
 def clamp(score: float) -> int:

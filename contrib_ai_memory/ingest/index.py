@@ -34,9 +34,6 @@ CURSOR = "indexed"
 def index_pending(memory: Memory, priority: int) -> Generator[Any, Any, bool]:
     """Embed and index a batch of new journal entries.
 
-    Args:
-        memory: The NPC's MemoryHandler.
-
     Returns (as a Deferred):
         Whether nothing is left.
     """
@@ -119,16 +116,10 @@ def rekey_entries(agent_id: str, around: Sequence[Entry], wanted: Collection[int
         around: These entries and `REACH` before and after them.
         wanted: Ids of the entries that get new keys.
     """
-    found_by = keys_of(around, wanted)
+    found_by = _keys_of([entry for entry in around if entry.recallable], [])
     memory_store.shared().rekey(
-        {entry_memory_id(agent_id, number): key for number, key in found_by.items()}
+        {entry_memory_id(agent_id, each): found_by[each] for each in found_by if each in wanted}
     )
-
-
-def keys_of(around: Sequence[Entry], wanted: Collection[int]) -> dict[int, Keys]:
-    """The keys of the `wanted` entries, from their own text and their neighbours'."""
-    found = _keys_of([entry for entry in around if entry.recallable], [])
-    return {number: keys for number, keys in found.items() if number in wanted}
 
 
 def reweigh(agent_id: str, entries: Sequence[Entry]) -> None:
@@ -306,40 +297,23 @@ def rewrite(
         before: Its former content, if the change belongs into its history.
     """
     store = memory_store.shared()
-    own = memory.journal_ids[0] if memory.record == "entry" else 0
-    keys = _keys_around(own, around) if own else {}
     if before is not None and before != memory.content:
         store.mem0.update(memory.id, text=memory.content, metadata={READY: memory})
         embedder.shared().forget([before])
     else:
         vectors = embedder.shared().encode([memory.embedded], keep=True)
         store.upsert(agent_id, [memory], vectors)
-    store.rekey({entry_memory_id(agent_id, each): key for each, key in keys.items()})
+    own = memory.journal_ids[0] if memory.record == "entry" else 0
+    for entry in around:
+        if entry.id == own:
+            rekey_around(agent_id, entry, around)
 
 
-def rekey_around(agent_id: str, gone: Entry, around: Sequence[Entry]) -> None:
-    """Recompute the keys of the neighbours of a removed entry."""
-    rest = [entry for entry in around if entry.id != gone.id]
-    keys = _keys_around(gone.id, rest, gone)
-    memory_store.shared().rekey(
-        {entry_memory_id(agent_id, each): key for each, key in keys.items()}
-    )
-
-
-def _keys_around(own: int, around: Sequence[Entry], lost: Entry | None = None) -> dict[int, Keys]:
-    """The keys of an entry and of its neighbours, as far as `around` goes."""
-    entry = lost or next((each for each in around if each.id == own), None)
-    if entry is None:
-        return {}
-    talk = [each for each in around if each.recallable and _one_talk(each, entry)]
-    if not talk:
-        return {}
-    vectors = embedder.shared().encode([each.words for each in talk], keep=True)
-    keys = keys_of_talk([each.id for each in talk], [each.with_speaker() for each in talk], vectors)
-    return {
-        each.id: key for each, key in zip(talk, keys, strict=True) if abs(each.id - own) <= REACH
-    }
+def rekey_around(agent_id: str, entry: Entry, around: Sequence[Entry]) -> None:
+    """Recompute the keys of an entry's neighbours, and its own if it is among them."""
+    talk = [each for each in around if each.id == entry.id or _one_talk(each, entry)]
+    rekey_entries(agent_id, talk, {e.id for e in talk if abs(e.id - entry.id) <= REACH})
 
 
 def _one_talk(a: Entry, b: Entry) -> bool:
-    return a.id == b.id or (_is_talk(a) and _is_talk(b) and a.circle == b.circle)
+    return _is_talk(a) and _is_talk(b) and a.circle == b.circle

@@ -20,12 +20,11 @@ from typing import Any
 import numpy as np
 from twisted.internet import defer
 
-from .. import conf, language, offload
+from .. import conf, language
 from ..embedding import embedder
 from ..language import Part
 from ..records import MEMORY_TYPES, WORKING, MemoryRecord
 from ..store import memory_store
-from ..store.evidence import Work
 from ..store.npc_memory import Memory
 from ..store.payload import memory_id_for
 from ..text import plural
@@ -64,14 +63,6 @@ class Chunk:
     known: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Plan:
-    """The chunks of a text, and what else is known through the person (`novelty`)."""
-
-    chunks: tuple[Chunk, ...]
-    others: np.ndarray
-
-
 @dataclass(frozen=True, slots=True)
 class Learned:
     """The memories of a text, in order, and how many of its chunks are new, known or dropped."""
@@ -100,19 +91,16 @@ def ingest(
     private: bool = False,
     witnesses: Sequence[str] = (),
     progress: Callable[[int, int], None] | None = None,
-    priority: int = offload.AWAKE,
 ) -> Generator[Any, Any, Learned]:
     """Ingest a text [C §1]. Reactor thread.
 
     Args:
-        memory: The NPC's MemoryHandler.
         text: Prose, Markdown, code.
         user_id: Memory identity of the person it is about or comes from; None for nobody.
         session_id: The conversation that it belongs to.
         memory_type_hint: Memory type of the whole text, in place of routing.
         private, witnesses: Who may hear of it, as with a journal entry.
         progress: Called with the number of chunks done and of all.
-        priority: Priority of the jobs on the worker thread.
 
     Raises (in the Deferred):
         ValueError: `memory_type_hint` is not one of the four types.
@@ -133,44 +121,37 @@ def ingest(
         witnesses=tuple(sorted(witnesses)),
         known_names=memory.people.names(),
     )
-    with memory.evidence.work_on(priority=priority) as work:
-        return (yield _ingest(memory, lesson, work, progress))
-
-
-@defer.inlineCallbacks
-def _ingest(
-    memory: Memory, lesson: Lesson, work: Work, progress: Callable[[int, int], None] | None
-) -> Generator[Any, Any, Learned]:
-    plan: Plan = yield work.run(plan_of, lesson)
     drafts: list[Draft] = []
     new: set[str] = set()
-    for start in range(0, len(plan.chunks), BATCH):
-        batch = [_with_people(memory, chunk) for chunk in plan.chunks[start : start + BATCH]]
-        weighed, written = yield work.run(learn, lesson, batch, plan.others)
-        drafts += weighed
+    with memory.evidence.work_on() as work:
+        chunks, others = yield work.run(chunks_to_learn, lesson)
+        for start in range(0, len(chunks), BATCH):
+            batch = [_with_people(memory, chunk) for chunk in chunks[start : start + BATCH]]
+            weighed, written = yield work.run(learn, lesson, batch, others)
+            drafts += weighed
+            new.update(written)
+            if progress:
+                progress(start + len(batch), len(chunks))
+        locked: set[str] = set()
+        if any(draft.preference for draft in drafts):
+            known = {each.memory_id for each in memory.preferences.of(lesson.user or "")}
+            locked = yield work.run(preference_slots.locked_among, memory.id, known - {""})
+        preferred, superseded = preference_slots.fill(memory, lesson.user, drafts, locked)
+        stored = [draft for draft in drafts if draft.kept and draft.preference is None] + preferred
+        stored.sort(key=lambda draft: draft.place)
+        texts = {chunk.text for chunk in chunks} | {draft.memory.key for draft in drafts}
+        unkept = texts - {draft.memory.key for draft in stored}
+        written = yield work.run(finish, lesson, preferred, superseded, unkept)
         new.update(written)
-        if progress:
-            progress(start + len(batch), len(plan.chunks))
-    locked: set[str] = set()
-    if known := preference_slots.known_of(memory, lesson.user, drafts):
-        locked = yield work.run(preference_slots.locked_among, memory.id, known)
-    preferred, superseded = preference_slots.fill(memory, lesson.user, drafts, locked)
-    superseded = yield preference_slots.confirmed(memory, superseded, preferred, work)
-    stored = [draft for draft in drafts if draft.kept and draft.preference is None] + preferred
-    stored.sort(key=lambda draft: draft.place)
-    texts = {chunk.text for chunk in plan.chunks} | {draft.memory.key for draft in drafts}
-    unkept = texts - {draft.memory.key for draft in stored}
-    written = yield work.run(finish, lesson, preferred, superseded, unkept)
-    new.update(written)
-    ids = list(dict.fromkeys(draft.memory.id for draft in stored))
-    memories = yield work.run(memory_store.get, ids)
+        ids = list(dict.fromkeys(draft.memory.id for draft in stored))
+        memories = yield work.run(memory_store.get, ids)
     kept = {draft.place[0] for draft in stored}
     kept_new = {draft.place[0] for draft in stored if draft.memory.id in new}
     return Learned(
         memories=tuple(memories),
         new=len(kept_new),
         known=len(kept - kept_new),
-        dropped=len(plan.chunks) - len(kept),
+        dropped=len(chunks) - len(kept),
     )
 
 
@@ -189,8 +170,12 @@ def _with_people(memory: Memory, chunk: Chunk) -> Chunk:
 # --- on the worker thread -------------------------------------------------------------------------
 
 
-def plan_of(lesson: Lesson) -> Plan:
-    """Clean, chunk and route a text, and look up which of its memories are known."""
+def chunks_to_learn(lesson: Lesson) -> tuple[list[Chunk], np.ndarray]:
+    """Clean, chunk and route a text, and look up which of its memories are known.
+
+    Returns:
+        The chunks, and what else is known through the person (`novelty`).
+    """
     texts = chunks_of(cleaned(lesson.text), embedder.shared().count_tokens)
     drafts = [
         [
@@ -201,11 +186,11 @@ def plan_of(lesson: Lesson) -> Plan:
     ]
     ids = list(dict.fromkeys(draft.memory.id for group in drafts for draft in group))
     known = memory_store.shared().existing(ids)
-    chunks = tuple(
+    chunks = [
         Chunk(text, tuple(group), known=all(draft.memory.id in known for draft in group))
         for text, group in zip(texts, drafts, strict=True)
-    )
-    return Plan(chunks, novelty.known_through(lesson.agent_id, lesson.user, but=known))
+    ]
+    return chunks, novelty.known_through(lesson.agent_id, lesson.user, but=known)
 
 
 def _draft(lesson: Lesson, place: tuple[int, int], part: Part) -> Draft:

@@ -9,7 +9,7 @@ value goes into the history.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -21,7 +21,6 @@ from .. import language
 from ..conf import DISCARD_BELOW
 from ..language import Stated
 from ..llm import router
-from ..llm.provider import Pair, Relation, Statement
 from ..records import LOCKED, Entry, MemoryRecord
 from ..store import memory_store
 from ..store.evidence import Work
@@ -101,16 +100,6 @@ def fill(
     return stored, superseded
 
 
-def known_of(memory: Memory, user: str | None, drafts: Sequence[Draft]) -> set[str]:
-    """The ids of the memories that fill the slots of `drafts` now (reactor thread)."""
-    identity = user or ""
-    found = (
-        memory.preferences.get(identity, slot, stating[0].memory.audience)
-        for slot, stating in _by_slot(memory.preferences, identity, drafts).items()
-    )
-    return {known.memory_id for known in found if known and known.memory_id}
-
-
 def _by_slot(
     preferences: Preferences, identity: str, drafts: Sequence[Draft]
 ) -> dict[str, list[Draft]]:
@@ -123,7 +112,7 @@ def _by_slot(
         said = draft.preference
         slot = next(
             (other for other in said.mentions if said.filled in compared.get(other, ())),
-            _slot_of(preferences, identity, said, draft.memory.audience),
+            preferences.slot_for(identity, said.filled, said.mentions, draft.memory.audience),
         )
         slots.setdefault(slot, []).append(draft)
         compared.setdefault(slot, set()).update({said.slot, *said.mentions} - {slot})
@@ -168,7 +157,6 @@ def fill_heard(memory: Memory, entries: Sequence[Entry], work: Work) -> Generato
     (`fill_by_fact`).
 
     Args:
-        memory: The NPC's MemoryHandler.
         entries: Oldest first; already stored.
         work: Rests on these entries.
     """
@@ -177,8 +165,7 @@ def fill_heard(memory: Memory, entries: Sequence[Entry], work: Work) -> Generato
     superseded: list[End] = []
     for entry in entries:
         for said in preferences_of(entry):
-            locked = yield _locked(memory, entry, said, work)
-            superseded += _fill(memory, entry, said, locked)
+            superseded += yield _fill(memory, entry, said, work)
             yield work.breathe()
     if superseded:
         yield work.run(retire, memory.id, superseded)
@@ -220,29 +207,18 @@ def fill_by_fact(memory: Memory, fact: MemoryRecord, fact_id: str, slot: str) ->
 
 
 @defer.inlineCallbacks
-def _locked(
-    memory: Memory, entry: Entry, said: Stated, work: Work
-) -> Generator[Any, Any, Collection[str]]:
-    """The memory in the slot, if it would be replaced and a builder has locked it."""
-    identity, audience = entry.source_entity or "", entry.audience
-    slot = _slot_of(memory.preferences, identity, said, audience)
-    holds = memory.preferences.get(identity, slot, audience)
-    if holds is None or holds.says(said.text) or _is_past(entry, holds):
-        return ()
-    return (yield work.run(locked_among, memory.id, {holds.memory_id}))
-
-
-def _fill(memory: Memory, entry: Entry, said: Stated, locked: Collection[str] = ()) -> list[End]:
-    """Put one preference into its slot. Returns what it replaces."""
+def _fill(memory: Memory, entry: Entry, said: Stated, work: Work) -> Generator[Any, Any, list[End]]:
+    """Put one preference into its slot. Returns (as a Deferred) what it replaces."""
     identity, audience = entry.source_entity or "", entry.audience
     memory_id = entry_memory_id(memory.id, entry.id)
-    slot = _slot_of(memory.preferences, identity, said, audience)
+    slot = memory.preferences.slot_for(identity, said.filled, said.mentions, audience)
     holds = memory.preferences.get(identity, slot, audience)
-    if (
-        holds is None
-        or holds.says(said.text)
-        or not (_is_past(entry, holds) or holds.memory_id in locked)
-    ):
+    stays = False
+    if holds is not None and not holds.says(said.text):
+        stays = _is_past(entry, holds)
+        if not stays and (yield work.run(locked_among, memory.id, {holds.memory_id})):
+            stays = True
+    if holds is None or not stays:
         holds = memory.preferences.set(
             identity,
             slot,
@@ -274,13 +250,6 @@ def locked_among(agent_id: str, memory_ids: Collection[str]) -> set[str]:
     return memory_store.shared().locked_among(agent_id, memory_ids)
 
 
-def _slot_of(
-    preferences: Preferences, identity: str, said: Stated, audience: tuple[str, ...] | None
-) -> str:
-    """The slot that a statement fills; a comparison the other way round fills the same one."""
-    return preferences.slot_for(identity, said.filled, said.mentions, audience)
-
-
 def _compared_with(said: Stated, slot: str) -> list[str]:
     """The other slots of a comparison, whichever of them it is kept under."""
     return [other for other in (said.slot, *said.mentions) if other != slot]
@@ -292,32 +261,6 @@ def replaced(preference: Preference) -> list[End]:
     return [
         End(old, new, held.until)
         for (old, new), held in zip(pairwise(ids), preference.history, strict=True)
-    ]
-
-
-@defer.inlineCallbacks
-def confirmed(
-    memory: Memory, superseded: Sequence[End], drafts: Iterable[Draft], work: Work
-) -> Generator[Any, Any, list[End]]:
-    """Those replacements that a language model confirms, where one is chosen; else all.
-
-    The rules name what a taught preference may replace, and the model decides.
-    """
-    if router.rules_judge(memory.settings) or not superseded:
-        return list(superseded)
-    texts = {draft.memory.id: Statement.of(draft.memory) for draft in drafts}
-    ids = {each for mark in superseded for each in (mark.past, mark.by)}
-    for known in (yield work.run(memory_store.get, ids)):
-        texts[known.id] = Statement.of(known)
-    marks = [mark for mark in superseded if mark.past in texts and mark.by in texts]
-    if not marks:
-        return []
-    pairs = [Pair(texts[mark.by], texts[mark.past]) for mark in marks]
-    relations = yield work.judge("compare", pairs)
-    return [
-        mark
-        for mark, relation in zip(marks, relations or (), strict=False)
-        if relation is not Relation.UNRELATED
     ]
 
 

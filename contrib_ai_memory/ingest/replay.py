@@ -17,15 +17,21 @@ and doubles nothing. Who is present follows from arrivals and departures; who sp
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, Field, ValidationError, field_validator
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+)
 
 from .. import conf, offload
 from ..records import OF_NPC, TALK_KINDS, Percept, seconds_between
@@ -64,11 +70,17 @@ class LogLine(BaseModel):
 class LogPerson(BaseModel):
     """Someone in a log, under all their names; `persona` and `goals` are for the NPC itself."""
 
+    kind: Literal["person"] = "person"
     name: str = Field(min_length=1, max_length=80)
     aliases: tuple[str, ...] = ()
     persona: str = ""
     goals: str = ""
     npc: bool = False
+
+
+_ANY: TypeAdapter[LogLine | LogPerson] = TypeAdapter(
+    Annotated[LogLine | LogPerson, Field(discriminator="kind")]
+)
 
 
 class _Document(BaseModel):
@@ -93,49 +105,28 @@ def read_log(path: Path) -> Iterator[LogLine | LogPerson | BadLine]:
     Raises:
         OSError: The file cannot be read.
     """
-    if path.suffix == ".json":
-        yield from _read_document(path)
+    if path.suffix != ".json":
+        with path.open("rb") as lines:
+            for number, raw in enumerate(lines, start=1):
+                if raw.strip():
+                    yield _checked(number, _ANY.validate_json, raw)
         return
-    with path.open("rb") as log:
-        for number, raw in enumerate(log, start=1):
-            if raw.strip():
-                yield _read_line(number, raw)
-
-
-def _read_line(number: int, raw: bytes) -> LogLine | LogPerson | BadLine:
-    try:
-        plain = json.loads(raw.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        return BadLine(number, f"not UTF-8 ({error.reason} at byte {error.start})")
-    except ValueError as error:
-        return BadLine(number, f"not JSON ({error})")
-    of_person = isinstance(plain, dict) and plain.get("kind") == "person"
-    return _checked(number, plain, LogPerson if of_person else LogLine)
-
-
-def _read_document(path: Path) -> Iterator[LogLine | LogPerson | BadLine]:
-    try:
-        log = _Document.model_validate_json(path.read_bytes())
-    except ValidationError as error:
-        yield BadLine(1, _first_problem(error))
+    log = _checked(1, _Document.model_validate_json, path.read_bytes())
+    if isinstance(log, BadLine):
+        yield log
         return
-    yield from ([log.npc] if log.npc else [])
-    yield from log.people
+    yield from (*filter(None, [log.npc]), *log.people)
     for number, plain in enumerate(log.lines, start=1):
-        yield _checked(number, plain, LogLine)
+        yield _checked(number, LogLine.model_validate, plain)
 
 
-def _checked(number: int, plain: Any, model: type[LogLine] | type[LogPerson]) -> Any:
+def _checked(number: int, read: Callable[[Any], Any], plain: Any) -> Any:
     try:
-        return model.model_validate(plain)
+        return read(plain)
     except ValidationError as error:
-        return BadLine(number, _first_problem(error))
-
-
-def _first_problem(error: ValidationError) -> str:
-    problem = error.errors()[0]
-    where = ".".join(map(str, problem["loc"]))
-    return f"{where}: {problem['msg']}" if where else problem["msg"]
+        problem = error.errors()[0]
+        where = f"{problem['loc'][-1]}: " if problem["loc"] else ""
+        return BadLine(number, where + problem["msg"])
 
 
 @dataclass

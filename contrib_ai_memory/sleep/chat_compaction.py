@@ -41,7 +41,6 @@ def compact(memory: Memory, share: float, priority: int) -> Generator[Any, Any, 
     """Compact the conversation history if it takes this share of the context window.
 
     Args:
-        memory: The NPC's MemoryHandler.
         share: `AT_NIGHT` or `EMERGENCY`.
     """
     context = min(memory.settings.CONTEXT_TOKENS, chat_log.LARGEST)

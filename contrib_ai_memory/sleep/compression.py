@@ -48,24 +48,22 @@ class Session:
 @defer.inlineCallbacks
 def compress_sessions(memory: Memory) -> Generator[Any, Any, PassReport]:
     """Summarise the oldest conversations if there are too many, one in each step."""
-    settings = memory.settings
+    settings, journal = memory.settings, memory.journal
     with memory.evidence.work_on(priority=offload.NIGHT) as work:
-        found = yield _pending(memory, work)
-    pending = found.sessions
-    before = memory.journal.cursors.get(CURSOR, 0)
-    memory.journal.advance_cursor(CURSOR, found.begins - 1)
+        pending, begins, more = yield _pending(memory, work)
+    before = journal.cursors.get(CURSOR, 0)
+    journal.advance_cursor(CURSOR, begins - 1)
     if not pending:
-        moved = memory.journal.cursors.get(CURSOR, 0) > before
-        return PassReport(done=not (found.more and moved))
-    under_way = pending[0].entries[0].id <= memory.journal.cursors.get(UNTIL_CURSOR, 0)
-    if (len(pending) > settings.COMPRESS_ABOVE or found.more) and not under_way:
+        return PassReport(done=not more or journal.cursors.get(CURSOR, 0) == before)
+    oldest = pending[0]
+    under_way = oldest.entries[0].id <= journal.cursors.get(UNTIL_CURSOR, 0)
+    if not under_way and len(pending) <= settings.COMPRESS_ABOVE and not more:
+        return PassReport(done=True, read=len(pending))
+    if not under_way:
         # noted before the first is summarised, so that a night that was killed does no more
         last = pending[min(settings.sessions_to_compress, len(pending)) - 1]
-        memory.journal.advance_cursor(UNTIL_CURSOR, last.entries[0].id)
-        memory.journal.flush()
-    oldest = pending[0]
-    if oldest.entries[0].id > memory.journal.cursors.get(UNTIL_CURSOR, 0):
-        return PassReport(done=True, read=len(pending))
+        journal.advance_cursor(UNTIL_CURSOR, last.entries[0].id)
+        journal.flush()
     lines = [entry.with_speaker() for entry in oldest.entries]
     with memory.evidence.work_on(oldest.entries, priority=offload.NIGHT) as work:
         provider, summary = yield work.ask("summarise", lines)
@@ -73,80 +71,33 @@ def compress_sessions(memory: Memory) -> Generator[Any, Any, PassReport]:
     return PassReport(done=False, read=len(oldest.entries), changed=1)
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """Uncompressed conversations after the cursor.
-
-    Attributes:
-        sessions: Those that are over and consolidated, oldest first, as many as decide whether
-            there are too many.
-        begins: The first entry that may belong to a conversation without a summary.
-        more: Whether the journal goes on after the entries that one step reads.
-    """
-
-    sessions: list[Session]
-    begins: int
-    more: bool
-
-
 @defer.inlineCallbacks
-def _pending(memory: Memory, work: Work) -> Generator[Any, Any, _Found]:
-    """Find the oldest conversations after the cursor that have no summary."""
+def _pending(memory: Memory, work: Work) -> Generator[Any, Any, tuple[list[Session], int, bool]]:
+    """Find conversations after the cursor that have no summary, oldest first.
+
+    Returns (as a Deferred):
+        Those that are over and consolidated, the first entry that may belong to any, and whether
+        the journal goes on after the entries that one step reads.
+    """
     start = memory.journal.cursors.get(CURSOR, 0)
     settled = memory.journal.cursors.get(consolidation.CURSOR, 0)
     end = min(settled, start + READ_AT_MOST)
-    enough = wanted = memory.settings.COMPRESS_ABOVE + 1
     talks: dict[tuple, list[Entry]] = {}
-    last_heard: dict[tuple, str] = {}  # the time of the last line
-    pending: list[Session] = []
     for first in range(start + 1, end + 1, READ_AT_ONCE):
-        last = min(first + READ_AT_ONCE - 1, end)
-        when = ""
-        for entry in memory.journal.read(first, last):
-            when = entry.timestamp
+        for entry in memory.journal.read(first, min(first + READ_AT_ONCE - 1, end)):
             if entry.learnable and entry.session_id:
-                circle = entry.session_id, entry.audience
-                lines = talks.setdefault(circle, [])
+                lines = talks.setdefault((entry.session_id, entry.audience), [])
                 if len(lines) < LINES_SUMMARISED:  # later lines do not change the summary
                     lines.append(entry)
-                    last_heard[circle] = when
         yield work.breathe()
-        when = memory.clock() if last == end else when
-        over = _over(talks, last_heard, when, memory.stale_after()) if when else []
-        if len(over) < enough and last < end:
-            continue
-        pending = yield _unsummarised(memory.id, over, work)
-        if len(pending) >= wanted or last == end:
-            break
-        enough = len(over) + wanted - len(pending)
-    waiting = yield _unsummarised(memory.id, [_session(*talk) for talk in talks.items()], work)
-    begins = min((each.entries[0].id for each in waiting), default=max(start, end) + 1)
-    return _Found(pending, begins, end < settled)
-
-
-def _over(
-    talks: dict[tuple, list[Entry]], last_heard: dict[tuple, str], when: str, stale: float
-) -> list[Session]:
-    """Those conversations that were idle for `stale` seconds at `when`, as far as their summary
-    goes."""
-    return [
-        _session(circle, entries)
-        for circle, entries in talks.items()
-        if seconds_between(last_heard[circle], when) > stale
-    ]
-
-
-def _session(circle: tuple, entries: list[Entry]) -> Session:
-    return Session(circle[0], tuple(entries))
-
-
-@defer.inlineCallbacks
-def _unsummarised(
-    agent_id: str, sessions: list[Session], work: Work
-) -> Generator[Any, Any, list[Session]]:
-    ids = [session.summary_id(agent_id) for session in sessions]
+    sessions = [Session(session_id, tuple(lines)) for (session_id, _), lines in talks.items()]
+    ids = [each.summary_id(memory.id) for each in sessions]
     existing = yield work.run(memory_store.existing, ids)
-    return [each for each in sessions if each.summary_id(agent_id) not in existing]
+    waiting = [each for each, known in zip(sessions, ids, strict=True) if known not in existing]
+    now, stale = memory.clock(), memory.stale_after()
+    over = [each for each in waiting if seconds_between(each.entries[-1].timestamp, now) > stale]
+    begins = min((each.entries[0].id for each in waiting), default=max(start, end) + 1)
+    return over, begins, end < settled
 
 
 def store_summary(agent_id: str, session: Session, summary: str, provider: str) -> None:

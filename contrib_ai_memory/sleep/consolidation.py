@@ -28,7 +28,7 @@ from ..embedding import embedder
 from ..ingest import agenda_items, components, endings, experiences, preference_slots
 from ..ingest.index import note_judged, reweigh
 from ..llm import router
-from ..llm.provider import Digest, Passage
+from ..llm.provider import Digest, Passage, Relation
 from ..log import logger
 from ..privacy import shared_privacy
 from ..records import (
@@ -47,7 +47,7 @@ from ..store.links import Link
 from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id, memory_id_for
 from . import audiences, outage, scoring
-from .reconciliation import Judged, reconcile
+from .reconciliation import reconcile
 
 CURSOR = "consolidated"
 
@@ -90,7 +90,7 @@ def _consolidate_scored(memory: Memory) -> Generator[Any, Any, PassReport]:
     ]
     changed = 0
     near = [*memory.journal.read(start + 1 - TALK_AROUND, end + TALK_AROUND)] if batch else []
-    for entries in _grouped(batch, lambda entry: entry.audience):
+    for entries in grouped(batch, lambda entry: entry.audience):
         around = [each for each in near if each.audience == entries[0].audience]
         with memory.evidence.work_on(entries, priority=offload.NIGHT) as work:
             provider, drafts = yield work.ask("extract_facts", entries, memory.name, around)
@@ -110,16 +110,17 @@ def _batches(entries: Sequence[Entry]) -> list[list[Entry]]:
     """Cut lines into as few and as equal batches as possible; unjudged talk stands by itself."""
     unjudged = {entry.circle for entry in entries if entry.unjudged}
     found = []
-    for lines in _grouped(entries, lambda entry: entry.circle in unjudged and entry.circle):
+    for lines in grouped(entries, lambda entry: entry.circle in unjudged and entry.circle):
         length = -(-len(lines) // -(-len(lines) // LINES))
         found += [lines[start : start + length] for start in range(0, len(lines), length)]
     return found
 
 
-def _grouped(entries: Iterable[Entry], by: Callable[[Entry], Any]) -> list[list[Entry]]:
-    groups: dict[Any, list[Entry]] = {}
-    for entry in entries:
-        groups.setdefault(by(entry), []).append(entry)
+def grouped(those: Iterable[Any], by: Callable[[Any], Any]) -> list[list[Any]]:
+    """Group entries or notes, in the order of the first of each group."""
+    groups: dict[Any, list[Any]] = {}
+    for each in those:
+        groups.setdefault(by(each), []).append(each)
     return list(groups.values())
 
 
@@ -296,8 +297,8 @@ def _look(
     Returns (as a Deferred):
         How many facts were stored or changed; None if nothing was done.
     """
-    heard = _grouped(entries, lambda entry: entry.circle[1])
-    around = [_around_all(memory, lines) for lines in heard]
+    heard = grouped(entries, lambda entry: entry.circle[1])
+    around = [_around(memory, lines) for lines in heard]
     with memory.evidence.work_on([*chain(*around), *entries], priority=priority) as work:
         parts = []
         for lines, beside in zip(heard, around, strict=True):
@@ -360,29 +361,26 @@ def _of_audience(draft: FactDraft, known: Iterable[MemoryRecord], entry: Entry) 
     )
 
 
-def _around_all(memory: Memory, entries: Sequence[Entry]) -> tuple[Entry, ...]:
-    """What stands around lines of one audience, in the order of the journal."""
-    talks = _grouped(entries, lambda entry: entry.session_id)
-    found = chain.from_iterable(_around(memory, lines) for lines in talks)
-    return tuple(sorted(found, key=lambda entry: entry.id))
-
-
 def _around(memory: Memory, entries: Sequence[Entry]) -> tuple[Entry, ...]:
-    """Lines of the same conversation just before the new ones, and the one after the last."""
-    first, last = entries[0], entries[-1]
-    new = {entry.id for entry in entries}
-    heard = [
-        entry
-        for entry in memory.journal.read(first.id - LOOK_AHEAD // 4, last.id + 1)
-        if entry.id in new
-        or (entry.session_id == first.session_id and _stands_beside(entry, entries))
-    ]
-    near: set[int] = set()
-    for place, entry in enumerate(heard):
-        if entry.id in new:
-            reach = AROUND if entry.id == first.id else BETWEEN
-            near |= {each.id for each in heard[max(0, place - reach) : place]}
-    return tuple(e for e in heard if e.id not in new and (e.id in near or e.id > last.id))
+    """Lines of the same conversations just before the new ones of an audience, and the one after
+    the last, in the order of the journal."""
+    found: list[Entry] = []
+    for lines in grouped(entries, lambda entry: entry.session_id):
+        first, last = lines[0], lines[-1]
+        new = {entry.id for entry in lines}
+        heard = [
+            entry
+            for entry in memory.journal.read(first.id - LOOK_AHEAD // 4, last.id + 1)
+            if entry.id in new
+            or (entry.session_id == first.session_id and _stands_beside(entry, lines))
+        ]
+        near: set[int] = set()
+        for place, entry in enumerate(heard):
+            if entry.id in new:
+                reach = AROUND if entry.id == first.id else BETWEEN
+                near |= {each.id for each in heard[max(0, place - reach) : place]}
+        found += [e for e in heard if e.id not in new and (e.id in near or e.id > last.id)]
+    return tuple(sorted(found, key=lambda entry: entry.id))
 
 
 def _stands_beside(known: Entry | MemoryRecord, entries: Sequence[Entry]) -> bool:
@@ -519,10 +517,13 @@ def _keep_facts(
         How many facts hold their evidence now.
     """
     facts = yield work.run(facts_of, memory.id, drafts, entries, provider, shown)
-    judged = {
-        draft.text: Judged(draft.same_as, draft.ends) for draft in drafts if draft.ends is not None
+    named = {
+        draft.text: dict.fromkeys(draft.ends, Relation.CHANGES)
+        or dict.fromkeys(filter(None, [draft.same_as]), Relation.SAME)
+        for draft in drafts
+        if draft.ends is not None
     }
-    fact_ids = yield reconcile(memory, facts, work, judged)
+    fact_ids = yield reconcile(memory, facts, work, named)
     now = memory.clock()
     yield memory.links.add_gently(
         (

@@ -64,20 +64,16 @@ def run_entity_consolidation_batch(memory: Memory) -> Generator[Any, Any, PassRe
 
     A language model is asked when nothing is left to observe.
     """
-    if not router.rules_judge(memory.settings):
-        return (yield _observe(memory) if _observable(memory) else _describe_next(memory))
+    cursors = memory.journal.cursors
+    observable = cursors.get(CURSOR, 0) < cursors.get(consolidation.CURSOR, 0)
+    if observable and not router.rules_judge(memory.settings):
+        return (yield _observe(memory))
     with memory.evidence.work_on(priority=offload.NIGHT) as work:
         due = yield _next_due(memory, work)
-    return (yield _observe(memory) if due is None else _consolidate(memory, due))
+    return (yield _consolidate(memory, *due) if due else _observe(memory))
 
 
 # --- observe --------------------------------------------------------------------------------------
-
-
-def _observable(memory: Memory) -> bool:
-    """Whether entries were consolidated that are not observed yet."""
-    cursors = memory.journal.cursors
-    return cursors.get(CURSOR, 0) < cursors.get(consolidation.CURSOR, 0)
 
 
 @defer.inlineCallbacks
@@ -95,8 +91,7 @@ def _observe(memory: Memory) -> Generator[Any, Any, PassReport]:
     changed = 0
     with memory.evidence.work_on(batch, priority=offload.NIGHT) as work:
         least = None if router.rules_judge(settings) else settings.MIN_IMPORTANCE
-        over = yield work.run(ended_in, memory.id, batch)
-        heard = yield work.run(heard_in, batch, memory.name, about_npc, least, over)
+        heard = yield work.run(heard_in, memory.id, batch, memory.name, about_npc, least)
         for identity, entries in _by_entity(batch).items():
             changed += _note(memory, identity, entries, heard)
             yield work.breathe()
@@ -106,65 +101,45 @@ def _observe(memory: Memory) -> Generator[Any, Any, PassReport]:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What one entry tells.
-
-    Attributes:
-        sentences: Each with its observation; None if it states nothing.
-        warmth: The step of favorability for the feeling in it.
-    """
+    """What one entry tells: its sentences, each with its observation, None if it states nothing;
+    and the step of favorability for the feeling in it."""
 
     sentences: tuple[tuple[str, ProfileObservation | None], ...]
     warmth: float
 
 
-def ended_in(agent_id: str, batch: Sequence[Entry]) -> frozenset[int]:
-    """The ids of entries that hold no longer (worker thread)."""
-    stored = memory_store.shared().get([entry_memory_id(agent_id, entry.id) for entry in batch])
-    return frozenset(number for each in stored if each.superseded_by for number in each.journal_ids)
-
-
 def heard_in(
+    agent_id: str,
     batch: Sequence[Entry],
     npc_name: str,
     about_npc: Collection[int],
     least: int | None = None,
-    over: Collection[int] = (),
 ) -> dict[int, Heard]:
-    """Observe entries; the feeling of those about the NPC counts (worker thread).
+    """Observe entries, but for those that hold no longer (worker thread).
 
     Args:
+        about_npc: Ids of the entries whose feeling counts.
         least: Importance from which the words of an entry are observed as they are; None: rules
             cut and filter its sentences.
-        over: Ids of entries that hold no longer: nothing is observed in them.
     """
-    said = {entry.id: language.get().without_name(entry.content, npc_name) for entry in batch}
-    felt = [entry.id for entry in batch if entry.id in about_npc]
-    labels = emotions.classify([said[entry_id] for entry_id in felt])
-    warmth = {entry_id: warmth_of(found) for entry_id, found in zip(felt, labels, strict=True)}
-    told = {
-        entry.id: language.get().claims(entry, npc_name)
-        if least is None
-        else _words_of(entry, least)
-        for entry in batch
-    }
-    return {
-        entry.id: Heard(
-            tuple(
-                (sentence, _observation(entry, place, noted) if noted else None)
-                for place, (sentence, noted) in enumerate(told[entry.id][:SENTENCES_AN_ENTRY])
-                if entry.id not in over
-            ),
-            warmth.get(entry.id, 0.0),
+    spoken = language.get()
+    stored = memory_store.shared().get([entry_memory_id(agent_id, entry.id) for entry in batch])
+    over = {number for each in stored if each.superseded_by for number in each.journal_ids}
+    felt = {e.id: spoken.without_name(e.content, npc_name) for e in batch if e.id in about_npc}
+    warmth = dict(zip(felt, map(warmth_of, emotions.classify([*felt.values()])), strict=True))
+    heard = {}
+    for entry in batch:
+        told = []
+        if entry.id not in over and least is None:
+            told = spoken.claims(entry, npc_name)[:SENTENCES_AN_ENTRY]
+        elif entry.id not in over and entry.importance >= (least or 0):
+            told = [(entry.content, entry.with_speaker())]
+        observed = tuple(
+            (sentence, _observation(entry, place, text) if text else None)
+            for place, (sentence, text) in enumerate(told)
         )
-        for entry in batch
-    }
-
-
-def _words_of(entry: Entry, least: int) -> list[tuple[str, str]]:
-    """The words of an entry that was found important, as one sentence."""
-    if entry.importance < least:
-        return []
-    return [(entry.content, entry.with_speaker())]
+        heard[entry.id] = Heard(observed, warmth.get(entry.id, 0.0))
+    return heard
 
 
 def _observation(entry: Entry, place: int, text: str) -> ProfileObservation:
@@ -239,80 +214,51 @@ def _observations_of(
 
 
 @defer.inlineCallbacks
-def _next_due(memory: Memory, work: Work) -> Generator[Any, Any, str | None]:
-    """Find the first entity with enough new observations, or whose consolidation has begun."""
-    at_least = memory.settings.MIN_OBSERVATIONS
+def _next_due(
+    memory: Memory, work: Work
+) -> Generator[Any, Any, tuple[Profile, list[ProfileObservation], int] | None]:
+    """Find the first entity with enough new observations, or whose consolidation has begun.
+
+    Returns (as a Deferred):
+        Its profile, those that one audience knows, and what it is settling then.
+    """
+    by_rules = router.rules_judge(memory.settings)
+    at_least = (1 if by_rules else LINES_FOR_ONE) * memory.settings.MIN_OBSERVATIONS
     for identity in memory.profiles.identities():
         if not memory.profiles.is_at_hand(identity):
             yield work.breathe()  # before a database row is read
-        if memory.profiles.due(identity, at_least):
-            return identity
+        if not memory.profiles.due(identity, at_least):
+            continue
+        if not (profile := memory.profiles.get(identity)):
+            continue
+        if by_rules:  # what few heard is consolidated with the rest
+            settling = profile.settling if profile.in_work else profile.new[-1].journal_id
+            pending = [noted for noted in profile.new if noted.journal_id <= settling]
+            [group, *_] = consolidation.grouped(pending, audience_of)
+            return profile, group[:DESCRIBED_AT_ONCE], settling
+        for group in consolidation.grouped(profile.new, audience_of):
+            if len(group) >= at_least:
+                return profile, group, profile.settling
     return None
 
 
 @defer.inlineCallbacks
-def _consolidate(memory: Memory, identity: str) -> Generator[Any, Any, PassReport]:
-    """Draw attributes from those observations of one entity that one audience knows."""
-    profile = memory.profiles.get(identity)
-    if profile is None:  # erased meanwhile
-        return PassReport(done=False)
-    settling = profile.settling if profile.in_work else profile.new[-1].journal_id
-    pending = [noted for noted in profile.new if noted.journal_id <= settling]
-    circle = audience_of(pending[0])
-    group = [noted for noted in pending if audience_of(noted) == circle][:DESCRIBED_AT_ONCE]
-    seen = filter(None, (memory.journal.get(noted.journal_id) for noted in group))
-    with memory.evidence.work_on(seen, priority=offload.NIGHT) as work:
-        _provider, drafts = yield work.ask("describe", profile.name, group)
-        new = attributes_of(group, drafts)
-        pairs = pairs_of(new, profile.attributes)
-        relations = dict(zip(pairs, (yield compared(list(pairs.values()), work)), strict=True))
-        known = yield work.run(attributes_with, memory.id, profile, new, relations)
-    if memory.profiles.get(identity) != profile:
-        return PassReport(done=False)  # changed meanwhile: read again
-    memory.profiles.put(profile.consolidated({each.key for each in group}, known, settling))
-    changed = set(known).difference(profile.attributes)
-    return PassReport(done=False, read=len(group), changed=len(changed))
-
-
-@defer.inlineCallbacks
-def _describe_next(memory: Memory) -> Generator[Any, Any, PassReport]:
-    """Ask a language model once about the next person of whom enough lines are new."""
-    at_least = LINES_FOR_ONE * memory.settings.MIN_OBSERVATIONS
-    with memory.evidence.work_on(priority=offload.NIGHT) as work:
-        for identity in memory.profiles.identities():
-            if not memory.profiles.is_at_hand(identity):
-                yield work.breathe()  # before a database row is read
-            due = memory.profiles.due(identity, at_least)
-            if due and (profile := memory.profiles.get(identity)):
-                for group in _by_audience(profile.new):
-                    if len(group) >= at_least:
-                        return (yield _describe(memory, profile, group))
-    return PassReport(done=True)
-
-
-def _by_audience(observed: Iterable[ProfileObservation]) -> list[list[ProfileObservation]]:
-    groups: dict[tuple[str, ...] | None, list[ProfileObservation]] = {}
-    for noted in observed:
-        groups.setdefault(audience_of(noted), []).append(noted)
-    return list(groups.values())
-
-
-@defer.inlineCallbacks
-def _describe(
-    memory: Memory, profile: Profile, group: Sequence[ProfileObservation]
+def _consolidate(
+    memory: Memory, profile: Profile, group: Sequence[ProfileObservation], settling: int
 ) -> Generator[Any, Any, PassReport]:
-    """Draw attributes from all new lines of one entity and audience; the newest are shown."""
-    shown = group[-DESCRIBED_AT_ONCE:]
-    circle = audience_of(group[0])
-    held = [known for known in profile.attributes if audience_of(known) == circle]
+    """Draw attributes from new observations of one entity and audience; the newest are shown."""
+    shown, held = group[-DESCRIBED_AT_ONCE:], []
+    if not router.rules_judge(memory.settings):
+        circle = audience_of(group[0])
+        held = [known for known in profile.attributes if audience_of(known) == circle]
     seen = filter(None, (memory.journal.get(noted.journal_id) for noted in shown))
     with memory.evidence.work_on(seen, priority=offload.NIGHT) as work:
         _provider, drafts = yield work.ask(
             "describe", profile.name, shown, [known.value for known in held]
         )
-        new = [
-            replace(each, context=_context(shown, held)) for each in attributes_of(shown, drafts)
-        ]
+        new = attributes_of(shown, drafts)
+        if not router.rules_judge(memory.settings):
+            new = [replace(each, context=_context(shown, held)) for each in new]
         relations: dict[tuple[str, str], Relation] = {
             (short(draft.value), old): Relation.CHANGES
             for draft in drafts
@@ -325,8 +271,7 @@ def _describe(
         known = yield work.run(attributes_with, memory.id, profile, new, relations)
     if memory.profiles.get(profile.entity_id) != profile:
         return PassReport(done=False)  # changed meanwhile: read again
-    keys = {each.key for each in group}
-    memory.profiles.put(profile.consolidated(keys, known, profile.settling))
+    memory.profiles.put(profile.consolidated({each.key for each in group}, known, settling))
     changed = set(known).difference(profile.attributes)
     return PassReport(done=False, read=len(shown), changed=len(changed))
 
@@ -400,15 +345,9 @@ def attributes_with(
     store = memory_store.shared()
     for each in new:
         _join(known, each, relations, lambda old: _is_locked(store, agent_id, old))
-    return _holding(agent_id, known)
-
-
-def _holding(agent_id: str, known: list[ProfileAttribute]) -> list[ProfileAttribute]:
-    """Those attributes whose fact has not ended."""
-    ids = [_fact_id(agent_id, each) for each in known]
-    over = memory_store.shared().get(set(ids))
-    past = {fact.id for fact in over if fact.invalid_at or fact.superseded_by}
-    return [each for each, fact_id in zip(known, ids, strict=True) if fact_id not in past]
+    facts = store.get({_fact_id(agent_id, each) for each in known})
+    past = {fact.id for fact in facts if fact.invalid_at or fact.superseded_by}
+    return [each for each in known if _fact_id(agent_id, each) not in past]
 
 
 def _fact_id(agent_id: str, known: ProfileAttribute) -> str:

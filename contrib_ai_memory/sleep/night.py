@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from django.db import OperationalError
 from evennia.utils import gametime
@@ -120,15 +121,15 @@ class Night:
         done["changed"] += report.changed
         done["steps"] += 1
         done["seconds"] = round(done["seconds"] + seconds, 3)
-        return self._next(done, advance=report.done, failures=0)
+        return self._with(done, over=report.done)
 
     def failed(self, error: Exception, tally: Tally) -> Night:
         """The night after a step that raised: the step is tried again, `ATTEMPTS` times in all."""
         done = self._done(tally)
         message = redact(f"{type(error).__name__}: {error}")[:300]
         done["errors"] = [*done["errors"], message][-ATTEMPTS:]
-        leave_out = self.failures + 1 >= ATTEMPTS
-        return self._next(done, advance=leave_out, failures=0 if leave_out else self.failures + 1)
+        failures = (self.failures + 1) % ATTEMPTS
+        return replace(self._with(done, over=not failures), failures=failures)
 
     def _done(self, tally: Tally) -> dict[str, Any]:
         """What the current pass did so far, with who did the step that is over."""
@@ -136,10 +137,9 @@ class Night:
         done = empty | self.passes.get(self.pass_name, {})
         return done | tally.added_to(done)
 
-    def _next(self, done: dict[str, Any], *, advance: bool, failures: int) -> Night:
+    def _with(self, done: dict[str, Any], *, over: bool) -> Night:
         passes = {**self.passes, self.pass_name: done}
-        position = self.position + int(advance)
-        return replace(self, position=position, passes=passes, failures=failures)
+        return replace(self, position=self.position + over, passes=passes, failures=0)
 
 
 @defer.inlineCallbacks
@@ -149,7 +149,6 @@ def run_sleep_tick(
     """Run one tick of the night: a bounded number of steps, for a bounded time.
 
     Args:
-        memory: The NPC's MemoryHandler.
         night: The state of the night.
         wake_requested: Whether somebody has asked for the NPC to wake.
 
@@ -196,36 +195,14 @@ class NotNow(ExpectedError):
     """The NPC does not fall asleep of its own will now. The message says why."""
 
 
-class Heartbeat(Protocol):
-    """What `Sleep` needs of the NPC's script, `AssistantScript`."""
-
-    obj: Any  # the NPC
-    db: Any
-    ndb: Any
-
-    @property
-    def asleep(self) -> bool: ...
-
-    @property
-    def busy(self) -> bool: ...
-
-    def at_tick(self) -> defer.Deferred: ...
-
-    def engaged(self, asked_by: str | None = None) -> str:
-        """Return why the NPC cannot fall asleep of its own will now; "" if it can."""
-
-    def at_wake(self) -> None:
-        """Answer what was asked meanwhile."""
-
-
 class Sleep:
     """The sleep of one NPC: when it begins, how it advances, when it ends. Reactor thread only.
 
-    Its state is kept on the script. db: operating_mode, sleep_phase, wake_requested, night,
-    night_records, sleep_schedule, scheduled_night.
+    Its state is kept on its `AssistantScript`. db: operating_mode, sleep_phase, wake_requested,
+    night, night_records, sleep_schedule, scheduled_night.
     """
 
-    def __init__(self, script: Heartbeat):
+    def __init__(self, script: Any):
         self._script = script
         self._npc = script.obj
 
@@ -264,10 +241,6 @@ class Sleep:
         own = self.own_schedule | changes if changes else None
         attributes.write(self._script, "sleep_schedule", own)
         self._script.db.scheduled_night = None
-
-    def schedule_told(self) -> str:
-        """Return the schedule as a phrase; "none" without one."""
-        return schedule_told(self.schedule)
 
     # --- falling asleep -----------------------------------------------------------------------
 
@@ -311,13 +284,10 @@ class Sleep:
     def begin_on_schedule(self) -> None:
         """Fall asleep if the schedule says so, once each time that its hours begin."""
         due = self._scheduled_night()
-        if due is None or due == self._script.db.scheduled_night:
-            return
-        try:
-            self.go_to_sleep()
-        except NotNow:
-            return  # tried again at the next beat
-        self._script.db.scheduled_night = due
+        if due and due != self._script.db.scheduled_night:
+            with suppress(NotNow):  # tried again at the next beat
+                self.go_to_sleep()
+                self._script.db.scheduled_night = due
 
     def _check_switched_on(self) -> None:
         if not conf.get().ENABLED:

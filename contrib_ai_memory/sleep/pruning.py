@@ -71,15 +71,11 @@ def prune_low_importance_entries(memory: Memory) -> Generator[Any, Any, PassRepo
     start = memory.journal.cursors.get(PRUNED_CURSOR, 0)
     settled = memory.journal.cursors.get(consolidation.CURSOR, 0)
     end = min(start + ENTRIES_A_STEP, settled)
-    batch: list[Entry] = []
-    young = 0  # the first entry after the last old enough
-    for entry in memory.journal.read(start + 1, end):
-        if datetime.fromisoformat(entry.timestamp) < before:
-            batch.append(entry)
-            young = 0
-        else:
-            young = young or entry.id
-    reached = young - 1 if young else max(start, end)
+    entries = list(memory.journal.read(start + 1, end))
+    batch = [each for each in entries if datetime.fromisoformat(each.timestamp) < before]
+    reached = max(start, end)
+    if entries and entries[-1] not in batch[-1:]:  # those after the last old enough are too young
+        reached = batch[-1].id if batch else start
     open_items = (item for item in memory.agenda if item.state == "open")
     promised = {number for item in open_items for number in item.evidence} if batch else ()
     unimportant = [

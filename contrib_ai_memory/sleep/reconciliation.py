@@ -14,8 +14,9 @@ asked for. A line that tells what was done or has happened is retired only if th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from twisted.internet import defer
 from .. import language
 from ..embedding import embedder
 from ..ingest.endings import KEPT_TAGS, End, end, remove_attributes, take_back
+from ..ingest.experiences import reinforce
 from ..llm.provider import Pair, Relation, Statement
 from ..records import LOCKED, MemoryRecord
 from ..store import memory_store
@@ -39,7 +41,7 @@ EXPERIENCES_LOOKED_AT = 8  # nearest to a line that is retired
 FACTS_LOOKED_AT = 16  # the same, of facts that may rest on it
 
 Relations = Mapping[tuple[str, str], Relation]  # (id of the new fact, id of the known one)
-Outdated = Collection[tuple[str, str]]  # (id of the fact that ends, id of a memory that told it)
+Named = Mapping[str, Mapping[str, Relation]]  # text of a new fact → id of a known one
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,51 +56,14 @@ class New:
 
     fact: MemoryRecord
     vector: np.ndarray
-    known: tuple[tuple[MemoryRecord, float], ...] = ()
-    ended: tuple[MemoryRecord, ...] = ()
-    stored: bool = False
-
-    @property
-    def pairs(self) -> dict[tuple[str, str], Pair]:
-        """The pairs that the provider compares, by their ids."""
-        return {
-            (self.fact.id, known.id): Pair(Statement.of(self.fact), Statement.of(known), similarity)
-            for known, similarity in self.known
-            if known.id != self.fact.id
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A line that told a fact which ends, with the experiences drawn from it."""
-
-    line: MemoryRecord
-    experiences: tuple[MemoryRecord, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """A fact that ends, the one that replaces it, and the lines that told it."""
-
-    past: MemoryRecord
-    by: MemoryRecord
-    sources: tuple[Source, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """What the provider that drew a fact said of known ones: which it repeats, which it ends."""
-
-    same_as: str
-    ends: Sequence[str]
+    known: tuple[tuple[MemoryRecord, float], ...]
+    ended: tuple[MemoryRecord, ...]
+    stored: bool
 
 
 @defer.inlineCallbacks
 def reconcile(
-    memory: Memory,
-    facts: Sequence[MemoryRecord],
-    work: Work,
-    judged: Mapping[str, Judged] | None = None,
+    memory: Memory, facts: Sequence[MemoryRecord], work: Work, named: Named | None = None
 ) -> Generator[Any, Any, list[str]]:
     """Store facts, join them to those that they repeat, or end those that they contradict.
 
@@ -106,33 +71,36 @@ def reconcile(
     nothing changes.
 
     Args:
-        memory: The NPC's MemoryHandler.
         facts: Of one audience; none of them is written yet.
         work: Rests on their evidence.
-        judged: By the text of a fact, where its provider was shown what is known; it is not asked
-            again then. Either all facts are judged or none.
+        named: What the facts repeat or end, where their provider was shown what is known; it is not
+            asked again then.
 
     Returns (as a Deferred):
         For each fact the id of the one that now holds its evidence.
     """
     if not facts:
         return []
+    new = yield work.run(candidates, memory.id, facts, named or {})
     relations: Relations
-    if judged:
-        new, relations = yield work.run(named_candidates, facts, judged)
+    if named:
+        relations = {
+            (fact.id, known): relation
+            for fact in facts
+            for known, relation in named.get(fact.content, {}).items()
+        }
     else:
-        new = yield work.run(candidates, memory.id, facts)
-        pairs = {key: pair for each in new for key, pair in each.pairs.items()}
+        pairs = {
+            (each.fact.id, known.id): Pair(Statement.of(each.fact), Statement.of(known), similarity)
+            for each in new
+            for known, similarity in each.known
+            if known.id != each.fact.id
+        }
         found = yield compared(list(pairs.values()), work)
         relations = dict(zip(pairs, found, strict=True))
-    ended: list[Ended] = []
-    outdated: set[tuple[str, str]] = set()
-    if any(relation.supersedes for relation in relations.values()) or any(e.ended for e in new):
-        ended = yield work.run(endings, memory.id, new, relations)
-        outdated = yield work.run(resting_on_ended, memory.id, ended)
-    ids = yield work.run(store_facts, memory.id, new, relations, ended, outdated)
-    for each in ended:
-        remove_attributes(memory, each.past)
+    ids, ended = yield work.run(store_facts, memory.id, new, relations)
+    for past in ended:
+        remove_attributes(memory, past)
     return ids
 
 
@@ -147,114 +115,95 @@ def compared(pairs: Sequence[Pair], work: Work) -> Generator[Any, Any, list[Rela
     return relations
 
 
-# --- what is compared -----------------------------------------------------------------------------
+def candidates(agent_id: str, facts: Sequence[MemoryRecord], named: Named) -> list[New]:
+    """Find the facts that new ones are compared with, each other included (worker thread).
 
-
-def named_candidates(
-    facts: Sequence[MemoryRecord], judged: Mapping[str, Judged]
-) -> tuple[list[New], dict[tuple[str, str], Relation]]:
-    """Find the known facts that new ones repeat or end (worker thread).
-
-    One of another audience is left alone: a whisper neither strengthens nor ends what was said
-    aloud.
+    Or those that were named for them. One of another audience is left alone: a whisper neither
+    strengthens nor ends what was said aloud.
     """
     store = memory_store.shared()
     vectors = embedder.shared().encode([fact.content for fact in facts], keep=True)
-    named = {fact.content: judged.get(fact.content, Judged("", ())) for fact in facts}
-    ids = {each for said in named.values() for each in (said.same_as, *said.ends) if each}
-    there = {each.id: each for each in store.get({*ids, *(fact.id for fact in facts)})}
+    wanted = [named.get(fact.content, {}) for fact in facts]
+    there = {each.id: each for each in store.get({*chain(*wanted), *(f.id for f in facts)})}
+    # one more than is compared: the fact itself may be in the store
+    near = [] if named else store.nearest_each(agent_id, vectors, LOOKED_AT + 1, record="fact")
     new: list[New] = []
-    relations: dict[tuple[str, str], Relation] = {}
-    for fact, vector in zip(facts, vectors, strict=True):
-        said = named[fact.content]
-        ends = dict.fromkeys(said.ends, Relation.CHANGES)
-        same = {said.same_as: Relation.SAME} if said.same_as and not ends else {}
-        found = [
-            there[each]
-            for each in (ends or same)
-            if each in there and each != fact.id and there[each].audience == fact.audience
+    for place, (fact, vector) in enumerate(zip(facts, vectors, strict=True)):
+        if named:
+            found = {each: (there[each], 1.0) for each in wanted[place] if each in there}
+            found.pop(fact.id, None)
+        else:
+            found = {hit.memory.id: (hit.memory, hit.score) for hit in near[place]}
+            for earlier in new:
+                found.setdefault(earlier.fact.id, (earlier.fact, float(earlier.vector @ vector)))
+        own = [
+            (known, similarity)
+            for known, similarity in sorted(found.values(), key=lambda each: -each[1])
+            if known.audience == fact.audience and (named or known.about == fact.about)
         ]
-        ended = tuple(known for known in found if known.superseded_by == fact.id)
         held = there.get(fact.id)
         stored = held is not None and (
             LOCKED in held.tags or set(fact.journal_ids) <= set(held.journal_ids)
         )
-        known = tuple((each, 1.0) for each in found if not each.superseded_by)
-        new.append(New(fact, vector, () if stored else known, ended, stored))
-        relations |= {(fact.id, each): relation for each, relation in (ends or same).items()}
-    return new, relations
-
-
-def resting_on_ended(agent_id: str, ended: Sequence[Ended]) -> set[tuple[str, str]]:
-    """Pairs of a fact that ends and a line or experience of which every fact has ended.
-
-    (Worker thread.) What was drawn from a line is all that the line tells.
-    """
-    store = memory_store.shared()
-    over = {each.past.id for each in ended}
-    found = set()
-    for each in ended:
-        for source in each.sources:
-            [vector] = store.vectors_of([source.line])
-            near = store.nearest(agent_id, vector, FACTS_LOOKED_AT, record="fact")
-            told = set(source.line.journal_ids)
-            drawn = [hit.memory for hit in near if told & set(hit.memory.journal_ids)]
-            if all(fact.id in over or fact.superseded_by for fact in drawn):
-                found.add((each.past.id, source.line.id))
-                found |= {
-                    (each.past.id, experience.id)
-                    for experience in source.experiences
-                    if set(experience.journal_ids) <= set(each.past.journal_ids)
-                }
-    return found
-
-
-def candidates(agent_id: str, facts: Sequence[MemoryRecord]) -> list[New]:
-    """Find the facts that new ones are compared with, each other included (worker thread)."""
-    store = memory_store.shared()
-    vectors = embedder.shared().encode([fact.content for fact in facts], keep=True)
-    own = {memory.id: memory for memory in store.get([fact.id for fact in facts])}
-    # one more than is compared: the fact itself may be in the store
-    near_each = store.nearest_each(agent_id, vectors, LOOKED_AT + 1, record="fact")
-    new: list[New] = []
-    for fact, vector, found in zip(facts, vectors, near_each, strict=True):
-        ended = tuple(hit.memory for hit in found if hit.memory.superseded_by == fact.id)
-        held = own.get(fact.id)
-        if held and (LOCKED in held.tags or set(fact.journal_ids) <= set(held.journal_ids)):
-            new.append(New(fact, vector, ended=ended, stored=True))
-            continue
-        near = {hit.memory.id: (hit.memory, hit.score) for hit in found[:LOOKED_AT]}
-        for earlier in new:
-            near.setdefault(earlier.fact.id, (earlier.fact, float(earlier.vector @ vector)))
-        known = [
-            (memory, similarity)
-            for memory, similarity in near.values()
-            if (memory.about, memory.audience) == (fact.about, fact.audience)
-            and not memory.superseded_by
-        ]
-        known.sort(key=lambda found: -found[1])
-        new.append(New(fact, vector, tuple(known[:LOOKED_AT]), ended))
+        known = () if stored else tuple(each for each in own if not each[0].superseded_by)
+        ended = tuple(past for past, _ in own if past.superseded_by == fact.id)
+        new.append(New(fact, vector, known[:LOOKED_AT], ended, stored))
     return new
 
 
-# --- what ends ------------------------------------------------------------------------------------
+# --- writing --------------------------------------------------------------------------------------
 
 
-def endings(agent_id: str, new: Sequence[New], relations: Relations) -> list[Ended]:
-    """Find the facts that end, and the memories that told them (worker thread)."""
+def store_facts(
+    agent_id: str, new: Sequence[New], relations: Relations
+) -> tuple[list[str], list[MemoryRecord]]:
+    """Write compared facts, one after the other (worker thread).
+
+    A fact is marked as ended before its replacement is written, and the memories that told it
+    before that, so that a step that was killed finishes when it runs again.
+
+    Returns:
+        For each fact the id of the one that now holds its evidence, and the facts that have ended.
+    """
     store = memory_store.shared()
-    found = []
-    for each in new:
-        related = [known for known, _ in each.known if _changes(each.fact, known, relations)]
-        pairs = [(past, each.fact) for past in each.ended]
-        for past, by in [*pairs, *_superseding(store, agent_id, each.fact, related)]:
-            found.append(Ended(past, by, tuple(_sources(store, agent_id, past, by))))
-    return found
+    ended = [past for each in new for past in each.ended]
+    ids = [
+        each.fact.id if each.stored else _store(store, agent_id, each, relations, ended)
+        for each in new
+    ]
+    return ids, ended
 
 
-def _changes(fact: MemoryRecord, known: MemoryRecord, relations: Relations) -> bool:
-    relation = relations.get((fact.id, known.id))
-    return relation is not None and relation.supersedes
+def _store(
+    store: MemoryStore, agent_id: str, new: New, relations: Relations, ended: list[MemoryRecord]
+) -> str:
+    fact = new.fact
+    there = {known.id: known for known in store.get([fact.id, *(k.id for k, _ in new.known)])}
+    own = there.get(fact.id)
+    # one that was joined to another, or ended, by a fact before this one is left out
+    related = [there[known.id] for known, _ in new.known if known.id in there]
+    related = [known for known in related if not known.superseded_by]
+    relation_to = {known.id: relations.get((fact.id, known.id)) for known in related}
+    for known in related:
+        if known.id == fact.id or relation_to[known.id] is Relation.SAME:
+            reinforce(known, fact, importance=max(known.importance, fact.importance))
+            return known.id
+    changed = [known for known in related if (to := relation_to[known.id]) and to.supersedes]
+    stored = fact
+    for past, by in _superseding(store, agent_id, fact, changed):
+        over = End(past.id, by.id, None if _never_held(past, by) else by.valid_from)
+        for each in _told_nothing_else(store, agent_id, past, by):
+            end(store, [replace(over, past=each.id)])
+        if past is fact:
+            stored = replace(stored, **over.fields)
+        else:
+            end(store, [over], spared=())
+        ended.append(past)
+    if own:  # it held once, was ended, and holds again
+        _revive(store, own, stored)
+    else:
+        store.insert_new(agent_id, [stored], new.vector[None])
+    return fact.id
 
 
 def _superseding(
@@ -272,111 +221,40 @@ def _superseding(
     ]
 
 
-def _sources(
+def _told_nothing_else(
     store: MemoryStore, agent_id: str, past: MemoryRecord, by: MemoryRecord
-) -> Iterable[Source]:
+) -> list[MemoryRecord]:
+    """Find the lines that told a fact which ends, each behind the experiences drawn from it.
+
+    Where another fact of a line holds, the line stays: what was drawn from it is all that it tells.
+    """
+    over = []
     for line in store.get(entry_memory_id(agent_id, entry_id) for entry_id in past.journal_ids):
         # what was done or has happened is true for ever, unless it is denied
         happened = line.is_deed or language.get().of_the_past(line.said)
         if happened and not language.get().denies(by.said, line.said):
             continue
-        if line.superseded_by in (None, by.id) and not KEPT_TAGS & set(line.tags):
-            yield Source(line, tuple(_experiences(store, agent_id, line)))
-
-
-def _experiences(store: MemoryStore, agent_id: str, line: MemoryRecord) -> list[MemoryRecord]:
-    """The experiences that rest on a line."""
-    [vector] = store.vectors_of([line])
-    near = store.nearest(agent_id, vector, EXPERIENCES_LOOKED_AT, record="experience")
-    return [
-        hit.memory
-        for hit in near
-        if set(line.journal_ids) & set(hit.memory.journal_ids)
-        and not KEPT_TAGS & set(hit.memory.tags)
-    ]
-
-
-# --- writing --------------------------------------------------------------------------------------
-
-
-def store_facts(
-    agent_id: str,
-    new: Sequence[New],
-    relations: Relations,
-    ended: Sequence[Ended] = (),
-    outdated: Outdated = (),
-) -> list[str]:
-    """Write compared facts, one after the other (worker thread).
-
-    A fact is marked as ended before its replacement is written, and the memories that told it
-    before that, so that a step that was killed finishes when it runs again.
-
-    Returns:
-        For each fact the id of the one that now holds its evidence.
-    """
-    store = memory_store.shared()
-    told = {each.past.id: each.sources for each in ended}
-    return [
-        each.fact.id if each.stored else _store(store, agent_id, each, relations, told, outdated)
-        for each in new
-    ]
-
-
-def _store(
-    store: MemoryStore,
-    agent_id: str,
-    new: New,
-    relations: Relations,
-    told: Mapping[str, Sequence[Source]],
-    outdated: Outdated,
-) -> str:
-    fact = new.fact
-    there = {known.id: known for known in store.get([fact.id, *(k.id for k, _ in new.known)])}
-    own = there.get(fact.id)
-    # one that was joined to another, or ended, by a fact before this one is left out
-    related = [there[known.id] for known, _ in new.known if known.id in there]
-    related = [known for known in related if not known.superseded_by]
-    for known in related:
-        if known.id == fact.id or relations.get((fact.id, known.id)) is Relation.SAME:
-            _reinforce(store, known, fact)
-            return known.id
-    changed = [known for known in related if _changes(fact, known, relations)]
-    stored = fact
-    for past, by in _superseding(store, agent_id, fact, changed):
-        over = End(past.id, by.id, None if _never_held(past, by) else by.valid_from)
-        for source in told.get(past.id, ()):
-            if (past.id, source.line.id) in outdated:
-                both = (each.id for each in (*source.experiences, source.line))
-                only = [each for each in both if (past.id, each) in outdated]
-                end(store, [replace(over, past=each) for each in only])
-        if past is fact:
-            stored = replace(stored, **over.fields)
-        else:
-            end(store, [over], spared=())
-    if own:  # it held once, was ended, and holds again
-        _revive(store, own, stored)
-    else:
-        store.insert_new(agent_id, [stored], new.vector[None])
-    return fact.id
+        if line.superseded_by not in (None, by.id) or KEPT_TAGS & set(line.tags):
+            continue
+        told = set(line.journal_ids)
+        [vector] = store.vectors_of([line])
+        near = store.nearest(agent_id, vector, FACTS_LOOKED_AT, record="fact")
+        drawn = [hit.memory for hit in near if told & set(hit.memory.journal_ids)]
+        if all(fact.id == past.id or fact.superseded_by for fact in drawn):
+            near = store.nearest(agent_id, vector, EXPERIENCES_LOOKED_AT, record="experience")
+            over += [
+                hit.memory
+                for hit in near
+                if told & set(hit.memory.journal_ids)
+                and set(hit.memory.journal_ids) <= set(past.journal_ids)
+            ]
+            over.append(line)
+    return over
 
 
 def _never_held(past: MemoryRecord, by: MemoryRecord) -> bool:
     """Whether what ends a fact denies that it ever held, or has held since before it (a lock)."""
     return by.valid_from < past.valid_from or language.get().denies(by.said, past.said)
-
-
-def _reinforce(store: MemoryStore, known: MemoryRecord, again: MemoryRecord) -> None:
-    new = [entry_id for entry_id in again.journal_ids if entry_id not in known.journal_ids]
-    if new and LOCKED not in known.tags:
-        store.change(
-            known.id,
-            access_count=known.access_count + 1,
-            last_accessed=max(known.last_accessed, again.last_accessed),
-            importance=max(known.importance, again.importance),
-            memory_weight=max(known.memory_weight, again.memory_weight),
-            journal_ids=[*known.journal_ids, *new],
-            context=join_ranges(known.context, again.context),
-        )
 
 
 def _revive(store: MemoryStore, own: MemoryRecord, again: MemoryRecord) -> None:

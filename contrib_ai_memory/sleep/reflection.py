@@ -6,7 +6,7 @@ draws on what anybody may hear: an insight is public, and contains no secret.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from typing import Any
 
 from twisted.internet import defer
@@ -42,21 +42,19 @@ WELL_FOUNDED = 5  # citations that make an insight worth 9 rather than 8 [A]
 def run_reflection(memory: Memory) -> Generator[Any, Any, PassReport]:
     """Reflect if `cumulative_importance` has reached its threshold, and link the insights."""
     due, end, important = yield _gather(memory)
-    new = 0
+    insights: list[InsightDraft] = []
     if due:
         with memory.evidence.work_on(important, priority=offload.NIGHT) as work:
-            insights, shown = yield _insights(memory, important, work)
-        for provider, insight in insights:
-            # a model may have used anything that it was shown
-            _write(memory, insight, provider, "" if provider == router.OFFLINE else shown)
-        new = len(insights)
+            provider, insights, shown = yield _insights(memory, important, work)
+        for insight in insights:
+            _write(memory, insight, provider, shown)
         # insights and cursor are one write: killed before it, nothing happened
         memory.journal.last_reflection = memory.clock()
         memory.journal.advance_cursor(CURSOR, end)
         memory.flush()
         yield memory.index_pending(offload.NIGHT)
     yield _link_insights(memory)
-    return PassReport(done=True, read=len(important), changed=new)
+    return PassReport(done=True, read=len(important), changed=len(insights))
 
 
 @defer.inlineCallbacks
@@ -78,15 +76,16 @@ def _gather(memory: Memory) -> Generator[Any, Any, tuple[bool, int, list[Entry]]
 @defer.inlineCallbacks
 def _insights(
     memory: Memory, important: list[Entry], work: Work
-) -> Generator[Any, Any, tuple[list[tuple[str, InsightDraft]], str]]:
+) -> Generator[Any, Any, tuple[str, list[InsightDraft], str]]:
     """Answer three questions that the entries raise, each from ten memories.
 
     Returns (as a Deferred):
-        The insights with their providers, and the journal ids of all that was shown for them.
+        The provider, insights that are not known yet, and the journal ids of all that a language
+        model was shown for them, which it may have used.
     """
     ids = [entry_memory_id(memory.id, entry.id) for entry in important]
     memories = yield work.run(memory_store.get, ids)
-    _provider, questions = yield work.ask("ask_oneself", memories, memory.name)
+    provider, questions = yield work.ask("ask_oneself", memories, memory.name)
     asked: list[tuple[str, list[MemoryRecord]]] = []
     for question in questions:
         evidence = yield _evidence(memory, question)
@@ -94,27 +93,33 @@ def _insights(
         if evidence:
             asked.append((question, evidence))
     if not asked:
-        return [], ""
-    modelled, known = not router.rules_judge(memory.settings), {}
-    if modelled:
-        known = yield work.run(known_insights, memory.id, [question for question, _ in asked])
-        work.add_evidence(known.values())
+        return provider, [], ""
+    known = yield work.run(known_insights, memory.id, [question for question, _ in asked])
+    work.add_evidence(known.values())
     provider, drafts = yield work.ask("reflect", asked, memory.name, list(known))
-    cited = [each for _, evidence in asked for each in evidence]
-    shown = _ids_of([*memories, *cited, *known.values()])
-    insights: dict[str, tuple[str, InsightDraft]] = {}
-    for draft in drafts:
-        insights.setdefault(draft.text, (provider, _as_links(draft, cited)))
-    if modelled and provider != router.OFFLINE:
-        return [each for text, each in insights.items() if text not in known], shown
-    return (yield _news(memory, list(insights.values()), work)), shown
-
-
-def _ids_of(memories: Iterable[MemoryRecord]) -> str:
-    """The journal ids of memories, and of what these were drawn from or beside."""
-    memories = list(memories)
-    ids = ranges_of(number for memory in memories for number in memory.journal_ids)
-    return join_ranges(ids, *(memory.context for memory in memories))
+    cited = {each.id: each for _, evidence in asked for each in evidence}
+    texts = list(dict.fromkeys(draft.text for draft in drafts))
+    again = {*known}
+    if router.rules_judge(memory.settings) or provider == router.OFFLINE:  # was shown none of them
+        pairs = [
+            Pair(Statement(new, INSIGHT), Statement(old, INSIGHT))
+            for place, new in enumerate(texts)
+            for old in (*known, *texts[:place])
+        ]
+        relations = yield compared(pairs, work)
+        found = zip(pairs, relations, strict=True)
+        again |= {pair.new.text for pair, relation in found if relation is Relation.SAME}
+    insights = {
+        draft.text: InsightDraft(
+            draft.text, tuple(link_id(cited[each]) for each in draft.evidence if each in cited)
+        )
+        for draft in reversed(drafts)  # of several with one text the first
+        if draft.text not in again
+    }
+    seen = [*memories, *cited.values(), *known.values()]
+    shown = ranges_of(number for each in seen for number in each.journal_ids)
+    shown = join_ranges(shown, *(each.context for each in seen))
+    return provider, list(insights.values())[::-1], "" if provider == router.OFFLINE else shown
 
 
 def known_insights(agent_id: str, questions: list[str]) -> dict[str, MemoryRecord]:
@@ -125,62 +130,21 @@ def known_insights(agent_id: str, questions: list[str]) -> dict[str, MemoryRecor
 
 
 @defer.inlineCallbacks
-def _news(
-    memory: Memory, insights: list[tuple[str, InsightDraft]], work: Work
-) -> Generator[Any, Any, list[tuple[str, InsightDraft]]]:
-    """Those insights that repeat neither a known one nor each other."""
-    pairs = yield work.run(insight_pairs, memory.id, [draft.text for _, draft in insights])
-    relations = yield compared(pairs, work)
-    again = {
-        pair.new.text
-        for pair, relation in zip(pairs, relations, strict=True)
-        if relation is Relation.SAME or pair.new.text == pair.known.text
-    }
-    return [each for each in insights if each[1].text not in again]
-
-
-def insight_pairs(agent_id: str, texts: list[str]) -> list[Pair]:
-    """Pair each new insight with the nearest of the known ones and those before it."""
-    if not texts:
-        return []
-    vectors = embedder.shared().encode(texts)
-    found_each = memory_store.shared().nearest_each(agent_id, vectors, NEAREST, record=INSIGHT)
-    pairs = []
-    for place, (text, vector, found) in enumerate(zip(texts, vectors, found_each, strict=True)):
-        near = {hit.memory.content: hit.score for hit in found}
-        near |= dict(zip(texts[:place], (vectors[:place] @ vector).tolist(), strict=True))
-        for other in sorted(near, key=lambda each: -near[each])[:NEAREST]:
-            pairs.append(Pair(Statement(text, INSIGHT), Statement(other, INSIGHT), near[other]))
-    return pairs
-
-
-@defer.inlineCallbacks
 def _evidence(memory: Memory, question: str) -> Generator[Any, Any, list[MemoryRecord]]:
+    """Recall public memories; insights and talk of NPCs are no evidence."""
+    request = RecallRequest(
+        question,
+        listeners=(),
+        top_k=EVIDENCE,
+        token_budget=EVIDENCE_TOKENS,
+        as_evidence=True,
+    )
     try:
-        found = yield search.recall(
-            memory,
-            RecallRequest(
-                question,
-                listeners=(),  # public memories only
-                top_k=EVIDENCE,
-                token_budget=EVIDENCE_TOKENS,
-                as_evidence=True,
-            ),
-            offload.NIGHT,
-        )
+        found = yield search.recall(memory, request, offload.NIGHT)
     except BudgetExceeded:
         return []
-    return [item.memory for item in found.memories if _is_evidence(item.memory)]
-
-
-def _is_evidence(memory: MemoryRecord) -> bool:
-    """Insights and talk of NPCs are no evidence."""
-    return memory.record != INSIGHT and memory.learnable
-
-
-def _as_links(draft: InsightDraft, evidence: list[MemoryRecord]) -> InsightDraft:
-    links = {memory.id: link_id(memory) for memory in evidence}
-    return InsightDraft(draft.text, tuple(links[each] for each in draft.evidence if each in links))
+    recalled = (item.memory for item in found.memories)
+    return [each for each in recalled if each.record != INSIGHT and each.learnable]
 
 
 def _write(memory: Memory, insight: InsightDraft, provider: str, shown: str) -> None:

@@ -26,6 +26,7 @@ from ..log import logger
 from ..recall.rank import CLUES
 from ..records import Recalled, RecallResult
 from ..script import AssistantScript
+from ..sleep.night import schedule_told
 from . import gate, headers
 from .forms import FilterForm, person_field, words_field
 from .serializers import validators
@@ -244,7 +245,7 @@ class OverviewView(NPCView):
         overview = yield inspect.overview(npc)
         return {
             "overview": overview,
-            "schedule": AssistantScript.of(npc).sleep.schedule_told(),
+            "schedule": schedule_told(AssistantScript.of(npc).sleep.schedule),
             "settings": inspect.settings(npc),
             "night": inspect.status(npc).night,
             "actions": offered(npc),
