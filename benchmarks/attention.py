@@ -433,7 +433,7 @@ def measure(report: Report, evenings: list[Evening], stays: dict[str, Evening]) 
     others = [*stays.values()]
     fit = len(evenings) > FOLD
     guessed = sum(left_out(Ours, evenings, others) if fit else [count(Ours, evenings)], Count())
-    READER.append(ActReader(threads=1))
+    READER.append(ActReader())
     ours, own, talk = (
         sum(left_out(decider, evenings, others, *kinds), Count())
         if fit
@@ -481,7 +481,7 @@ def weights_without(stay: str) -> Iterator[None]:
 
 def fit(evenings: Sequence[Evening], stays: Mapping[str, Evening]) -> None:
     """Write the weights of all into the package, and those without each fold of stays."""
-    READER.append(ActReader(threads=1))
+    READER.append(ActReader())
     made = fitted(evenings, [*stays.values()])
     WEIGHTS.write_text(json.dumps(asdict(made), indent=1) + "\n", "utf-8")
     each = {name: asdict(w) for name, w in without_stays(evenings, stays).items()}

@@ -61,7 +61,10 @@ PAGE_SIZE = 32  # journal entries of a page (docs/adr/002)
 # 20 MB; the rest is for other programs that write between our check and our write.
 DISK_RESERVE = 64_000_000
 NEW_SHARD_BYTES = 20_000_000  # measured: an empty shard with its indexes
-CONVERSATION_IDLE_SECONDS = 3600  # [A] silence that ends one; default of STALE_CONVERSATION
+CONVERSATION_IDLE_SECONDS = 3600  # [A] silence that ends one
+COMPRESS_SHARE = 0.5  # [C §3.1] of COMPRESS_ABOVE conversations, summarised at once
+NIGHT_BATCH = 16  # ours: entries in one step of a night
+WHY_DAYS = 30  # ours: for which it is kept why an NPC said what it said
 KEEP_EXPERIENCE_ABOVE = 0.2  # [B] weight that an experience must exceed to be kept
 WORKING_MEMORY_SECONDS = 86_400  # [C] lifetime of working memories
 MAX_LINE = 4000  # ours: characters stored of one line
@@ -93,9 +96,6 @@ class _Section(BaseModel):
 
 
 STORES = ("qdrant_edge", "qdrant", "pgvector")  # they pass tests/test_store_contract.py
-UNSUPPORTED = {
-    "chroma": "Mem0's adapter ignores a second write of a known id and cannot filter by lists",
-}
 
 
 class VectorStoreSettings(_Section):
@@ -114,10 +114,7 @@ class VectorStoreSettings(_Section):
     @classmethod
     def _is_offered(cls, provider: str) -> str:
         if provider not in STORES:
-            why = UNSUPPORTED.get(provider, "it is not tested with this contrib")
-            raise ValueError(
-                f"one of {', '.join(STORES)}; {redaction.redact(provider)} is not supported: {why}"
-            )
+            raise ValueError(f"one of {', '.join(STORES)}, which are tested with this contrib")
         return provider
 
     @field_validator("config")
@@ -145,13 +142,10 @@ class VectorStoreSettings(_Section):
 
 
 class EmbeddingSettings(_Section):
-    """The embedding model: on this machine, or behind an OpenAI-compatible server.
-
-    With `base_url` the model is that server's, and `threads` means nothing.
-    """
+    """The embedding model: on this machine, or, with `base_url`, on an OpenAI-compatible server."""
 
     retired = frozenset(
-        "timeout retries retry_after batch_size cache_size disk_cache_size shortens".split()
+        "timeout retries retry_after batch_size cache_size disk_cache_size shortens threads".split()
     )
 
     model: str | None = Field(
@@ -165,9 +159,6 @@ class EmbeddingSettings(_Section):
     api_key: KeptSecret = Field(SecretStr("none"), description="sent as bearer token; never shown")
     dimensions: int | None = Field(
         None, ge=1, le=65_536, description="numbers of a vector; None: as many as the server makes"
-    )
-    threads: int | None = Field(
-        1, ge=1, le=256, description="CPU threads; raise it only if cores are idle; None: all cores"
     )
 
     @model_validator(mode="after")
@@ -212,7 +203,7 @@ def manner_of(size: float) -> str:
 class LLMSettings(_Section):
     """An OpenAI-compatible server. Without one the offline provider is used."""
 
-    retired = frozenset(["stream"])
+    retired = frozenset(["stream", "max_concurrency"])
 
     base_url: SecretUrl = Field(description="up to and including /v1; a login in it is never shown")
     model: str = Field(min_length=1, description="the model's name on that server")
@@ -224,7 +215,6 @@ class LLMSettings(_Section):
     )
     max_tokens: int = Field(2048, ge=16, le=100_000, description="tokens of one answer")
     temperature: float = Field(0.7, ge=0, le=2, description="sampling temperature")
-    max_concurrency: int = Field(4, ge=1, le=64, description="simultaneous calls")
     retries: int = Field(2, ge=0, le=10, description="attempts after a temporary error")
     retry_after: Seconds = Field(
         60, description="seconds before an unreachable server is tried again; grows up to eightfold"
@@ -281,7 +271,7 @@ class NightLLMSettings(_Section):
     for a model too small to keep it (`evennia ai_memory model --night` says whether it is).
     """
 
-    retired = frozenset("temperature retries retry_after".split())
+    retired = frozenset("temperature retries retry_after max_tokens max_concurrency style".split())
 
     base_url: SecretUrl | None = Field(None, description="another server than that of LLM")
     model: str | None = Field(None, min_length=1, description="another model")
@@ -289,25 +279,19 @@ class NightLLMSettings(_Section):
         None, description="that of LLM is sent to the server of LLM alone; never shown"
     )
     timeout: Seconds | None = Field(None, description="seconds for one answer, retries included")
-    max_tokens: int | None = Field(None, ge=16, le=100_000, description="tokens of one answer")
-    max_concurrency: int | None = Field(
-        None, ge=1, le=64, description="simultaneous calls, besides those for replies"
-    )
     daily_tokens: Tokens | None = Field(
         None, description="for this work per day, within LLM.daily_tokens; the rest is for replies"
     )
-    style: Style | None = Field(None, description="of this model, as in LLM")
 
 
 class SleepSchedule(_Section):
     """When an NPC falls asleep by itself [A]; `@sleep/schedule` sets it for one NPC."""
 
+    retired = frozenset(["tick_rate_sleep"])
+
     enabled: bool = Field(False, description="whether it does")
     sleep_start_hour: int = Field(2, ge=0, le=23, description="hour of the day")
     sleep_duration_hours: int = Field(4, ge=1, le=24, description="hours in which it falls asleep")
-    tick_rate_sleep: Seconds = Field(
-        60, description="seconds between ticks; the smaller of this and TICK_RATE_SLEEP counts"
-    )
     clock: Literal["server", "game"] = Field("server", description="server or game time")
 
 
@@ -332,7 +316,8 @@ class Settings(_Section):
     retired = frozenset(
         "TICK_DEADLINE FLUSH_SECONDS MAX_LINE EXCHANGE_SECONDS "
         "KEEP_EXPERIENCE_ABOVE WORKING_MEMORY_SECONDS LINK_BATCH LINKS_PER_MEMORY LINK_THRESHOLD "
-        "THINKING_AFTER REPLY_TOOLS".split()
+        "THINKING_AFTER REPLY_TOOLS STALE_CONVERSATION WHY_DAYS NIGHT_BATCH "
+        "COMPRESS_SESSIONS".split()
     )
 
     ENABLED: bool = Field(True, description="turns the whole contrib on or off")
@@ -395,13 +380,6 @@ class Settings(_Section):
         description="stock phrases of the offline provider, {kind: text or texts}; a kind that is "
         "left out stays as it is",
     )
-    STALE_CONVERSATION: Seconds = Field(
-        CONVERSATION_IDLE_SECONDS,
-        description="[A] seconds of silence after which a conversation is over",
-    )
-    WHY_DAYS: int = Field(
-        30, ge=0, le=3650, description="days for which it is kept why an NPC said what it said"
-    )
     QUIET_SECONDS: float = Field(
         120, ge=0, le=3600, description="[B] seconds of silence that end a snippet"
     )
@@ -452,7 +430,6 @@ class Settings(_Section):
     MIN_IMPORTANCE: int = Field(
         4, ge=1, le=10, description="[A] least importance of entries to consolidate"
     )
-    NIGHT_BATCH: int = Field(16, ge=1, le=500, description="entries in one step of a night")
     MIN_OBSERVATIONS: int = Field(
         5,
         ge=1,
@@ -467,12 +444,6 @@ class Settings(_Section):
     )
     COMPRESS_ABOVE: int = Field(
         10, ge=1, le=1000, description="[C] conversations that may stay uncompressed"
-    )
-    COMPRESS_SESSIONS: int | None = Field(
-        None,
-        ge=1,
-        le=1000,
-        description="[C] conversations summarised at once beyond that; None: half as many",
     )
     PLAYER_ERASURE: Literal["ask", "self", "off"] = Field(
         "ask",
@@ -500,11 +471,6 @@ class Settings(_Section):
         return self.PROFILE == "sources"
 
     @property
-    def sessions_to_compress(self) -> int:
-        """COMPRESS_SESSIONS, by default half of COMPRESS_ABOVE [C §3.1]."""
-        return self.COMPRESS_SESSIONS or max(1, self.COMPRESS_ABOVE // 2)
-
-    @property
     def background_llm(self) -> LLMSettings | None:
         """The model of nights and background work; None where rules do it.
 
@@ -521,16 +487,13 @@ class Settings(_Section):
         own = self.LLM_NIGHT
         if self.LLM is None or own is None:
             return None
-        changed = {
-            name: value
-            for name in NightLLMSettings.model_fields
-            if name != "daily_tokens" and (value := getattr(own, name)) is not None
-        }
+        changed: dict[str, Any] = {"temperature": 0}
         if own.base_url is not None and own.api_key is None:
             changed["api_key"] = LLMSettings.model_fields["api_key"].default
         if own.model is not None:
-            changed["style"] = own.style
-        return self.LLM.model_copy(update=changed | {"temperature": 0})
+            changed["style"] = None
+        given = {name: each for name, each in own if each is not None and name != "daily_tokens"}
+        return self.LLM.model_copy(update=changed | given)
 
     @field_validator("LLM_NIGHT", mode="before")
     @classmethod
@@ -565,7 +528,6 @@ GAME_ONLY = {
     "LLM_NIGHT": "set LLM for an NPC",
     "LANGUAGE": "all NPCs share one language",
     "PROVIDER": "set LLM to None for an NPC without a language model",
-    "NIGHT_BATCH": "it shares the server's time among all NPCs",
     "PLAYER_ERASURE": "a player asks all NPCs",
 }
 LLM_OF_NPC = ("model", "max_tokens", "temperature", "daily_tokens_per_npc", "style")
@@ -651,7 +613,7 @@ def get() -> Settings:
         raise ImproperlyConfigured(
             f"settings.{SETTING} = {redaction.shown('', raw)}: must be a dict, for example {{}}."
         )
-    return _parse(_Frozen(raw or {}))
+    return _parse(_ByContent(raw or {}))
 
 
 def retired() -> list[str]:
@@ -665,24 +627,17 @@ def retired() -> list[str]:
     return found
 
 
-class _Frozen:
-    """A settings dict as a cache key, compared by content: a changed dict is parsed again."""
+class _ByContent(dict):
+    """A settings dict as a cache key: a changed dict is parsed again."""
 
-    def __init__(self, raw: dict[str, Any]):
-        self.raw = raw
-        self.content = repr(raw)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Frozen) and self.content == other.content
-
-    def __hash__(self) -> int:
-        return hash(self.content)
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(repr(self))
 
 
 @lru_cache(maxsize=8)
-def _parse(frozen: _Frozen) -> Settings:
+def _parse(raw: _ByContent) -> Settings:
     try:
-        return Settings.model_validate(frozen.raw)
+        return Settings.model_validate(raw)
     except ValidationError as error:
         raise ImproperlyConfigured("\n".join(_sentences(error))) from None
 

@@ -95,7 +95,7 @@ class MemoryHandler:
     def read_anew(self) -> None:
         """Make the parts anew beside the journal, from what the database holds."""
         owner = self.owner
-        self.conversations = Conversations(owner, self.stale_after)
+        self.conversations = Conversations(owner)
         self.people = People(owner)
         self.links = Links(owner)
         self.preferences = Preferences(owner, self.journal.get)
@@ -108,10 +108,6 @@ class MemoryHandler:
     def settings(self) -> conf.Settings:
         """The settings of this NPC (`store.npc_settings`)."""
         return self.own_settings.get()
-
-    def stale_after(self) -> float:
-        """Return the seconds of silence that end a conversation."""
-        return self.settings.STALE_CONVERSATION
 
     @property
     def name(self) -> str:

@@ -39,6 +39,7 @@ from .log import logger
 MEMORY = "memory"
 MODEL = "model"
 BACKGROUND_MODEL = "background model"
+THREADS = {MEMORY: 1, MODEL: 4, BACKGROUND_MODEL: 4}
 
 # answers to players first, then pages for staff, then housekeeping
 REPLY, LOOK, AWAKE, NIGHT = range(4)
@@ -122,7 +123,7 @@ def run(
         # the reactor releases the GIL on every database query, and gets it back within this time
         sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_SECONDS))
     if lane not in _lanes:
-        _lanes[lane] = Lane(lane, threads=_threads_of(lane))
+        _lanes[lane] = Lane(lane, THREADS[lane])
     return _lanes[lane].submit(task, priority, timeout)
 
 
@@ -300,14 +301,6 @@ _housekeeping: _Waiting = []
 _order = itertools.count()
 _rests_until = 0.0  # seconds of time.perf_counter, for housekeeping
 _turn: Any = None  # the scheduled call of `_give_turn`
-
-
-def _threads_of(lane: str) -> int:
-    from . import conf
-
-    settings = conf.get()
-    llm = {MODEL: settings.LLM, BACKGROUND_MODEL: settings.background_llm}.get(lane)
-    return llm.max_concurrency if llm else 1
 
 
 def _deliver(done: defer.Deferred, timer: Any, result: Any, priority: int) -> None:

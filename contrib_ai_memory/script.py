@@ -740,7 +740,7 @@ class AssistantScript(DefaultScript):
         memory = self.obj.memory
         if answer.weighed or answer.row:
             reasons = ReplyReasons.of(own, entry, answer.weighed, answer.row)
-            memory.reasons.note(reasons, memory.settings.WHY_DAYS)
+            memory.reasons.note(reasons, conf.WHY_DAYS)
         close_told(memory, answer.done_by_telling, own)
 
     def _note_exchange(self, line: PendingLine) -> None:

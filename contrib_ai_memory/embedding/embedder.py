@@ -133,7 +133,7 @@ def _open(options: conf.EmbeddingSettings) -> EmbeddingModel:
         stay_offline(conf.get().RERANKER)
         return EndpointModel(options)
     stay_offline(options.model, conf.get().RERANKER)
-    return open_model(options.model, threads=options.threads)
+    return open_model(options.model)
 
 
 # --- the cache on disk ----------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from typing import Any
 
 from twisted.internet import defer
 
-from .. import offload
+from .. import conf, offload
 from ..embedding import embedder
 from ..ingest import components
 from ..records import LOCKED, PINNED, Entry, MemoryRecord, PassReport, seconds_between
@@ -60,7 +60,8 @@ def compress_sessions(memory: Memory) -> Generator[Any, Any, PassReport]:
     under_way = pending[0].entries[0].id <= memory.journal.cursors.get(UNTIL_CURSOR, 0)
     if (len(pending) > settings.COMPRESS_ABOVE or found.more) and not under_way:
         # noted before the first is summarised, so that a night that was killed does no more
-        last = pending[min(settings.sessions_to_compress, len(pending)) - 1]
+        at_once = max(1, int(conf.COMPRESS_SHARE * settings.COMPRESS_ABOVE))
+        last = pending[min(at_once, len(pending)) - 1]
         memory.journal.advance_cursor(UNTIL_CURSOR, last.entries[0].id)
         memory.journal.flush()
     oldest = pending[0]
@@ -112,7 +113,7 @@ def _pending(memory: Memory, work: Work) -> Generator[Any, Any, _Found]:
                     last_heard[circle] = when
         yield work.breathe()
         when = memory.clock() if last == end else when
-        over = _over(talks, last_heard, when, memory.stale_after()) if when else []
+        over = _over(talks, last_heard, when, conf.CONVERSATION_IDLE_SECONDS) if when else []
         if len(over) < enough and last < end:
             continue
         pending = yield _unsummarised(memory.id, over, work)

@@ -437,8 +437,7 @@ class Sleep:
         """Run one tick of the night, where one is due."""
         script = self._script
         last = script.ndb.last_sleep_tick
-        settings = self._npc.memory.settings
-        rate = min(settings.TICK_RATE_SLEEP, self.schedule["tick_rate_sleep"])
+        rate = self._npc.memory.settings.TICK_RATE_SLEEP
         if last is not None and time.monotonic() - last < rate:
             return
         script.ndb.last_sleep_tick = time.monotonic()

@@ -73,8 +73,7 @@ class Reasons:
 
     def note(self, reasons: ReplyReasons, days: float) -> None:
         """Keep what was weighed for a reply, and drop some of those that are older than `days`."""
-        if days:
-            self._put(reasons)
+        self._put(reasons)
         keys = sorted(attributes.keys_of(self._npc, "", CATEGORY), key=int)
         since = datetime.fromisoformat(reasons.when) - timedelta(days=days)
         oldest = attributes.read_some_json(self._npc, keys[:DROPPED_AT_ONCE], CATEGORY)
