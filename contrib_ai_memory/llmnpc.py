@@ -26,7 +26,7 @@ from twisted.internet import defer, task
 from twisted.python.failure import Failure
 
 from . import conf, offload
-from .attention import Attention, attend
+from .attention import attend
 from .handler import MemoryHandler
 from .llm import prompts
 from .llm.spoken import Voice, utterance
@@ -145,8 +145,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
             barred = self._is_barred(character)
             guise = self.get_memory_guise(character)
             line = self._heard_line(character, guise, words, "whisper", (), barred=barred)
-            settings, floor = self.memory.settings, self.assistant.floor
-            attention = attend(line, floor, conf.EXCHANGE_SECONDS, settings.UNASKED_REPLIES)
+            answers = attend(line, self.assistant.floor, self.memory.settings.UNASKED_REPLIES)
             entry = self._said_just_now(words, character) or self._perceive(
                 character,
                 words,
@@ -155,7 +154,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
                 addressed=True,
                 mentioned=self._is_named("@", words),
             )
-            if attention is Attention.TRIGGER:
+            if answers:
                 self.assistant.wants_reply(entry, character)
         return defer.succeed(None)
 

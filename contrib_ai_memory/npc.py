@@ -27,7 +27,7 @@ from evennia.utils.logger import log_err
 from evennia.utils.utils import make_iter
 
 from . import conf, deletion, hearing_queue, language
-from .attention import LEAN, Attention, HeardLine, attend
+from .attention import LEAN, HeardLine, attend
 from .handler import MemoryHandler, shed_copied
 from .log import logger
 from .privacy import masked, unmasked
@@ -464,14 +464,8 @@ class MemoryMixin(_Base):
         line = self._heard_line(speaker, noticed.source or "", text, kind, hearers, barred=barred)
         settings, floor = self.memory.settings, self.assistant.floor
         line = replace(line, turned_to=floor.turned_to(line))
-        attention = attend(
-            line,
-            floor,
-            conf.EXCHANGE_SECONDS,
-            settings.UNASKED_REPLIES,
-            lean=LEAN[settings.TALKATIVENESS],
-        )
-        wants_reply = attention is Attention.TRIGGER
+        lean = LEAN[settings.TALKATIVENESS]
+        wants_reply = attend(line, floor, settings.UNASKED_REPLIES, lean=lean)
         if kind != "give":
             mentioned = self._is_named("@", text)
             noticed = replace(noticed, addressed=wants_reply, mentioned=mentioned)

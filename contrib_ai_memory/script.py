@@ -408,14 +408,8 @@ class AssistantScript(DefaultScript):
         settings = npc.memory.settings
         if read is not None:
             spent = is_spent(line, self.floor, settings.UNASKED_REPLIES)
-            answers = judged(
-                read,
-                line,
-                before,
-                conf.EXCHANGE_SECONDS,
-                spent=spent,
-                lean=LEAN[settings.TALKATIVENESS],
-            )
+            lean = LEAN[settings.TALKATIVENESS]
+            answers = judged(read, line, before, spent=spent, lean=lean)
             answers = answers and not (may_be_anothers(line, before) and self._taken_up(entry))
         if answers and npc.answers_now(speaker):
             self._answer_line(entry, speaker, line)
