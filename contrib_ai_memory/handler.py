@@ -123,6 +123,10 @@ class MemoryHandler:
         """The stock phrases of the NPC, {kind: texts}, as the settings TONE and PHRASES have it."""
         return language.get().phrases.of(self.settings.TONE, self.settings.PHRASES)
 
+    def phrase(self, kind: str, **values: str) -> str:
+        """Return the first stock phrase of a kind, filled; "" where there is none."""
+        return language.get().phrases.first(kind, self.phrases, **values)
+
     @property
     def goals(self) -> str:
         """The NPC's goals, `npc.db.goals`, for the scoring of importance."""
@@ -393,12 +397,7 @@ class MemoryHandler:
     def mood(self) -> defer.Deferred:
         """Return the present mood, which includes secrets, as a Deferred `recall.mood.Mood`."""
         return offload.run(
-            offload.MEMORY,
-            mood.mood_of,
-            self.id,
-            self.clock(),
-            priority=offload.REPLY,
-            reads=True,
+            offload.MEMORY, mood.mood_of, self.id, self.clock(), priority=offload.REPLY, reads=True
         )
 
     # --- indexing ---------------------------------------------------------------------------

@@ -32,22 +32,8 @@ from .llm import prompts
 from .llm.spoken import Voice, utterance
 from .npc import MemoryMixin, is_npc, unpacked
 from .recall.reply import Answer, as_stored, joined, prepare
-from .recall.tool_loop import (
-    UNKNOWN_SPEAKER,
-    marked,
-    provenance_of,
-    retells,
-    speaks_as_assistant,
-)
-from .records import (
-    OF_NPC,
-    TALK_KINDS,
-    Entry,
-    Message,
-    Percept,
-    Provenance,
-    seconds_between,
-)
+from .recall.tool_loop import UNKNOWN_SPEAKER, marked, provenance_of, retells, speaks_as_assistant
+from .records import OF_NPC, TALK_KINDS, Entry, Message, Percept, Provenance, seconds_between
 from .script import AssistantScript
 from .store import attributes
 from .store.chat_log import provenance_of_messages
@@ -145,7 +131,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
             barred = self._is_barred(character)
             guise = self.get_memory_guise(character)
             line = self._heard_line(character, guise, words, "whisper", (), barred=barred)
-            answers = attend(line, self.assistant.floor, self.memory.settings.UNASKED_REPLIES)
+            answers = attend(line, self.assistant.state.floor, self.memory.settings.UNASKED_REPLIES)
             entry = self._said_just_now(words, character) or self._perceive(
                 character,
                 words,

@@ -318,18 +318,13 @@ class MemoryMixin(_Base):
 
     def excuse(self, entry: Entry, speaker: Any, *, crowded: bool) -> None:
         """Tell somebody that they are not answered; in a whisper if they whispered."""
-        if text := self.get_memory_excuse(speaker, crowded=crowded):
-            self.put_off(entry, speaker, text)
+        self.put_off(entry, speaker, self.get_memory_excuse(speaker, crowded=crowded))
 
     def put_off(self, entry: Entry, speaker: Any, text: str) -> None:
-        """Say a stock phrase in place of an answer; in a whisper if they whispered."""
-        self.speak(
-            text,
-            speaker,
-            private=entry.private,
-            session_id=entry.session_id,
-            provenance=Provenance(tags=(RETOLD,)),
-        )
+        """Say a stock phrase, if there is one, in place of an answer; to a whisper in a whisper."""
+        where = {"private": entry.private, "session_id": entry.session_id}
+        if text:
+            self.speak(text, speaker, **where, provenance=Provenance(tags=(RETOLD,)))
 
     def act_out(
         self, text: str, *, session_id: str | None = None, provenance: Provenance = NO_PROVENANCE
@@ -462,7 +457,7 @@ class MemoryMixin(_Base):
             return self._remember(noticed, speaker), None, False
         kind, hearers = noticed.kind, [obj for obj in hearers if obj.pk]
         line = self._heard_line(speaker, noticed.source or "", text, kind, hearers, barred=barred)
-        settings, floor = self.memory.settings, self.assistant.floor
+        settings, floor = self.memory.settings, self.assistant.state.floor
         line = replace(line, turned_to=floor.turned_to(line))
         lean = LEAN[settings.TALKATIVENESS]
         wants_reply = attend(line, floor, settings.UNASKED_REPLIES, lean=lean)

@@ -84,7 +84,7 @@ def one_at_a_time(action: Callable[..., defer.Deferred]) -> Callable[..., defer.
     """Serialise actions per NPC with its lock, the erasure of a person among them."""
 
     def serialised(npc: Any, *args: Any, **options: Any) -> defer.Deferred:
-        return npc.assistant.edit_lock.run(unless_deleted, action, npc, *args, **options)
+        return npc.assistant.state.edit_lock.run(unless_deleted, action, npc, *args, **options)
 
     @wraps(action)
     def begin(npc: Any, *args: Any, **options: Any) -> defer.Deferred:

@@ -202,12 +202,10 @@ class Heartbeat(Protocol):
     obj: Any  # the NPC
     db: Any
     ndb: Any
+    state: Any  # `script.HeartbeatState`
 
     @property
     def asleep(self) -> bool: ...
-
-    @property
-    def busy(self) -> bool: ...
 
     def at_tick(self) -> defer.Deferred: ...
 
@@ -346,7 +344,7 @@ class Sleep:
         Returns:
             Whether it is awake now.
         """
-        if self._script.asleep and self.night.may_wake and not self._script.busy:
+        if self._script.asleep and self.night.may_wake and self._script.state.busy_since is None:
             self._end(self.night)
         elif self._script.asleep:
             self._script.db.wake_requested = True
