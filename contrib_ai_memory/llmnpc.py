@@ -138,7 +138,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
                 "say",
                 self.name_seen(character),
                 addressed=True,
-                mentioned=self._is_named("@", words),
+                mentioned=self.is_named(words, before="@"),
             )
             if answers:
                 self.assistant.wants_reply(entry, character)

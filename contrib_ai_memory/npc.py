@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar, copy_context
 from dataclasses import asdict, replace
 from datetime import datetime
@@ -22,7 +21,7 @@ from django.db import OperationalError
 from django.utils.translation import gettext
 from evennia.objects.objects import DefaultCharacter, DefaultObject
 from evennia.typeclasses.attributes import ModelAttributeBackend
-from evennia.utils import lazy_property
+from evennia.utils import gametime, lazy_property
 from evennia.utils.logger import log_err
 from evennia.utils.utils import make_iter
 
@@ -95,12 +94,10 @@ class MemoryMixin(_Base):
         """Evennia's handler; it hides the memory from copies and prototypes."""
         return NPCAttributes(self, ModelAttributeBackend)
 
-    @property
+    @lazy_property
     def db(self) -> MemoryDb:
         """Evennia's `db`, with the memory's Attributes as the mappings of [A]."""
-        if "_memory_db" not in self.__dict__:
-            self.__dict__["_memory_db"] = MemoryDb(self)
-        return self.__dict__["_memory_db"]
+        return MemoryDb(self)
 
     @property
     def memory(self) -> MemoryHandler:
@@ -120,9 +117,10 @@ class MemoryMixin(_Base):
         """The heartbeat, which answers, learns and sleeps."""
         return AssistantScript.of(self)
 
-    def is_named(self, speech: str) -> bool:
-        """Return whether `speech` names this character, by key or alias."""
-        return self._is_named(r"\b", speech)
+    def is_named(self, speech: str, before: str = r"\b") -> bool:
+        """Return whether `speech` names this character, by key or alias, behind a mark."""
+        names = (self.key, *self.aliases.all())
+        return any(re.search(rf"{before}{re.escape(name)}\b", speech, re.I) for name in names)
 
     # --- hooks to override --------------------------------------------------------------------
 
@@ -231,11 +229,7 @@ class MemoryMixin(_Base):
     ) -> None:
         """Perceive a gift here, since its message does not name the giver."""
         super().at_object_receive(moved_obj, source_location, move_type=move_type, **kwargs)
-        if (
-            move_type == "give"
-            and source_location is not None
-            and self._memory_on_for(source_location)
-        ):
+        if move_type == "give" and source_location and self._memory_on_for(source_location):
             name = self.name_seen(source_location)
             thing = oneline(moved_obj.get_display_name(self))
             text = f"{name} gives {self.key} {sanitise(thing)}."
@@ -345,15 +339,16 @@ class MemoryMixin(_Base):
 
     def seen_here(self, name: str | None = None) -> list[Any]:
         """Return the other characters here, or those that this NPC sees under a name."""
-        others = [obj for obj in self._characters_here() if obj is not self]
+        here = self.location.contents_get(content_type="character") if self.location else []
+        others = [obj for obj in here if obj is not self]
         if name is None:
             return others
         return [obj for obj in others if self.name_seen(obj).lower() == name.lower()]
 
     def here_as(self, identity: str | None) -> Any | None:
         """Return the character here that it takes for this person, if there is one."""
-        others = (obj for obj in self._characters_here() if obj is not self)
-        return next((obj for obj in others if self.get_memory_guise(obj) == identity), None)
+        here = (obj for obj in self.seen_here() if self.get_memory_guise(obj) == identity)
+        return next(here, None)
 
     def _voice(self, own: Entry, hook: Callable[..., None], *args: Any, **options: Any) -> None:
         """Call the hook that says or does `own`. If it fails, nothing was said."""
@@ -374,16 +369,11 @@ class MemoryMixin(_Base):
     def _hear(self, text: Any, from_obj: Any, emoted: tuple[Any, list[str]]) -> None:
         speaker = from_obj[0] if isinstance(from_obj, (list, tuple)) else from_obj
         line, kind = unpacked(text)
-        if (
-            kind in ("look", THINKING)
-            or not isinstance(line, str)
-            or not hasattr(speaker, "get_display_name")
-        ):
+        said = kind not in ("look", THINKING) and isinstance(line, str)
+        if not said or not hasattr(speaker, "get_display_name"):
             return
-        if (speaker is self and self._own_voice) or not self._memory_on_for(speaker):
-            return
-        line = sanitise(line, conf.MAX_LINE)
-        if not line:
+        own = speaker is self and self._own_voice
+        if own or not self._memory_on_for(speaker) or not (line := sanitise(line, conf.MAX_LINE)):
             return
         seen_as = self.name_seen(speaker)
         if speaker is self:
@@ -462,7 +452,7 @@ class MemoryMixin(_Base):
         lean = LEAN[settings.TALKATIVENESS]
         wants_reply = attend(line, floor, settings.UNASKED_REPLIES, lean=lean)
         if kind != "give":
-            mentioned = self._is_named("@", text)
+            mentioned = self.is_named(text, before="@")
             noticed = replace(noticed, addressed=wants_reply, mentioned=mentioned)
         return self._remember(noticed, speaker), line, wants_reply
 
@@ -491,7 +481,7 @@ class MemoryMixin(_Base):
 
     def _hearers(self, speaker: Any, kind: str) -> list[Any]:
         """Return who hears a line besides the NPC and the speaker."""
-        hearers = receivers(speaker) if kind == "whisper" else self._characters_here()
+        hearers = receivers(speaker) if kind == "whisper" else self.seen_here()
         return [obj for obj in hearers if obj is not self and obj is not speaker]
 
     def _heard_line(
@@ -504,15 +494,7 @@ class MemoryMixin(_Base):
         *,
         barred: bool,
     ) -> HeardLine:
-        """Return a line as `attention` reads it.
-
-        Args:
-            guise: Whom it took the speaker for.
-            text: What is said; of an emote, all of it.
-            kind: say, whisper or give.
-            hearers: Who hears it besides the NPC and the speaker.
-            barred: Whether it answers nothing of this speaker.
-        """
+        """Return a line as `attention` reads it; `hearers` are without the NPC and the speaker."""
         own = self.get_memory_identity(self)
         named = [each for each in self.memory.people.mentioned(text) if each != own]
         return HeardLine(
@@ -533,10 +515,6 @@ class MemoryMixin(_Base):
         seen = [person.get_display_name(looker) for looker in {self, speaker} - {person}]
         shown = [_DBREF.sub("", sanitise(oneline(name), 80)).strip() for name in seen]
         return forms([person.key, *person.aliases.all(), *shown])
-
-    def _is_named(self, before: str, text: str) -> bool:
-        names = (self.key, *self.aliases.all())
-        return any(re.search(rf"{before}{re.escape(name)}\b", text, re.I) for name in names)
 
     # --- perceiving ---------------------------------------------------------------------------
 
@@ -578,7 +556,7 @@ class MemoryMixin(_Base):
             entities=(identity,),
             private=private,
             location=f"#{self.location.id}" if self.location else None,
-            game_time=_game_time(),
+            game_time=round(gametime.gametime(absolute=True), 1),
             utterance=_utterance_of(source),
             **more,
         )
@@ -592,13 +570,10 @@ class MemoryMixin(_Base):
         return entry
 
     def _witnesses(self) -> tuple[str, ...]:
-        return self._identities([obj for obj in self._characters_here() if obj is not self])
+        return self._identities(self.seen_here())
 
     def _identities(self, people: Sequence[Any]) -> tuple[str, ...]:
         return tuple(self.get_memory_guise(obj) for obj in people[:WITNESSES_KEPT])
-
-    def _characters_here(self) -> list[Any]:
-        return self.location.contents_get(content_type="character") if self.location else []
 
     def name_seen(self, other: Any) -> str:
         """Return the name under which this NPC sees somebody."""
@@ -653,12 +628,6 @@ def _escaped(text: str) -> str:
     return as_shown(oneline(sanitise(text, conf.MAX_LINE)))
 
 
-def _game_time() -> float:
-    from evennia.utils import gametime
-
-    return round(gametime.gametime(absolute=True), 1)
-
-
 def wrong_order(typeclass: type) -> str:
     """Return an error sentence if MemoryMixin is behind its base, where it hears nothing, or ""."""
     wrong = [each for each in typeclass.__mro__ if _behind_its_base(each)]
@@ -710,20 +679,14 @@ def note_receivers() -> None:
         *args: Any,
         **kwargs: Any,
     ) -> Any:
-        with _speaking_to(self, make_iter(receivers) if receivers else ()):
+        before = _receivers.set((self, tuple(make_iter(receivers)) if receivers else ()))
+        try:
             return at_say(self, message, msg_self, msg_location, receivers, *args, **kwargs)
+        finally:
+            _receivers.reset(before)
 
     noted.notes_receivers = True  # type: ignore[attr-defined]
     DefaultObject.at_say = noted
-
-
-@contextmanager
-def _speaking_to(speaker: Any, to: Sequence[Any]) -> Iterator[None]:
-    before = _receivers.set((speaker, tuple(to)))
-    try:
-        yield
-    finally:
-        _receivers.reset(before)
 
 
 note_receivers()  # not in the Django app's ready(): typeclasses cannot be imported there yet
