@@ -276,7 +276,7 @@ class AssistantScript(DefaultScript):
     @defer.inlineCallbacks
     def _beat(self) -> Generator[Any, Any, None]:
         try:
-            self.obj.memory.flush_talk()
+            self.obj.memory.flush(people=False)
             if self.obj.memory.unwritten:
                 return  # no work on lines that a crash would lose
             yield store_opening.mark_generation()

@@ -230,7 +230,7 @@ def test_an_npc_that_remembers_from_its_creation_keeps_that_and_one_heartbeat(ta
     admin("copy Odo = Otto")
     second = found("Otto")
     own = second.memory.id
-    second.memory.flush_talk()
+    second.memory.flush(people=False)
     for script in ScriptDB.objects.filter(db_obj=second):
         script.at_repeat()
     assert ScriptDB.objects.filter(db_obj=second).count() == 1
