@@ -208,8 +208,9 @@ def _take_in_next(heard: _Heard) -> bool:
         line.take_in()
     except Exception as error:  # noqa: BLE001  (hooks of a game may fail; the next line is heard)
         noted = game_database.note_unavailable(error)
-        if not noted:
-            _tell(heard, line)
+        if not noted and not line.told:
+            line.told = True
+            offload.log_failure(Failure(), f"taking in what {heard.npc.dbref} heard")
         if noted or (isinstance(error, Error) and not game_database.is_usable()):
             return False
         if not line.remembered:
@@ -225,9 +226,3 @@ def _tell_lost(heard: _Heard) -> None:
     if heard.lost:
         logger().error("%s: %s lines that it heard are lost.", heard.npc.dbref, heard.lost)
         heard.lost = 0
-
-
-def _tell(heard: _Heard, line: _Line) -> None:
-    if not line.told:
-        line.told = True
-        offload.log_failure(Failure(), f"taking in what {heard.npc.dbref} heard")
