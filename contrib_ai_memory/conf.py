@@ -327,19 +327,15 @@ class Settings(_Section):
         "differ (docs/sources.md); what is set beside it counts all the same",
     )
     DIR: Path | None = Field(None, description="default: <game>/server/ai_memory")
-    VECTOR_STORE: VectorStoreSettings = Field(
-        default_factory=VectorStoreSettings, description="see below"
-    )
-    EMBEDDING: EmbeddingSettings = Field(default_factory=EmbeddingSettings, description="see below")
+    VECTOR_STORE: VectorStoreSettings = VectorStoreSettings()
+    EMBEDDING: EmbeddingSettings = EmbeddingSettings()
     MEMORY_PROCESS: bool = Field(
         False,
         description="embedding model and store in a process of their own, which outlives a reload "
         "(docs/adr/029); not on Windows",
     )
-    LLM: LLMSettings | None = Field(None, description="see below; None: no language model")
-    LLM_NIGHT: NightLLMSettings | None = Field(
-        default_factory=NightLLMSettings, description="see below"
-    )
+    LLM: LLMSettings | None = None
+    LLM_NIGHT: NightLLMSettings | None = NightLLMSettings()
     LANGUAGE: str | None = Field(
         "contrib_ai_memory.english.english.English",
         description="language that players speak: the path of a class, or the name of an installed "
@@ -426,7 +422,7 @@ class Settings(_Section):
         "of a cross-encoder; None: no reranking",
     )
 
-    SLEEP_SCHEDULE: SleepSchedule = Field(default_factory=SleepSchedule, description="see below")
+    SLEEP_SCHEDULE: SleepSchedule = SleepSchedule()
     MIN_IMPORTANCE: int = Field(
         4, ge=1, le=10, description="[A] least importance of entries to consolidate"
     )
@@ -620,7 +616,7 @@ def retired() -> list[str]:
     """Return the keys of settings that the game sets and that are constants now."""
     raw = getattr(django_settings, SETTING, None) or {}
     found = [f"[{name!r}]" for name in raw if name in Settings.retired]
-    for part, section in _SECTIONS.items():
+    for part, section in SECTIONS.items():
         given = raw.get(part)
         own = given if isinstance(given, Mapping) else {}
         found += [f"[{part!r}][{name!r}]" for name in own if name in section.retired]
@@ -655,7 +651,7 @@ def _sentences(error: ValidationError, *within: str, of_game: bool = True) -> li
             continue
         allowed = re.sub(r"^\w+ should (?:be )?", "", problem["msg"])
         if problem["type"] == "extra_forbidden":
-            section = _section_at(problem["loc"][:-1])
+            section = SECTIONS.get(problem["loc"][0], Settings) if problem["loc"][1:] else Settings
             allowed = "no such key; the keys are " + ", ".join(section.model_fields)
         elif problem["type"] == "value_error":
             allowed = f"must be {problem['ctx']['error']}"
@@ -677,7 +673,7 @@ def _shown(problem: Any) -> str:
     return redaction.shown(secret or (names[-1] if names else ""), value)
 
 
-_SECTIONS: dict[Any, type[_Section]] = {
+SECTIONS: dict[Any, type[_Section]] = {
     "VECTOR_STORE": VectorStoreSettings,
     "EMBEDDING": EmbeddingSettings,
     "LLM": LLMSettings,
@@ -686,16 +682,12 @@ _SECTIONS: dict[Any, type[_Section]] = {
 }
 
 
-def _section_at(path: tuple[Any, ...]) -> type[_Section]:
-    return _SECTIONS.get(path[0], Settings) if path else Settings
-
-
 def about(section: type[BaseModel], name: str) -> str:
     """Return what a setting is, for people who run a game: without the source that fixes a number,
     and for a section what its class says of it."""
-    described = section.model_fields[name].description or ""
-    if described.startswith("see below"):
-        described = (_section_at((name,)).__doc__ or "").partition("\n\n")[0]
+    described = section.model_fields[name].description
+    if described is None:
+        described = (SECTIONS[name].__doc__ or "").partition("\n\n")[0]
     return re.sub(r" ?\[[ABC]\b[^]]*\]", "", described).replace("`", "").strip()
 
 
