@@ -13,7 +13,6 @@ may know them.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Generator
 from random import choice
 from typing import Any
@@ -114,7 +113,9 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
     @property
     def chat_memory(self) -> dict[Any, list[str]]:
         """The last lines with each character for LLMNPC: "Alice: Hello.", oldest first."""
-        return _ChatMemory(self)
+        if self.ndb.ai_memory_chat is None:
+            self.ndb.ai_memory_chat = _ChatMemory(self)
+        return self.ndb.ai_memory_chat
 
     def at_object_post_copy(self, new_obj: Any, **kwargs: Any) -> None:
         super().at_object_post_copy(new_obj, **kwargs)
@@ -264,15 +265,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
     def _add_to_memory(self, character: Any, who_talked: Any, speech: str) -> None:
         """Keep lines of a character whose memory is switched off; others are in the journal."""
         if not self._memory_on_for(character):
-            lines = [*self._unremembered[character], f"{self.name_seen(who_talked)}: {speech}"]
-            self._unremembered[character] = lines[-self.max_chat_memory_size :]
-
-    @property
-    def _unremembered(self) -> defaultdict:
-        """Lines while the memory is switched off, until the server stops."""
-        if self.ndb.ai_memory_unremembered is None:
-            self.ndb.ai_memory_unremembered = defaultdict(list)
-        return self.ndb.ai_memory_unremembered
+            super()._add_to_memory(character, who_talked, speech)
 
     def past_with(self, character: Any, entry: Entry) -> Provenance:
         """Return the provenance of the conversation in the prompt of an answer to `entry`."""
@@ -280,8 +273,6 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
         return provenance_of_messages(as_stored(self.memory, turn) for turn in turns)
 
     def _lines_with(self, character: Any) -> list[str]:
-        if not self._memory_on_for(character):
-            return self._unremembered[character]
         identity = self.get_memory_guise(character)
         entry = self._answering[0] if self._answering else self._last_of(identity)
         turns = self._turns_with(character, entry)
@@ -306,12 +297,16 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
 
 
 class _ChatMemory(dict):
+    """The lines in the journal; those of a character while the memory is off, until a restart."""
+
     def __init__(self, npc: MemoryLLMNPC):
         super().__init__()
         self._npc = npc
 
-    def __missing__(self, character: Any) -> list[str]:
-        return self._npc._lines_with(character)
+    def __getitem__(self, character: Any) -> list[str]:
+        if self._npc._memory_on_for(character):
+            return self._npc._lines_with(character)
+        return self.setdefault(character, [])
 
 
 def _old_session(identity: str | None) -> str:
