@@ -24,17 +24,12 @@ SPEAKERS_KEPT = 200  # of whom floods and excuses are remembered
 
 @dataclass(frozen=True, slots=True)
 class PendingLine:
-    """A line that waits for its answer.
-
-    Attributes:
-        asleep: Whether the NPC was asleep when it was said.
-        put_off: Whether its speaker was told that the NPC cannot think now.
-    """
+    """A line that waits for its answer."""
 
     entry: Entry
     speaker: Any
-    asleep: bool = False
-    put_off: bool = False
+    asleep: bool = False  # whether the NPC was asleep when it was said
+    put_off: bool = False  # whether its speaker was told that the NPC cannot think now
 
 
 class Verdict(enum.Enum):

@@ -38,33 +38,22 @@ MANY_LINES = 20  # more lines count as this
 
 @dataclass(frozen=True, slots=True)
 class HeardLine:
-    """Something said, whispered, given or done, as an NPC perceives it.
+    """Something said, whispered, given or done, as an NPC perceives it."""
 
-    Attributes:
-        speaker: Identity of the speaker.
-        text: What is said; of an emote, all of it.
-        at: Seconds since any moment.
-        kind: say, pose, or whisper or give, which are directed to the NPC.
-        own_names: Forms of the NPC's names (`text.names.forms`).
-        others: Forms of the names of each other person who hears it.
-        people: Forms of the names of people whom the NPC knows and the line names.
-        barred: Whether the NPC never answers the speaker: somebody locked out, or another NPC that
-            says what its memory made it say.
-        of_npc: Whether an NPC says it that nobody plays.
-        shared: Whether another NPC that might answer hears it.
-        turned_to: Whom the speaker turned to just before: the NPC (True), somebody else (False).
-    """
-
-    speaker: str
-    text: str
-    at: float
-    kind: str = "say"
-    own_names: tuple[str, ...] = ()
-    others: tuple[tuple[str, ...], ...] = ()
+    speaker: str  # identity of the speaker
+    text: str  # what is said; of an emote, all of it
+    at: float  # seconds since any moment
+    kind: str = "say"  # say, pose, or whisper or give, which are directed to the NPC
+    own_names: tuple[str, ...] = ()  # forms of the NPC's names (`text.names.forms`)
+    others: tuple[tuple[str, ...], ...] = ()  # forms of the names of each other person who hears it
+    # forms of the names of people whom the NPC knows and the line names
     people: tuple[str, ...] = ()
+    # whether the NPC never answers the speaker: somebody locked out, or another NPC that says what
+    # its memory made it say
     barred: bool = False
-    of_npc: bool = False
-    shared: bool = False
+    of_npc: bool = False  # whether an NPC says it that nobody plays
+    shared: bool = False  # whether another NPC that might answer hears it
+    # whom the speaker turned to just before: the NPC (True), somebody else (False)
     turned_to: bool | None = None
 
     @property
@@ -101,41 +90,25 @@ class HeardLine:
 
 @dataclass(frozen=True, slots=True)
 class Participation:
-    """Somebody's part in the talk.
+    """Somebody's part in the talk."""
 
-    Attributes:
-        said: Number of lines.
-        answered: Time of the NPC's last answer to them, as `HeardLine.at`.
-        answered_line: `Floor.lines` at that answer.
-        to_another: Whether their last line was for somebody else.
-        turned: Their last pose that names somebody here, until they speak.
-    """
-
-    said: int = 0
-    answered: float = -math.inf
-    answered_line: int = -MANY_LINES
-    to_another: bool = False
-    turned: HeardLine | None = None
+    said: int = 0  # number of lines
+    answered: float = -math.inf  # time of the NPC's last answer to them, as `HeardLine.at`
+    answered_line: int = -MANY_LINES  # `Floor.lines` at that answer
+    to_another: bool = False  # whether their last line was for somebody else
+    turned: HeardLine | None = None  # their last pose that names somebody here, until they speak
 
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """The talk that is going on in the room.
+    """The talk that is going on in the room."""
 
-    Attributes:
-        partner: Whom the NPC answered last.
-        unasked: Number of answers in a row to lines that did not name it.
-        last: The last line that was said aloud or given.
-        spoke_to: Whom the NPC answered since that line; None if it has not spoken.
-        lines: Number of lines.
-        parts: Everybody's part, by identity, who spoke last at the end.
-    """
-
-    partner: str | None = None
-    unasked: int = 0
-    last: HeardLine | None = None
-    spoke_to: str | None = None
-    lines: int = 0
+    partner: str | None = None  # whom the NPC answered last
+    unasked: int = 0  # number of answers in a row to lines that did not name it
+    last: HeardLine | None = None  # the last line that was said aloud or given
+    spoke_to: str | None = None  # whom the NPC answered since that line; None if it has not spoken
+    lines: int = 0  # number of lines
+    # everybody's part, by identity, who spoke last at the end
     parts: Mapping[str, Participation] = field(default_factory=dict)
 
     def part(self, who: str) -> Participation:

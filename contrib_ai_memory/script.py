@@ -74,43 +74,29 @@ _READ_AT_START = (  # Attributes of ours and Evennia's
 
 @dataclass(eq=False)
 class HeartbeatState:
-    """What a heartbeat knows until the server stops.
-
-    Attributes:
-        busy_since: When the tick under way began, monotonic; infinite while held still.
-        held: Whether no line is answered, since somebody holds the memory still or wants to.
-        answering: The turn of whoever answers the lines that wait, or HELD_STILL.
-        answering_line: The line that is being answered.
-        reading: By number, the entries that are being read, with whether they are answered if
-            that fails.
-        attended_to: Number of the last entry that was attended to, and the floor before it.
-        asked: Numbers and times of entries that were passed to `wants_reply`.
-        put_off: Lines that wait for the store's server.
-        floor: The talk that is going on in the room.
-        exchanges: When the NPC last answered somebody, by identity.
-        opened, opened_at: Memories told unasked, and when that was.
-        told_asleep: When somebody was last told that it is asleep, monotonic.
-    """
+    """What a heartbeat knows until the server stops. Times without a zone are monotonic seconds."""
 
     edit_lock: defer.DeferredLock = field(default_factory=defer.DeferredLock)
-    answer_queue: AnswerQueue = field(default_factory=AnswerQueue)
-    floor: Floor = field(default_factory=Floor)
-    busy_since: float | None = None
-    last_beat: str = ""
+    busy_since: float | None = None  # begin of the tick under way; infinite while held still
+    last_beat: str = ""  # ISO 8601 UTC
     people_written: float = 0.0
-    held: bool = False
-    answering: object = None
+    compacting: bool = False
+    # lines that are heard
+    floor: Floor = field(default_factory=Floor)  # the talk that is going on in the room
+    attended_to: tuple[int, Floor] = (0, Floor())  # the last entry, and the floor before it
+    reading: dict[int, tuple[Entry, bool]] = field(default_factory=dict)  # `attend`, by number
+    # lines that are answered
+    asked: deque[tuple[int, str]] = field(default_factory=lambda: deque(maxlen=ASKED_KEPT))
+    answer_queue: AnswerQueue = field(default_factory=AnswerQueue)
+    put_off: list[PendingLine] = field(default_factory=list)  # until the store's server is back
+    held: bool = False  # no line is answered: somebody holds the memory still, or wants to
+    answering: object = None  # the turn of whoever answers the lines that wait, or HELD_STILL
     answering_line: PendingLine | None = None
     last_reply: float = 0.0
-    reading: dict[int, tuple[Entry, bool]] = field(default_factory=dict)
-    attended_to: tuple[int, Floor] = (0, Floor())
-    asked: deque[tuple[int, str]] = field(default_factory=lambda: deque(maxlen=ASKED_KEPT))
-    put_off: list[PendingLine] = field(default_factory=list)
-    exchanges: dict[str | None, str] = field(default_factory=dict)
-    opened: deque[str] = field(default_factory=lambda: deque(maxlen=ASKED_KEPT))
-    opened_at: str = ""
     told_asleep: float = -ASLEEP_SECONDS
-    compacting: bool = False
+    exchanges: dict[str | None, str] = field(default_factory=dict)  # last answers, by identity
+    opened: deque[str] = field(default_factory=lambda: deque(maxlen=ASKED_KEPT))  # told unasked
+    opened_at: str = ""  # ISO 8601 UTC
 
 
 class AssistantScript(DefaultScript):
