@@ -82,9 +82,12 @@ TRUST = {"direct": 0.9, "observation": 0.8, "inference": 0.6, "environmental": 0
 
 
 class _Section(BaseModel):
-    """Some settings. Names in `retired` are constants now: a value of theirs is ignored."""
+    """Some settings. Names in `retired` are constants now: a value of theirs is ignored.
 
-    model_config = ConfigDict(extra="forbid", strict=False, frozen=True)
+    A setting is described by its `description`, or by the text below it.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
     retired: ClassVar[frozenset[str]] = frozenset()
 
     @model_validator(mode="before")
@@ -106,9 +109,8 @@ class VectorStoreSettings(_Section):
     """
 
     provider: str = Field("qdrant_edge", description=f"one of {', '.join(STORES)}")
-    config: dict[str, Any] = Field(
-        default_factory=dict, description="keys of that store; see docs/guides/operators.md"
-    )
+    config: dict[str, Any] = Field(default_factory=dict)
+    """keys of that store; see docs/guides/operators.md"""
 
     @field_validator("provider")
     @classmethod
@@ -148,18 +150,14 @@ class EmbeddingSettings(_Section):
         "timeout retries retry_after batch_size cache_size disk_cache_size shortens threads".split()
     )
 
-    model: str | None = Field(
-        None,
-        description="a model directory or hub name; None is the bundled MiniLM; with `base_url` "
-        "the model's name on that server",
-    )
-    base_url: SecretUrl | None = Field(
-        None, description="of a server, up to and including /v1; a login in it is never shown"
-    )
+    model: str | None = None
+    """a model directory or hub name; None is the bundled MiniLM; with `base_url` the model's name
+    on that server"""
+    base_url: SecretUrl | None = None
+    """of a server, up to and including /v1; a login in it is never shown"""
     api_key: KeptSecret = Field(SecretStr("none"), description="sent as bearer token; never shown")
-    dimensions: int | None = Field(
-        None, ge=1, le=65_536, description="numbers of a vector; None: as many as the server makes"
-    )
+    dimensions: int | None = Field(None, ge=1, le=65_536)
+    """numbers of a vector; None: as many as the server makes"""
 
     @model_validator(mode="after")
     def _names_the_servers_model(self) -> EmbeddingSettings:
@@ -208,32 +206,24 @@ class LLMSettings(_Section):
     base_url: SecretUrl = Field(description="up to and including /v1; a login in it is never shown")
     model: str = Field(min_length=1, description="the model's name on that server")
     api_key: KeptSecret = Field(SecretStr("none"), description="sent as bearer token; never shown")
-    timeout: Seconds = Field(
-        30,
-        description="seconds until an answer begins, retries included, and between the pieces of a "
-        "streamed one, which may take four times as long in all",
-    )
+    timeout: Seconds = 30
+    """seconds until an answer begins, retries included, and between the pieces of a streamed one,
+    which may take four times as long in all"""
     max_tokens: int = Field(2048, ge=16, le=100_000, description="tokens of one answer")
     temperature: float = Field(0.7, ge=0, le=2, description="sampling temperature")
     retries: int = Field(2, ge=0, le=10, description="attempts after a temporary error")
-    retry_after: Seconds = Field(
-        60, description="seconds before an unreachable server is tried again; grows up to eightfold"
-    )
-    daily_tokens: Tokens | None = Field(
-        None, description="of the whole game per day (UTC); beyond it the offline provider is used"
-    )
+    retry_after: Seconds = 60
+    """seconds before an unreachable server is tried again; grows up to eightfold"""
+    daily_tokens: Tokens | None = None
+    """of the whole game per day (UTC); beyond it the offline provider is used"""
     daily_tokens_per_npc: Tokens | None = Field(None, description="the same for one NPC")
-    serve: Path | None = Field(
-        None,
-        description="a GGUF file that the game serves itself, by llama.cpp's server; base_url and "
-        "model may be left out then",
-    )
-    style: Style | None = Field(
-        None,
-        description="plain: for a small model: rules answer questions and keep the nights, and it "
-        "makes small talk; full: for others; None: plain if the name says less than 4B, and "
-        "not asked at all below 0.5B",
-    )
+    serve: Path | None = None
+    """a GGUF file that the game serves itself, by llama.cpp's server; base_url and model may be
+    left out then"""
+    style: Style | None = None
+    """plain: for a small model: rules answer questions and keep the nights, and it makes small
+    talk; full: for others; None: plain if the name says less than 4B, and not asked at all below
+    0.5B"""
 
     @model_validator(mode="before")
     @classmethod
@@ -275,13 +265,11 @@ class NightLLMSettings(_Section):
 
     base_url: SecretUrl | None = Field(None, description="another server than that of LLM")
     model: str | None = Field(None, min_length=1, description="another model")
-    api_key: KeptSecret | None = Field(
-        None, description="that of LLM is sent to the server of LLM alone; never shown"
-    )
+    api_key: KeptSecret | None = None
+    """that of LLM is sent to the server of LLM alone; never shown"""
     timeout: Seconds | None = Field(None, description="seconds for one answer, retries included")
-    daily_tokens: Tokens | None = Field(
-        None, description="for this work per day, within LLM.daily_tokens; the rest is for replies"
-    )
+    daily_tokens: Tokens | None = None
+    """for this work per day, within LLM.daily_tokens; the rest is for replies"""
 
 
 class SleepSchedule(_Section):
@@ -321,139 +309,87 @@ class Settings(_Section):
     )
 
     ENABLED: bool = Field(True, description="turns the whole contrib on or off")
-    PROFILE: Literal["ours", "sources"] = Field(
-        "ours",
-        description="sources: the defaults and the behaviour of the three source texts where ours "
-        "differ (docs/sources.md); what is set beside it counts all the same",
-    )
+    PROFILE: Literal["ours", "sources"] = "ours"
+    """sources: the defaults and the behaviour of the three source texts where ours differ
+    (docs/sources.md); what is set beside it counts all the same"""
     DIR: Path | None = Field(None, description="default: <game>/server/ai_memory")
     VECTOR_STORE: VectorStoreSettings = VectorStoreSettings()
     EMBEDDING: EmbeddingSettings = EmbeddingSettings()
-    MEMORY_PROCESS: bool = Field(
-        False,
-        description="embedding model and store in a process of their own, which outlives a reload "
-        "(docs/adr/029); not on Windows",
-    )
+    MEMORY_PROCESS: bool = False
+    """embedding model and store in a process of their own, which outlives a reload (docs/adr/029);
+    not on Windows"""
     LLM: LLMSettings | None = None
     LLM_NIGHT: NightLLMSettings | None = NightLLMSettings()
-    LANGUAGE: str | None = Field(
-        "contrib_ai_memory.english.english.English",
-        description="language that players speak: the path of a class, or the name of an installed "
-        "entry point of `contrib_ai_memory.languages`; None: what is said is judged by a language "
-        "model alone, which LLM must set",
-    )
-    PROVIDER: str | None = Field(
-        None,
-        description="openai (the server of LLM), offline, or the path of your own class; None: "
-        "openai if LLM is set, else offline",
-    )
+    LANGUAGE: str | None = "contrib_ai_memory.english.english.English"
+    """language that players speak: the path of a class, or the name of an installed entry point of
+    `contrib_ai_memory.languages`; None: what is said is judged by a language model alone, which LLM
+    must set"""
+    PROVIDER: str | None = None
+    """openai (the server of LLM), offline, or the path of your own class; None: openai if LLM is
+    set, else offline"""
 
     TICK_RATE: int = Field(5, ge=1, le=3600, description="[B] whole seconds between awake ticks")
     TICK_RATE_SLEEP: Seconds = Field(60, description="[A] seconds between ticks of the night")
 
-    KEYWORDS: Annotated[tuple[str, ...], BeforeValidator(_as_words)] = Field(
-        ("goal", "quest", "name"), description="[A] words that add 1 to importance"
-    )
+    KEYWORDS: Annotated[tuple[str, ...], BeforeValidator(_as_words)] = ("goal", "quest", "name")
+    """[A] words that add 1 to importance"""
     REPLY_COOLDOWN: float = Field(1.0, ge=0, le=3600, description="seconds between two replies")
-    UNASKED_REPLIES: int = Field(
-        2, ge=0, le=100, description="answers in a row to lines that do not name the NPC"
-    )
-    TALKATIVENESS: Literal["quiet", "normal", "talkative"] = Field(
-        "normal", description="how readily it answers lines in company that do not name it"
-    )
-    INITIATIVE: int = Field(
-        0,
-        ge=0,
-        le=10_080,
-        description="least minutes between two subjects that it opens by itself, in a silence of "
-        "two or three; it then also speaks first to somebody for whom something waits; 0: never",
-    )
-    TONE: Literal["plain", "warm", "gruff", "formal"] = Field(
-        "plain", description="the sort of stock phrases of the offline provider"
-    )
-    PHRASES: Phrases = Field(
-        default_factory=dict,
-        description="stock phrases of the offline provider, {kind: text or texts}; a kind that is "
-        "left out stays as it is",
-    )
-    QUIET_SECONDS: float = Field(
-        120, ge=0, le=3600, description="[B] seconds of silence that end a snippet"
-    )
+    UNASKED_REPLIES: int = Field(2, ge=0, le=100)
+    """answers in a row to lines that do not name the NPC"""
+    TALKATIVENESS: Literal["quiet", "normal", "talkative"] = "normal"
+    """how readily it answers lines in company that do not name it"""
+    INITIATIVE: int = Field(0, ge=0, le=10_080)
+    """least minutes between two subjects that it opens by itself, in a silence of two or three; it
+    then also speaks first to somebody for whom something waits; 0: never"""
+    TONE: Literal["plain", "warm", "gruff", "formal"] = "plain"
+    """the sort of stock phrases of the offline provider"""
+    PHRASES: Phrases = Field(default_factory=dict)
+    """stock phrases of the offline provider, {kind: text or texts}; a kind that is left out stays
+    as it is"""
+    QUIET_SECONDS: float = Field(120, ge=0, le=3600)
+    """[B] seconds of silence that end a snippet"""
 
     RECALL_TOP_K: int = Field(50, ge=1, le=200, description="[C] memories returned by one recall")
-    RECALL_TOKENS: int = Field(
-        600,
-        ge=50,
-        le=1_000_000,
-        description="[C] token budget of one recall; a prompt has the better half of it where a "
-        "language model keeps the memory",
-    )
+    RECALL_TOKENS: int = Field(600, ge=50, le=1_000_000)
+    """[C] token budget of one recall; a prompt has the better half of it where a language model
+    keeps the memory"""
 
-    CONTEXT_TOKENS: int = Field(
-        8000,
-        ge=1000,
-        le=10_000_000,
-        description="[A] the model's context window, which bounds the conversation history",
-    )
+    CONTEXT_TOKENS: int = Field(8000, ge=1000, le=10_000_000)
+    """[A] the model's context window, which bounds the conversation history"""
 
-    REPLY_SENTENCES: int = Field(
-        3,
-        ge=1,
-        le=20,
-        description="most sentences that a language model is asked for in a reply; "
-        "one is cut at three times as many, the length of a tale",
-    )
-    REPLY_LANGUAGE: str = Field(
-        "",
-        max_length=40,
-        description="language of a model's replies, such as German; by default the speaker's",
-    )
+    REPLY_SENTENCES: int = Field(3, ge=1, le=20)
+    """most sentences that a language model is asked for in a reply; one is cut at three times as
+    many, the length of a tale"""
+    REPLY_LANGUAGE: str = Field("", max_length=40)
+    """language of a model's replies, such as German; by default the speaker's"""
 
     RECALL_PROFILE: str = Field(
-        "relevance",
-        pattern=r"^(?:relevance|salience|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)$",
-        description="score profile: relevance alone [C]; salience: with weight, recency, frequency "
-        "[B]; or the path of your own function",
+        "relevance", pattern=r"^(?:relevance|salience|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)$"
     )
-    RERANKER: str | None = Field(
-        None,
-        min_length=1,
-        description="[C] directory (with an ONNX graph, or of sentence-transformers) or hub name "
-        "of a cross-encoder; None: no reranking",
-    )
+    """score profile: relevance alone [C]; salience: with weight, recency, frequency [B]; or the
+    path of your own function"""
+    RERANKER: str | None = Field(None, min_length=1)
+    """[C] directory (with an ONNX graph, or of sentence-transformers) or hub name of a
+    cross-encoder; None: no reranking"""
 
     SLEEP_SCHEDULE: SleepSchedule = SleepSchedule()
-    MIN_IMPORTANCE: int = Field(
-        4, ge=1, le=10, description="[A] least importance of entries to consolidate"
-    )
-    MIN_OBSERVATIONS: int = Field(
-        5,
-        ge=1,
-        le=100,
-        description="[A] new observations of one entity before they are consolidated",
-    )
-    PRUNE_AT_MOST: int = Field(
-        3, ge=0, le=9, description="[A] highest importance of entries that may be pruned"
-    )
-    PRUNE_AFTER_DAYS: float = Field(
-        30, gt=0, le=36_500, description="[A] least age of entries that may be pruned"
-    )
-    COMPRESS_ABOVE: int = Field(
-        10, ge=1, le=1000, description="[C] conversations that may stay uncompressed"
-    )
-    PLAYER_ERASURE: Literal["ask", "self", "off"] = Field(
-        "ask",
-        description="what a player's `forgetme` does: ask staff, erase at once, or nothing",
-    )
-    REFLECT_AT: int = Field(
-        150, ge=1, le=100_000, description="[A] cumulative importance that starts a reflection"
-    )
+    MIN_IMPORTANCE: int = Field(4, ge=1, le=10)
+    """[A] least importance of entries to consolidate"""
+    MIN_OBSERVATIONS: int = Field(5, ge=1, le=100)
+    """[A] new observations of one entity before they are consolidated"""
+    PRUNE_AT_MOST: int = Field(3, ge=0, le=9)
+    """[A] highest importance of entries that may be pruned"""
+    PRUNE_AFTER_DAYS: float = Field(30, gt=0, le=36_500)
+    """[A] least age of entries that may be pruned"""
+    COMPRESS_ABOVE: int = Field(10, ge=1, le=1000)
+    """[C] conversations that may stay uncompressed"""
+    PLAYER_ERASURE: Literal["ask", "self", "off"] = "ask"
+    """what a player's `forgetme` does: ask staff, erase at once, or nothing"""
+    REFLECT_AT: int = Field(150, ge=1, le=100_000)
+    """[A] cumulative importance that starts a reflection"""
 
-    THINKING_EMOTE: str = Field(
-        "thinks it over.",
-        max_length=200,
-        description="shown where an answer takes long, behind the NPC's name; empty: nothing",
-    )
+    THINKING_EMOTE: str = Field("thinks it over.", max_length=200)
+    """shown where an answer takes long, behind the NPC's name; empty: nothing"""
 
     @model_validator(mode="before")
     @classmethod
@@ -688,6 +624,7 @@ def about(section: type[BaseModel], name: str) -> str:
     described = section.model_fields[name].description
     if described is None:
         described = (SECTIONS[name].__doc__ or "").partition("\n\n")[0]
+    described = " ".join(described.split())
     return re.sub(r" ?\[[ABC]\b[^]]*\]", "", described).replace("`", "").strip()
 
 

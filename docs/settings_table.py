@@ -43,7 +43,7 @@ def _table(section: type) -> str:
     for name, field in section.model_fields.items():
         default = field.get_default(call_default_factory=True)
         shown = "required" if field.is_required() else f"`{_plain(default)!r}`"
-        about = field.description or "see below"
+        about = " ".join((field.description or "see below").split())
         about = "; ".join(filter(None, [about, _bounds(properties[name])]))
         mark = "**npc** " if _of_npc(section, name) else ""
         rows.append(f"| `{name}` | {shown} | {mark}{about} |")
