@@ -460,8 +460,7 @@ def _bounded(
     token_budget: int | None = None,
 ) -> RecallRequest:
     heard_by = (speaker, *listeners) if speaker else None
-    bounds = {"top_k": top_k or 0, "token_budget": token_budget or 0}
-    return replace(request, listeners=heard_by, **bounds)
+    return replace(request, listeners=heard_by, top_k=top_k or 0, token_budget=token_budget or 0)
 
 
 def _look(job: Callable[..., Any], *args: Any) -> defer.Deferred:

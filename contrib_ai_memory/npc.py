@@ -316,9 +316,9 @@ class MemoryMixin(_Base):
 
     def put_off(self, entry: Entry, speaker: Any, text: str) -> None:
         """Say a stock phrase, if there is one, in place of an answer; to a whisper in a whisper."""
-        where = {"private": entry.private, "session_id": entry.session_id}
         if text:
-            self.speak(text, speaker, **where, provenance=Provenance(tags=(RETOLD,)))
+            session, retold = entry.session_id, Provenance(tags=(RETOLD,))
+            self.speak(text, speaker, private=entry.private, session_id=session, provenance=retold)
 
     def act_out(
         self, text: str, *, session_id: str | None = None, provenance: Provenance = NO_PROVENANCE
