@@ -495,10 +495,14 @@ def validated(name: str, value: Any) -> Any:
         return _validated_llm(value)
     if name == "RECALL_PROFILE" and "." in str(value) and value != get().RECALL_PROFILE:
         raise InvalidSetting("RECALL_PROFILE: a path to code is a setting of the whole game.")
+    return getattr(_of_npc(Settings, {name: value}), name)
+
+
+def _of_npc(section: type[_Section], values: Mapping[str, Any], *within: str) -> Any:
     try:
-        return getattr(Settings.model_validate({name: value}), name)
+        return section.model_validate(values)
     except ValidationError as error:
-        raise InvalidSetting("\n".join(_sentences(error, of_game=False))) from None
+        raise InvalidSetting("\n".join(_sentences(error, *within, of_game=False))) from None
 
 
 def _validated_llm(value: Any) -> dict[str, Any] | None:
@@ -514,10 +518,7 @@ def _validated_llm(value: Any) -> dict[str, Any] | None:
         if value:
             raise InvalidSetting("LLM cannot be set: the game's settings name no server.")
         return {}
-    try:
-        changed = LLMSettings.model_validate({**dict(server), **value})
-    except ValidationError as error:
-        raise InvalidSetting("\n".join(_sentences(error, "LLM", of_game=False))) from None
+    changed = _of_npc(LLMSettings, {**dict(server), **value}, "LLM")
     return {name: getattr(changed, name) for name in value}
 
 

@@ -634,21 +634,18 @@ def wrong_order(typeclass: type) -> str:
     if not wrong:
         return ""
     first = wrong[-1]  # the others inherit it
-    others = ", ".join(
-        each.__name__ for each in first.__bases__ if not issubclass(each, MemoryMixin)
-    )
-    mixin = ", ".join(each.__name__ for each in first.__bases__ if issubclass(each, MemoryMixin))
+    bases = sorted(first.__bases__, key=lambda each: not issubclass(each, MemoryMixin))
+    mixin, *others = (each.__name__ for each in bases)
     return (
         f"{first.__module__}.{first.__name__} hears and remembers nothing, because {mixin} comes "
-        f"after its base class. Write: class {first.__name__}({mixin}, {others})"
+        f"after its base class. Write: class {first.__name__}({', '.join([mixin, *others])})"
     )
 
 
 def _behind_its_base(typeclass: type) -> bool:
     order = typeclass.__mro__
-    if MemoryMixin not in order or DefaultObject not in order:
-        return False
-    return order.index(DefaultObject) < order.index(MemoryMixin)
+    both = MemoryMixin in order and DefaultObject in order
+    return both and order.index(DefaultObject) < order.index(MemoryMixin)
 
 
 # --- receivers of whispers (docs/adr/015) ---------------------------------------------------------

@@ -40,7 +40,7 @@ from .sleep.chat_compaction import EMERGENCY, compact
 from .sleep.night import PAUSE, NotNow, Sleep, SwitchedOff
 from .store import attributes, condition, game_database, memory_store, pause
 from .store.chat_log import exchange
-from .store.condition import HELD, StoreError, StoreUnreachable
+from .store.condition import HELD, StoreUnreachable
 from .store.evidence import EvidenceGone
 from .store.npc_settings import NPCSettings
 from .store.people import entity_type_of
@@ -181,37 +181,36 @@ class AssistantScript(DefaultScript):
         return found
 
     def at_server_reload(self) -> None:
-        self._wait_for_database()
-        hearing_queue.release(self.obj)
-        hearing_queue.catch_up(self.obj)
-        state = self.state
-        waiting = [state.answering_line, *state.answer_queue.lines, *state.put_off]
-        numbers = [line.entry.id for line in waiting if line]
-        numbers += [each.id for each, answers in state.reading.values() if answers]
-        self.db.unanswered = numbers[:LINES_IN_ALL]
-        self._settle()
+        self._settle(keep_waiting=True)
 
     def at_server_shutdown(self) -> None:
         self._settle()
         if conf.get().MEMORY_PROCESS:
             client.end()
 
-    def _settle(self) -> None:
-        """Write the last lines (departures are heard late), then close the store."""
-        self._wait_for_database()
+    def _settle(self, *, keep_waiting: bool = False) -> None:
+        """Write the last lines (departures are heard late), then close the store.
+
+        Args:
+            keep_waiting: Write too which lines wait for an answer.
+        """
+        if not offload.stopping():  # the first NPC waits for all, so that the stop comes to an end
+            game_database.wait_for_lock(LOCK_SECONDS)
         hearing_queue.release(self.obj)
-        for npc in [self.obj, *hearing_queue.catch_up_all()]:
+        heard = hearing_queue.catch_up_all()
+        if keep_waiting:
+            state = self.state
+            waiting = [state.answering_line, *state.answer_queue.lines, *state.put_off]
+            numbers = [line.entry.id for line in waiting if line]
+            numbers += [each.id for each, answers in state.reading.values() if answers]
+            self.db.unanswered = numbers[:LINES_IN_ALL]
+        for npc in [self.obj, *heard]:
             if npc is not None and npc.pk:
                 npc.memory.flush()
                 if lost := hearing_queue.unwritten(npc):
                     logger().error("%s: %s lines that it heard are lost.", npc.dbref, lost)
         offload.drain()
         memory_store.close_shared()
-
-    def _wait_for_database(self) -> None:
-        """Wait for a locked database: the first NPC for all, so that the stop comes to an end."""
-        if not offload.stopping():
-            game_database.wait_for_lock(LOCK_SECONDS)
 
     def rearm(self) -> None:
         """Start the timer if it should be running and is not, or runs at an old rate."""
@@ -554,12 +553,8 @@ class AssistantScript(DefaultScript):
                 number = line.entry.id
                 try:
                     yield self._answer(line, turn)
-                except StoreError as problem:
-                    logger().error("#%s cannot answer: %s", self.db_obj_id, problem)
-                except (EvidenceGone, offload.TimedOut, offload.Busy) as problem:
-                    logger().warning(
-                        "#%s did not answer entry %s: %s", self.db_obj_id, number, problem
-                    )
+                except EvidenceGone as problem:
+                    logger().info("#%s: %s", self.db_obj_id, problem)
                 except Exception as problem:  # noqa: BLE001  (the lines behind it are still answered)
                     if not (self.obj and self.obj.pk):
                         break  # it was deleted meanwhile
