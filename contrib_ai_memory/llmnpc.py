@@ -25,7 +25,6 @@ from twisted.internet import defer, task
 from twisted.python.failure import Failure
 
 from . import conf, offload
-from .attention import attend
 from .handler import MemoryHandler
 from .llm import prompts
 from .llm.spoken import Voice, utterance
@@ -130,9 +129,6 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
         words = sanitise(speech, conf.MAX_LINE)
         if words:
             barred = self._is_barred(character)
-            guise = self.get_memory_guise(character)
-            line = self._heard_line(character, guise, words, "whisper", (), barred=barred)
-            answers = attend(line, self.assistant.state.floor, self.memory.settings.UNASKED_REPLIES)
             entry = self._said_just_now(words, character) or self._perceive(
                 character,
                 words,
@@ -141,7 +137,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
                 addressed=True,
                 mentioned=self.is_named(words, before="@"),
             )
-            if answers:
+            if not barred:
                 self.assistant.wants_reply(entry, character)
         return defer.succeed(None)
 

@@ -445,9 +445,23 @@ class MemoryMixin(_Base):
         """Remember a line. Returns its entry, the line, and whether it seems to want an answer."""
         if not speaker.pk:  # deleted meanwhile: nobody waits for an answer
             return self._remember(noticed, speaker), None, False
-        kind, hearers = noticed.kind, [obj for obj in hearers if obj.pk]
-        line = self._heard_line(speaker, noticed.source or "", text, kind, hearers, barred=barred)
-        settings, floor = self.memory.settings, self.assistant.state.floor
+        memory, kind = self.memory, noticed.kind
+        hearers = [obj for obj in hearers if obj.pk]
+        own = self.get_memory_identity(self)
+        named = [each for each in memory.people.mentioned(text) if each != own]
+        line = HeardLine(
+            speaker=noticed.source or "",
+            text=text,
+            at=datetime.fromisoformat(memory.clock()).timestamp(),
+            kind=kind,
+            own_names=self._forms_of(self, speaker),
+            others=tuple(self._forms_of(obj, speaker) for obj in hearers[:WITNESSES_KEPT]),
+            people=forms(map(memory.people.name_of, named)),
+            barred=barred,
+            of_npc=is_npc(speaker),
+            shared=any(map(is_npc, hearers)),
+        )
+        settings, floor = memory.settings, self.assistant.state.floor
         line = replace(line, turned_to=floor.turned_to(line))
         lean = LEAN[settings.TALKATIVENESS]
         wants_reply = attend(line, floor, settings.UNASKED_REPLIES, lean=lean)
@@ -483,32 +497,6 @@ class MemoryMixin(_Base):
         """Return who hears a line besides the NPC and the speaker."""
         hearers = receivers(speaker) if kind == "whisper" else self.seen_here()
         return [obj for obj in hearers if obj is not self and obj is not speaker]
-
-    def _heard_line(
-        self,
-        speaker: Any,
-        guise: str,
-        text: str,
-        kind: str,
-        hearers: Sequence[Any],
-        *,
-        barred: bool,
-    ) -> HeardLine:
-        """Return a line as `attention` reads it; `hearers` are without the NPC and the speaker."""
-        own = self.get_memory_identity(self)
-        named = [each for each in self.memory.people.mentioned(text) if each != own]
-        return HeardLine(
-            speaker=guise,
-            text=text,
-            at=datetime.fromisoformat(self.memory.clock()).timestamp(),
-            kind=kind,
-            own_names=self._forms_of(self, speaker),
-            others=tuple(self._forms_of(obj, speaker) for obj in hearers[:WITNESSES_KEPT]),
-            people=forms(map(self.memory.people.name_of, named)),
-            barred=barred,
-            of_npc=is_npc(speaker),
-            shared=any(map(is_npc, hearers)),
-        )
 
     def _forms_of(self, person: Any, speaker: Any) -> tuple[str, ...]:
         """Return what `speaker` may call a person: names, aliases, and how they are seen."""
