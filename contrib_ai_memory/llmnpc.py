@@ -130,12 +130,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
         if words:
             barred = self._is_barred(character)
             entry = self._said_just_now(words, character) or self._perceive(
-                character,
-                words,
-                "say",
-                self.name_seen(character),
-                addressed=True,
-                mentioned=self.is_named(words, before="@"),
+                character, words, "say", addressed=True, mentioned=self.is_named(words, before="@")
             )
             if not barred:
                 self.assistant.wants_reply(entry, character)
@@ -170,7 +165,6 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
                 from_obj,
                 talk["speech"].strip(),
                 "say",
-                self.name_seen(from_obj),
                 line=line,
                 addressed=talk["to"].lower() == "you",  # `at_talked_to` comes next
             )

@@ -230,10 +230,9 @@ class MemoryMixin(_Base):
         """Perceive a gift here, since its message does not name the giver."""
         super().at_object_receive(moved_obj, source_location, move_type=move_type, **kwargs)
         if move_type == "give" and source_location and self._memory_on_for(source_location):
-            name = self.name_seen(source_location)
             thing = oneline(moved_obj.get_display_name(self))
-            text = f"{name} gives {self.key} {sanitise(thing)}."
-            self._hear_talk(source_location, text, "give", name)
+            text = f"{self.name_seen(source_location)} gives {self.key} {sanitise(thing)}."
+            self._hear_talk(source_location, text, "give")
 
     def at_object_creation(self) -> None:
         """Be seen as a character where it was none before (`@typeclass`)."""
@@ -300,7 +299,6 @@ class MemoryMixin(_Base):
             self,
             text,
             "whisper" if private else "say",
-            self.key,
             origin="self",
             private=private,
             witnesses=to if private else self._witnesses(),
@@ -329,7 +327,6 @@ class MemoryMixin(_Base):
             self,
             f"{self.key} {action}",
             "pose",
-            self.key,
             origin="self",
             session_id=session_id,
             **asdict(provenance),
@@ -375,46 +372,41 @@ class MemoryMixin(_Base):
         own = speaker is self and self._own_voice
         if own or not self._memory_on_for(speaker) or not (line := sanitise(line, conf.MAX_LINE)):
             return
-        seen_as = self.name_seen(speaker)
         if speaker is self:
             if kind in ("say", "whisper", "pose"):
                 to = self._identities(self._hearers(self, kind)) if kind == "whisper" else None
-                self._notice(
-                    self, speech_in(line), kind, self.key, witnesses=to or None, origin="self"
-                )
-            return
-        if kind in ("say", "whisper"):
+                self._notice(self, speech_in(line), kind, witnesses=to or None, origin="self")
+        elif kind in ("say", "whisper"):
             speech = speech_in(line)
-            plain = line in (speech, f'{seen_as} says, "{speech}"')
-            self._hear_talk(speaker, speech, kind, seen_as, line=None if plain else line)
+            plain = line in (speech, f'{self.name_seen(speaker)} says, "{speech}"')
+            self._hear_talk(speaker, speech, kind, line=None if plain else line)
         elif kind == "pose" and emoted[0] is speaker:
-            self._hear_emote(speaker, line, emoted[1], seen_as)
+            self._hear_emote(speaker, line, emoted[1])
         elif kind == "pose":
-            self._hear_talk(speaker, line, kind, seen_as, source_type="observation")
+            self._hear_talk(speaker, line, kind, source_type="observation")
         elif kind in _MOVES and isinstance(speaker, DefaultCharacter):  # no thing is a visitor
             move = "leave" if _is_departure(line) else "arrive"
-            self._notice(speaker, line, move, seen_as, source_type="environmental")
+            self._notice(speaker, line, move, source_type="environmental")
         else:
-            self._notice(speaker, line, "event", seen_as, source_type="environmental")
+            self._notice(speaker, line, "event", source_type="environmental")
 
-    def _hear_emote(self, speaker: Any, line: str, emoted: list[str], seen_as: str) -> None:
+    def _hear_emote(self, speaker: Any, line: str, emoted: list[str]) -> None:
         """Perceive an emote with speech: the speech as talk, the rest as a pose."""
         speech = [said for said in (sanitise(each) for each in emoted) if said in line]
         action = without_speech(line, speech)
         # "A tall man says," alone is no action
-        words = folded(action).replace(folded(seen_as), "")
+        words = folded(action).replace(folded(self.name_seen(speaker)), "")
         if not speech or len(words.split()) >= ACTION_WORDS:
-            acts: dict[str, Any] = {"source_type": "observation", "answered": not speech}
-            self._hear_talk(speaker, action, "pose", seen_as, **acts)
+            answered = not speech
+            self._hear_talk(speaker, action, "pose", answered=answered, source_type="observation")
         if said := " ".join(_unquoted(each) for each in speech).strip():
-            self._hear_talk(speaker, said, "say", seen_as, whole=line, line=line, tags=("emote",))
+            self._hear_talk(speaker, said, "say", whole=line, line=line, tags=("emote",))
 
     def _hear_talk(
         self,
         speaker: Any,
         speech: str,
         kind: str,
-        seen_as: str,
         *,
         whole: str = "",
         answered: bool = True,
@@ -430,7 +422,7 @@ class MemoryMixin(_Base):
         hearers = [] if kind == "give" else self._hearers(speaker, kind)
         if kind == "whisper":
             percept["witnesses"] = self._identities([speaker, *hearers])
-        noticed = self._percept(speaker, speech, kind, seen_as, **percept)
+        noticed = self._percept(speaker, speech, kind, **percept)
         barred = not answered or self._is_barred(speaker)
         hearing_queue.take_in(
             self,
@@ -521,7 +513,6 @@ class MemoryMixin(_Base):
         source: Any,
         content: str,
         kind: str,
-        seen_as: str,
         *,
         private: bool | None = None,
         witnesses: tuple[str, ...] | None = None,
@@ -538,7 +529,7 @@ class MemoryMixin(_Base):
         return Percept(
             content=content,
             kind=kind,
-            seen_as=seen_as,
+            seen_as=self.key if source is self else self.name_seen(source),
             source=identity,
             witnesses=witnesses,
             entities=(identity,),
