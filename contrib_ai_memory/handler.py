@@ -326,7 +326,7 @@ class MemoryHandler:
         request = _bounded(search.emotion_request(emotions, query), **bounds)
         return (yield search.recall(self, request))
 
-    def answer(self, entry: Entry, actions: tool_loop.Actions | None = None) -> defer.Deferred:
+    def answer(self, entry: Entry, actions: tool_loop.Actions) -> defer.Deferred:
         """Answer an entry that was said to the NPC, as a Deferred `Answer`."""
         return reply.answer(self, entry, actions)
 

@@ -57,28 +57,26 @@ class LLMNPCMemory(MemoryHandler):
     """`npc.memory` of a MemoryLLMNPC, whose answers come from the server of LLMNPC."""
 
     @defer.inlineCallbacks
-    def answer(self, entry: Entry, actions: Any = None) -> Generator[Any, Any, Answer]:
+    def answer(self, entry: Entry, actions: Any) -> Generator[Any, Any, Answer]:
         """Answer by the server of LLMNPC, or as `MemoryHandler` does if it gives no answer."""
-        if actions is not None:
-            with self.evidence.work_on([entry], priority=offload.REPLY) as work:
-                loop, request = yield prepare(self, entry)
-                # now, since talk goes on while the server answers
-                talk = joined(loop.told, self.owner.past_with(actions.speaker, entry))
-                provenance = provenance_of(entry, request.recalled, talk)
-                work.add_evidence(loop.evidence)
-                work.add_provenance(provenance)
+        with self.evidence.work_on([entry], priority=offload.REPLY) as work:
+            loop, request = yield prepare(self, entry)
+            # now, since talk goes on while the server answers
+            talk = joined(loop.told, self.owner.past_with(actions.speaker, entry))
+            provenance = provenance_of(entry, request.recalled, talk)
+            work.add_evidence(loop.evidence)
+            work.add_provenance(provenance)
+            work.check()
+            text = yield self.owner.ask_llm(entry, actions.speaker, prompts.context(request))
+            if text and (yield speaks_as_assistant(text, self.name, entry.seen_as)):
+                text = ""
+            work.check()
+            if text:
+                private = entry.private or (yield loop.tells(text))
                 work.check()
-                text = yield self.owner.ask_llm(entry, actions.speaker, prompts.context(request))
-                if text and (yield speaks_as_assistant(text, self.name, entry.seen_as)):
-                    text = ""
-                work.check()
-                if text:
-                    private = entry.private or (yield loop.tells(text))
-                    work.check()
-                    said = marked(provenance, retells(text, request.recalled))
-                    return Answer(text, private, request.recalled, provenance=said)
-        answer = yield super().answer(entry, actions)
-        return answer
+                said = marked(provenance, retells(text, request.recalled))
+                return Answer(text, private, request.recalled, provenance=said)
+        return (yield super().answer(entry, actions))
 
 
 class MemoryLLMNPC(MemoryMixin, LLMNPC):
