@@ -63,16 +63,6 @@ _Base: Any = DefaultCharacter if TYPE_CHECKING else object  # the mixin comes be
 class MemoryMixin(_Base):
     """A lasting memory for a Character typeclass, at `npc.memory`.
 
-    Hooks to override:
-        get_memory_identity: The identity of a person.
-        get_memory_guise: Whom it takes a person for, who may wear a mask.
-        get_persona: The character's description for a language model.
-        at_memory_reply: How a reply is spoken.
-        at_memory_emote: How an action is shown.
-        at_memory_thinking: What is shown where an answer takes long.
-        get_memory_moment: Date and time as it would say them.
-        get_memory_excuse: What it says to somebody it cannot answer.
-
     Attributes:
         memory_settings: Settings of this kind of NPC, in place of those of CONTRIB_AI_MEMORY; a
             class inherits what it does not set (`store.npc_settings`).
@@ -171,22 +161,21 @@ class MemoryMixin(_Base):
 
     def at_memory_emote(self, text: str) -> None:
         """Show an action to the room: "pours a cup of tea". Escaped as in `at_memory_reply`."""
-        if self.location:
-            self.location.msg_contents(
-                ("{who} {action}", {"type": "pose"}),
-                from_obj=self,
-                mapping={"who": self, "action": text},
-            )
+        self._show(text, "pose")
 
     def at_memory_thinking(self, speaker: Any, *, private: bool) -> None:
         """Show that an answer takes long (THINKING_EMOTE), to the room or to `speaker` alone."""
-        said = {"who": self, "action": _escaped(self.memory.settings.THINKING_EMOTE)}
-        line = ("{who} {action}", {"type": THINKING})
-        if self.location and not private:
-            self.location.msg_contents(line, from_obj=self, mapping=said)
+        action = _escaped(self.memory.settings.THINKING_EMOTE)
+        if not private:
+            self._show(action, THINKING)
         elif speaker is not None:
-            said["who"] = self.get_display_name(speaker)
-            speaker.msg((line[0].format(**said), line[1]), from_obj=self)
+            line = f"{self.get_display_name(speaker)} {action}"
+            speaker.msg((line, {"type": THINKING}), from_obj=self)
+
+    def _show(self, action: str, kind: str) -> None:
+        if self.location:
+            line, said = "{who} {action}", {"who": self, "action": action}
+            self.location.msg_contents((line, {"type": kind}), from_obj=self, mapping=said)
 
     def get_memory_excuse(self, speaker: Any, *, crowded: bool) -> str:
         """Return what it says, once, to somebody it does not answer; "" for nothing.
@@ -646,18 +635,11 @@ def note_receivers() -> None:
         return
 
     @functools.wraps(at_say)
-    def noted(
-        self: Any,
-        message: str,
-        msg_self: Any = None,
-        msg_location: Any = None,
-        receivers: Any = None,
-        *args: Any,
-        **kwargs: Any,
-    ) -> Any:
-        before = _receivers.set((self, tuple(make_iter(receivers)) if receivers else ()))
+    def noted(self: Any, *args: Any, **options: Any) -> Any:
+        to = args[3] if args[3:] else options.get("receivers")
+        before = _receivers.set((self, tuple(make_iter(to)) if to else ()))
         try:
-            return at_say(self, message, msg_self, msg_location, receivers, *args, **kwargs)
+            return at_say(self, *args, **options)
         finally:
             _receivers.reset(before)
 
