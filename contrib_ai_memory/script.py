@@ -485,11 +485,12 @@ class AssistantScript(DefaultScript):
         self._write_asked_asleep([*kept, entry][-ASKED_ASLEEP_KEPT:])
 
     def _asked_asleep(self) -> list[Entry]:
-        """Return the questions that wait, as far as they are not forgotten."""
-        found = []
-        for number, timestamp in self.db.asked_asleep or ():
-            entry = self.obj.memory.journal.get(number)
-            if entry is not None and entry.timestamp == timestamp:
+        """Return the questions that wait, as far as they are neither forgotten nor old."""
+        memory, now, found = self.obj.memory, self.obj.memory.clock(), []
+        for number, when in self.db.asked_asleep or ():
+            entry = memory.journal.get(number)
+            recent = seconds_between(when, now) <= ASKED_ASLEEP_SECONDS
+            if recent and entry and entry.timestamp == when:
                 found.append(entry)
         return found
 
@@ -499,14 +500,9 @@ class AssistantScript(DefaultScript):
     def _answer_asked_asleep(self, people: Sequence[Any]) -> None:
         """Queue the questions that these people asked while the NPC was asleep."""
         here = {self.obj.get_memory_guise(each): each for each in people}
-        now = self.obj.memory.clock()
-        recent = [
-            entry
-            for entry in self._asked_asleep()
-            if seconds_between(entry.timestamp, now) <= ASKED_ASLEEP_SECONDS
-        ]
-        self._write_asked_asleep([each for each in recent if each.source_entity not in here])
-        for entry in recent:
+        asked = self._asked_asleep()
+        self._write_asked_asleep([each for each in asked if each.source_entity not in here])
+        for entry in asked:
             if entry.source_entity in here:
                 self._queue(PendingLine(entry, here[entry.source_entity], asleep=True))
 
