@@ -46,9 +46,6 @@ class AnswerQueue:
 
     A speaker with more lines than may wait is flooding: the first one waiting is still answered,
     the others are not, nor what follows until the speaker has been quiet for a while.
-
-    Args:
-        clock: Gives monotonic seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):

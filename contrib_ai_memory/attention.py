@@ -222,10 +222,9 @@ def judged(
     weights: AttentionWeights | None = None,
     lean: float = 0.0,
 ) -> bool:
-    """Return whether an undecided line is answered, by what was read of it; as `attend`.
+    """Return whether an undecided line is answered, by what was read of it and what the talk does.
 
-    Args:
-        spent: As `is_spent` finds it now.
+    The arguments are those of `attend`; `spent` is as `is_spent` finds it now.
     """
     if any(act.kind == "alarm" for act in read.acts):
         return True  # whoever is meant

@@ -344,13 +344,9 @@ class AgendaLanguage:
 
 
 class Phrases:
-    """Stock phrases of an NPC.
+    """Stock phrases of an NPC."""
 
-    Attributes:
-        kinds: Their kinds, as the setting PHRASES names them.
-    """
-
-    kinds: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()  # as the setting PHRASES names them
 
     def unknown(self, named: Iterable[str]) -> list[str]:
         """Return which of these are no kinds of phrases, in order."""
@@ -509,11 +505,8 @@ class Language:
     def salience(
         self, text: str, known_names: tuple[str, ...] = (), *, taught: bool = False
     ) -> float:
-        """Return names, numbers, preferences and rare terms as 0-1 [C §1.5] (worker thread).
-
-        Args:
-            taught: Count what a text says to nobody in particular too.
-        """
+        """Return names, numbers, preferences and rare terms as 0-1 [C §1.5] (worker thread);
+        `taught` counts what a text says to nobody in particular too."""
         named = self.named(text, forms(known_names)) is not Named.NOT
         return 0.3 * named + 0.2 * bool(self.numbers(text))
 
@@ -557,19 +550,11 @@ class Language:
         return QueryReading()
 
     def asks_of_first(self, query: str, first: tuple[int, int], other: tuple[int, int]) -> bool:
-        """Whether a query asks for the words of the first of two people whom it names.
-
-        Args:
-            first, other: Where they are named.
-        """
+        """Whether a query asks for the words of the first of two people, named at these places."""
         return False
 
     def wants(self, said: str, line: str) -> Wants:
-        """Return what a line wants to know of the situation.
-
-        Args:
-            said: The line without its address.
-        """
+        """Return what a line wants to know of the situation; `said` is it without its address."""
         return Wants()
 
     def completed(
@@ -625,11 +610,8 @@ class Language:
         return False
 
     def corrected(self, said: str, before: Sequence[str]) -> tuple[int, str] | None:
-        """Return which line a correction corrects, and what its speaker meant to say.
-
-        Args:
-            before: Lines of the same speaker, oldest first.
-        """
+        """Return which line `before` (of the same speaker, oldest first) a correction corrects, and
+        what its speaker meant to say."""
         return None
 
     def changed(self, known: str, meant: str) -> str:
@@ -671,11 +653,8 @@ class Language:
     def own_sentences(
         self, lines: Sequence[str], names: Sequence[str], described: Sequence[str]
     ) -> list[str]:
-        """Return the sentences that a builder writes about an NPC as the NPC tells them.
-
-        Args:
-            described: Other texts about it.
-        """
+        """Return the sentences that a builder writes about an NPC as the NPC tells them;
+        `described` holds other texts about it."""
         return [each for line in lines for each in self.sentences(line)]
 
     def moment(self, now: str) -> str:

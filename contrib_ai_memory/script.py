@@ -189,11 +189,8 @@ class AssistantScript(DefaultScript):
             client.end()
 
     def _settle(self, *, keep_waiting: bool = False) -> None:
-        """Write the last lines (departures are heard late), then close the store.
-
-        Args:
-            keep_waiting: Write too which lines wait for an answer.
-        """
+        """Write the last lines (departures are heard late), and which wait for an answer if that is
+        to be kept; then close the store."""
         if not offload.stopping():  # the first NPC waits for all, so that the stop comes to an end
             game_database.wait_for_lock(LOCK_SECONDS)
         hearing_queue.release(self.obj)
@@ -439,11 +436,8 @@ class AssistantScript(DefaultScript):
             self.state.floor = self.state.floor.answered(line)
 
     def wants_reply(self, entry: Entry, speaker: Any) -> bool:
-        """Queue `entry` for an answer, once. Called again after a failure, it goes on.
-
-        Returns:
-            Whether it is new.
-        """
+        """Queue `entry` for an answer, once. Called again after a failure, it goes on. Returns
+        whether it is new."""
         state, asked = self.state, (entry.id, entry.timestamp)
         if asked in state.asked:
             return False
