@@ -146,7 +146,7 @@ def _tensors(torch: Any, some: Sequence[Labelled], pairs: Sequence[Any]) -> tupl
 
 def measure(report: Report, name: str, lines: Sequence[Labelled]) -> tuple[float, float, float]:
     """Tell how lines are read. Returns F1 over all acts, and what `row` has of the answers."""
-    reader = act_reader.ActReader(threads=1)
+    reader = act_reader.ActReader()
     found = [reader.judge(each.heard) for each in progress(lines, name, "line")]
     scores = np.array([scores for scores, _ in found])
     given = np.array([[act in {a for a, _ in each.acts} for act in ACTS] for each in lines])

@@ -204,7 +204,7 @@ def main() -> int:
     configure_alone()
     evenings = sorted(FOLDER.glob("*-*.json"))
     report = Report("agenda", f"{len(stay_files())} stays and {len(evenings)} evenings")
-    reader = ActReader(threads=1)
+    reader = ActReader()
     measure(report, "stays, the plainest forms", stay_files(), None)
     found, false, closed = measure(report, "stays", stay_files(), reader)
     measure(report, "evenings", evenings, reader)

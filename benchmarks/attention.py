@@ -36,7 +36,6 @@ import numpy as np
 from contrib_ai_memory import attention as in_play
 from contrib_ai_memory.attention import (
     WEIGHTS,
-    Attention,
     AttentionWeights,
     Floor,
     HeardLine,
@@ -60,7 +59,8 @@ from .harness import Bar, Report, arguments, configure_alone, folder
 from .talks import as_said
 
 EVENINGS = Path(__file__).resolve().parent / "data" / "evenings"
-EXCHANGE_SECONDS = 60.0  # the default of the settings
+EXCHANGE_SECONDS = 60.0
+UNASKED_REPLIES = 2  # the default of the settings
 WITHOUT = Path(__file__).resolve().parent / "data" / "attention_without.json"
 FOLD = 4  # evenings left out at once
 STAY_FOLDS = (
@@ -237,19 +237,17 @@ class Ours:
         if line.kind == UNHEARD:
             return False
         line = replace(line, turned_to=self.floor.turned_to(line))
-        if READER and is_undecided(line):
+        if READER and is_undecided(line, UNASKED_REPLIES):
             read = _reading(each.heard, each.sheet)
             answered = judged(
                 read,
                 line,
                 self.floor,
-                EXCHANGE_SECONDS,
-                spent=is_spent(line, self.floor),
+                spent=is_spent(line, self.floor, UNASKED_REPLIES),
                 weights=self.weights,
             )
         else:
-            found = attend(line, self.floor, EXCHANGE_SECONDS, weights=self.weights)
-            answered = found is Attention.TRIGGER
+            answered = attend(line, self.floor, UNASKED_REPLIES, weights=self.weights)
         self.floor = self.floor.heard(line)
         self.note(line, answered)
         return answered
@@ -355,7 +353,7 @@ def examples(evenings: Sequence[Evening], counts: float) -> Iterable[Example]:
                 continue
             line = replace(line, turned_to=rule.floor.turned_to(line))
             if is_open(line):
-                found = features(line, rule.floor.at(line), EXCHANGE_SECONDS)
+                found = features(line, rule.floor.at(line))
                 read = read_features(_reading(each.heard, each.sheet)) if READER else {}
                 yield found | read, each.wanted, counts
             rule.floor = rule.floor.heard(line)
@@ -368,7 +366,7 @@ def fitted(evenings: Sequence[Evening], stays: Sequence[Evening]) -> AttentionWe
     it less, and speak to it more.
     """
     some = list(examples(evenings, 1.0))
-    heard = list(features(HeardLine("", "", 0.0), Floor(), EXCHANGE_SECONDS))
+    heard = list(features(HeardLine("", "", 0.0), Floor()))
     read = ["answer", "lead", "errand", "known", "known, asked", *(f"act {act}" for act in ACTS)]
     every = [*some, *examples(stays, STAYS_COUNT)]
     return AttentionWeights(_score(some, heard), _score(every, [*heard, *read]))
@@ -433,7 +431,7 @@ def measure(report: Report, evenings: list[Evening], stays: dict[str, Evening]) 
     others = [*stays.values()]
     fit = len(evenings) > FOLD
     guessed = sum(left_out(Ours, evenings, others) if fit else [count(Ours, evenings)], Count())
-    READER.append(ActReader(threads=1))
+    READER.append(ActReader())
     ours, own, talk = (
         sum(left_out(decider, evenings, others, *kinds), Count())
         if fit
@@ -481,7 +479,7 @@ def weights_without(stay: str) -> Iterator[None]:
 
 def fit(evenings: Sequence[Evening], stays: Mapping[str, Evening]) -> None:
     """Write the weights of all into the package, and those without each fold of stays."""
-    READER.append(ActReader(threads=1))
+    READER.append(ActReader())
     made = fitted(evenings, [*stays.values()])
     WEIGHTS.write_text(json.dumps(asdict(made), indent=1) + "\n", "utf-8")
     each = {name: asdict(w) for name, w in without_stays(evenings, stays).items()}

@@ -115,7 +115,7 @@ def _check(npc: Any, length: int, lines: int) -> None:
     stored = Journal(npc)
     if len(stored) != length + lines or len(stored.tail(lines)) != lines:
         raise SystemExit(f"Of {lines} lines after entry {length} not all are on disk.")
-    if npc.assistant.ndb.answering or npc.assistant.ndb.last_reply:
+    if npc.assistant.state.answering or npc.assistant.state.last_reply:
         raise SystemExit("A line was taken for a question; the benchmark would time the answer.")
 
 

@@ -412,7 +412,7 @@ def train(plays: Sequence[Row], always: Sequence[Row], folder: Path) -> None:
     network.train(told, lambda row: picked(row, same[row.source]), LR)
     after_scenes = network.tensors()
     minilm_graph.write(minilm_graph.reader, GRAPH, after_scenes)
-    reader = AnswerReader(threads=1)
+    reader = AnswerReader()
     plays, always = scored(plays, reader), scored(always, reader)
     for graph, half in [(graph_of(0, folder), 0), (graph_of(1, folder), 1), (GRAPH, None)]:
         seen = [each for each in plays if half is None or half_of(each.source) != half]
@@ -475,7 +475,7 @@ def main() -> int:
     from contrib_ai_memory.offline.reader import GRAPH, AnswerReader
 
     graphs = [graph_of(half, options.halves) if options.halves else GRAPH for half in (0, 1)]
-    readers = [AnswerReader(graph, threads=1) for graph in graphs]
+    readers = [AnswerReader(graph) for graph in graphs]
     read = progress(plays, "reading", "question")
     found = [
         readers[half_of(row.source)].scores(row.question, [each.read for each in row.shown])

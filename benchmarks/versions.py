@@ -36,7 +36,7 @@ import json, sys, time
 began = time.process_time(), time.perf_counter()
 import numpy as np
 from contrib_ai_memory.embedding.model import open_model
-model = open_model(None, threads=1)
+model = open_model(None)
 sentence = "Jinty asks what a crossing of the Millbrook costs with a cart and two mules."
 model.encode([sentence])
 ready = time.process_time() - began[0], time.perf_counter() - began[1]

@@ -24,17 +24,12 @@ SPEAKERS_KEPT = 200  # of whom floods and excuses are remembered
 
 @dataclass(frozen=True, slots=True)
 class PendingLine:
-    """A line that waits for its answer.
-
-    Attributes:
-        asleep: Whether the NPC was asleep when it was said.
-        put_off: Whether its speaker was told that the NPC cannot think now.
-    """
+    """A line that waits for its answer."""
 
     entry: Entry
     speaker: Any
-    asleep: bool = False
-    put_off: bool = False
+    asleep: bool = False  # whether the NPC was asleep when it was said
+    put_off: bool = False  # whether its speaker was told that the NPC cannot think now
 
 
 class Verdict(enum.Enum):
@@ -51,9 +46,6 @@ class AnswerQueue:
 
     A speaker with more lines than may wait is flooding: the first one waiting is still answered,
     the others are not, nor what follows until the speaker has been quiet for a while.
-
-    Args:
-        clock: Gives monotonic seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):

@@ -10,7 +10,6 @@ evenings and stays (`python -m benchmarks.attention --fit`).
 
 from __future__ import annotations
 
-import enum
 import json
 import math
 from collections.abc import Mapping
@@ -18,12 +17,11 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from . import language
+from . import conf, language
 from .language import Intent, Named
 from .records import LineReading
 
 WEIGHTS = Path(__file__).with_name("attention_weights.json")
-MAX_UNASKED = 2  # answers in a row to lines that do not name the NPC (DESIGN §4)
 # by TALKATIVENESS: what a line that names nobody needs beyond its usual score
 LEAN: Mapping[str, float] = {"quiet": 1.5, "normal": 0.0, "talkative": -1.5}
 # from which a line that was read is answered, and from which even a third one, or one about the NPC
@@ -38,45 +36,24 @@ FEW_WORDS = 5
 MANY_LINES = 20  # more lines count as this
 
 
-class Attention(enum.Enum):
-    """Whether a line is answered or only remembered.
-
-    The third of DESIGN §4, to ignore a line, is decided before: what is switched off is not heard.
-    """
-
-    TRIGGER = "trigger"
-    CONTEXT = "context"
-
-
 @dataclass(frozen=True, slots=True)
 class HeardLine:
-    """Something said, whispered, given or done, as an NPC perceives it.
+    """Something said, whispered, given or done, as an NPC perceives it."""
 
-    Attributes:
-        speaker: Identity of the speaker.
-        text: What is said; of an emote, all of it.
-        at: Seconds since any moment.
-        kind: say, pose, or whisper or give, which are directed to the NPC.
-        own_names: Forms of the NPC's names (`text.names.forms`).
-        others: Forms of the names of each other person who hears it.
-        people: Forms of the names of people whom the NPC knows and the line names.
-        barred: Whether the NPC never answers the speaker: somebody locked out, or another NPC that
-            says what its memory made it say.
-        of_npc: Whether an NPC says it that nobody plays.
-        shared: Whether another NPC that might answer hears it.
-        turned_to: Whom the speaker turned to just before: the NPC (True), somebody else (False).
-    """
-
-    speaker: str
-    text: str
-    at: float
-    kind: str = "say"
-    own_names: tuple[str, ...] = ()
-    others: tuple[tuple[str, ...], ...] = ()
+    speaker: str  # identity of the speaker
+    text: str  # what is said; of an emote, all of it
+    at: float  # seconds since any moment
+    kind: str = "say"  # say, pose, or whisper or give, which are directed to the NPC
+    own_names: tuple[str, ...] = ()  # forms of the NPC's names (`text.names.forms`)
+    others: tuple[tuple[str, ...], ...] = ()  # forms of the names of each other person who hears it
+    # forms of the names of people whom the NPC knows and the line names
     people: tuple[str, ...] = ()
+    # whether the NPC never answers the speaker: somebody locked out, or another NPC that says what
+    # its memory made it say
     barred: bool = False
-    of_npc: bool = False
-    shared: bool = False
+    of_npc: bool = False  # whether an NPC says it that nobody plays
+    shared: bool = False  # whether another NPC that might answer hears it
+    # whom the speaker turned to just before: the NPC (True), somebody else (False)
     turned_to: bool | None = None
 
     @property
@@ -85,9 +62,8 @@ class HeardLine:
 
     @property
     def names_other(self) -> Named:
-        return max(
-            (language.get().named(self.text, names) for names in self.others), default=Named.NOT
-        )
+        named = language.get().named
+        return max((named(self.text, names) for names in self.others), default=Named.NOT)
 
     @property
     def is_for_npc(self) -> bool:
@@ -99,9 +75,8 @@ class HeardLine:
         if self.kind == "pose":
             return how is not Named.NOT and self.names_other is Named.NOT
         if how is Named.NAMED and self.names_other is Named.CALLED:
-            return any(
-                language.get().beside(self.text, names, self.own_names) for names in self.others
-            )
+            beside = language.get().beside
+            return any(beside(self.text, names, self.own_names) for names in self.others)
         return how >= Named.NAMED or (self.turned_to is True and self.names_other is Named.NOT)
 
     @property
@@ -115,56 +90,37 @@ class HeardLine:
 
 @dataclass(frozen=True, slots=True)
 class Participation:
-    """Somebody's part in the talk.
+    """Somebody's part in the talk."""
 
-    Attributes:
-        said: Number of lines.
-        answered: Time of the NPC's last answer to them, as `HeardLine.at`.
-        answered_line: `Floor.lines` at that answer.
-        to_another: Whether their last line was for somebody else.
-        turned: Their last pose that names somebody here, until they speak.
-    """
-
-    said: int = 0
-    answered: float = -math.inf
-    answered_line: int = -MANY_LINES
-    to_another: bool = False
-    turned: HeardLine | None = None
+    said: int = 0  # number of lines
+    answered: float = -math.inf  # time of the NPC's last answer to them, as `HeardLine.at`
+    answered_line: int = -MANY_LINES  # `Floor.lines` at that answer
+    to_another: bool = False  # whether their last line was for somebody else
+    turned: HeardLine | None = None  # their last pose that names somebody here, until they speak
 
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """The talk that is going on in the room.
+    """The talk that is going on in the room."""
 
-    Attributes:
-        partner: Whom the NPC answered last.
-        unasked: Number of answers in a row to lines that did not name it.
-        last: The last line that was said aloud or given.
-        spoke_to: Whom the NPC answered since that line; None if it has not spoken.
-        lines: Number of lines.
-        parts: Everybody's part, by identity, who spoke last at the end.
-    """
-
-    partner: str | None = None
-    unasked: int = 0
-    last: HeardLine | None = None
-    spoke_to: str | None = None
-    lines: int = 0
+    partner: str | None = None  # whom the NPC answered last
+    unasked: int = 0  # number of answers in a row to lines that did not name it
+    last: HeardLine | None = None  # the last line that was said aloud or given
+    spoke_to: str | None = None  # whom the NPC answered since that line; None if it has not spoken
+    lines: int = 0  # number of lines
+    # everybody's part, by identity, who spoke last at the end
     parts: Mapping[str, Participation] = field(default_factory=dict)
 
     def part(self, who: str) -> Participation:
         return self.parts.get(who, Participation())
 
+    def _with(self, who: str, part: Participation) -> dict[str, Participation]:
+        kept = {name: each for name, each in self.parts.items() if name != who}
+        return dict([*kept.items(), (who, part)][-SPEAKERS_KEPT:])
+
     def at(self, line: HeardLine) -> Floor:
         """Return the floor on which a line is said: a new one after a long silence."""
         return self if self.last and line.at - self.last.at < TALK_OVER else Floor()
-
-    def posed(self, pose: HeardLine) -> Floor:
-        """Return the floor after a pose: "turns to the smith"."""
-        if pose.names_npc is Named.NOT and pose.names_other is Named.NOT:
-            return self
-        part = replace(self.part(pose.speaker), turned=pose)
-        return replace(self, parts=_with(self.parts, pose.speaker, part))
 
     def turned_to(self, line: HeardLine) -> bool | None:
         """Return whom the speaker of a line has just turned to, as `HeardLine` has it."""
@@ -178,8 +134,11 @@ class Floor:
         """Return the floor after `line`, before any answer to it; a whisper does not change it."""
         if line.kind == "whisper":
             return self
-        if line.kind == "pose":
-            return self.posed(line)
+        if line.kind == "pose":  # "turns to the smith"
+            if line.names_npc is Named.NOT and line.names_other is Named.NOT:
+                return self
+            part = replace(self.part(line.speaker), turned=line)
+            return replace(self, parts=self._with(line.speaker, part))
         floor = self.at(line)
         part = floor.part(line.speaker)
         if line.kind == "say":
@@ -189,7 +148,7 @@ class Floor:
             last=line,
             spoke_to=None,
             lines=floor.lines + 1,
-            parts=_with(floor.parts, line.speaker, part),
+            parts=floor._with(line.speaker, part),
         )
 
     def answered(self, line: HeardLine) -> Floor:
@@ -203,40 +162,27 @@ class Floor:
     def spoken(self, to: str, at: float) -> Floor:
         """Return the floor after the NPC's words to somebody."""
         part = replace(self.part(to), answered=at, answered_line=self.lines)
-        parts = _with(self.parts, to, part)
         unasked = self.unasked if to == self.partner else 0
+        parts = self._with(to, part)
         return replace(self, partner=to, unasked=unasked, spoke_to=to, parts=parts)
 
 
 def attend(
     line: HeardLine,
     floor: Floor,
-    exchange_seconds: float,
-    max_unasked: int = MAX_UNASKED,
+    max_unasked: int,
     weights: AttentionWeights | None = None,
     lean: float = 0.0,
-) -> Attention:
-    """Decide about a line by the first rule of DESIGN §4 that fits.
+) -> bool:
+    """Return whether a line is answered, by the first rule of DESIGN §4 that fits.
 
     Args:
         floor: The floor before the line.
-        exchange_seconds: How long an exchange goes on after an answer.
         max_unasked: Answers in a row to lines that do not name the NPC; 0: to none of them.
         weights: By default the shipped ones.
         lean: Of `LEAN`.
     """
-    answered = _is_answered(line, floor.at(line), exchange_seconds, max_unasked, weights, lean)
-    return Attention.TRIGGER if answered else Attention.CONTEXT
-
-
-def _is_answered(
-    line: HeardLine,
-    floor: Floor,
-    exchange_seconds: float,
-    max_unasked: int,
-    weights: AttentionWeights | None,
-    lean: float,
-) -> bool:
+    floor = floor.at(line)
     if line.barred:
         return False
     if line.kind == "give" or line.is_for_npc:
@@ -254,11 +200,10 @@ def _is_answered(
         return False
     if may_be_anothers(line, floor):
         return False  # no chorus
-    found = features(line, floor, exchange_seconds)
-    return (weights or shipped()).heard.of(found) >= lean
+    return (weights or shipped()).heard.of(features(line, floor)) >= lean
 
 
-def is_undecided(line: HeardLine, max_unasked: int = MAX_UNASKED) -> bool:
+def is_undecided(line: HeardLine, max_unasked: int) -> bool:
     """Return whether only what is done with its words tells if a line is answered."""
     return is_open(line) and bool(max_unasked)
 
@@ -272,17 +217,14 @@ def judged(
     read: LineReading,
     line: HeardLine,
     floor: Floor,
-    exchange_seconds: float,
     *,
     spent: bool,
     weights: AttentionWeights | None = None,
     lean: float = 0.0,
 ) -> bool:
-    """Decide about an undecided line by what its words say and what the talk before it does.
+    """Return whether an undecided line is answered, by what was read of it and what the talk does.
 
-    Args:
-        floor, exchange_seconds, weights, lean: As of `attend`.
-        spent: As `is_spent` finds it now.
+    The arguments are those of `attend`; `spent` is as `is_spent` finds it now.
     """
     if any(act.kind == "alarm" for act in read.acts):
         return True  # whoever is meant
@@ -291,14 +233,14 @@ def judged(
     calls = any(act.kind in CALLING for act in read.acts)
     if floor.lines == 0 and calls and not told_of:  # no talk tells for whom it is
         return read.answer >= FIRST_FROM + lean
-    found = features(line, floor, exchange_seconds) | read_features(read)
+    found = features(line, floor) | read_features(read)
     # said into a room in which it has not spoken: "I keep the ferry"
     to_nobody = floor.partner is None and not calls
     least = SURELY_FROM if spent or told_of or to_nobody else READ_FROM
     return (weights or shipped()).read.of(found) >= least + lean
 
 
-def is_spent(line: HeardLine, floor: Floor, max_unasked: int = MAX_UNASKED) -> bool:
+def is_spent(line: HeardLine, floor: Floor, max_unasked: int) -> bool:
     """Return whether the NPC has answered this speaker often enough without being named."""
     floor = floor.at(line)
     return floor.partner == line.speaker and floor.unasked >= max_unasked
@@ -318,9 +260,7 @@ class Score:
 
     def of(self, found: Mapping[str, float]) -> float:
         """Return how likely a line is for the NPC, in log odds."""
-        return self.bias + sum(
-            weight * found.get(name, 0.0) for name, weight in self.weights.items()
-        )
+        return self.bias + sum(each * found.get(name, 0) for name, each in self.weights.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,13 +284,8 @@ def is_open(line: HeardLine) -> bool:
     return not (directed or line.barred or line.of_npc) and bool(line.others)
 
 
-def features(line: HeardLine, floor: Floor, exchange_seconds: float) -> dict[str, float]:
-    """Return what tells for whom an open line is: its words, and the talk before it.
-
-    Args:
-        floor: The floor before the line.
-        exchange_seconds: How long an exchange goes on after an answer.
-    """
+def features(line: HeardLine, floor: Floor) -> dict[str, float]:
+    """Return what tells for whom an open line is: its words, and the talk before it."""
     part, last = floor.part(line.speaker), floor.last
     asks, manner = language.get().asks, language.get().manner(line.text)
     greeting = manner.courtesy is Intent.GREETING
@@ -374,7 +309,7 @@ def features(line: HeardLine, floor: Floor, exchange_seconds: float) -> dict[str
         "after another": other and not answered,
         "after another's question": other and not answered and last is not None and asks(last.text),
         "after another's, answered": other and floor.spoke_to == line.speaker,
-        "answered lately": line.at - part.answered <= exchange_seconds,
+        "answered lately": line.at - part.answered <= conf.EXCHANGE_SECONDS,
         "lines since": math.log1p(min(floor.lines - part.answered_line, MANY_LINES)),
     }
     return {name: float(value) for name, value in found.items()}
@@ -391,10 +326,3 @@ def read_features(read: LineReading) -> dict[str, float]:
         "known": read.known,
         "known, asked": read.known * asks_for,
     }
-
-
-def _with(
-    parts: Mapping[str, Participation], who: str, part: Participation
-) -> dict[str, Participation]:
-    kept = {name: each for name, each in parts.items() if name != who}
-    return dict([*kept.items(), (who, part)][-SPEAKERS_KEPT:])

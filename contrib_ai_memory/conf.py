@@ -61,7 +61,10 @@ PAGE_SIZE = 32  # journal entries of a page (docs/adr/002)
 # 20 MB; the rest is for other programs that write between our check and our write.
 DISK_RESERVE = 64_000_000
 NEW_SHARD_BYTES = 20_000_000  # measured: an empty shard with its indexes
-CONVERSATION_IDLE_SECONDS = 3600  # [A] silence that ends one; default of STALE_CONVERSATION
+CONVERSATION_IDLE_SECONDS = 3600  # [A] silence that ends one
+COMPRESS_SHARE = 0.5  # [C §3.1] of COMPRESS_ABOVE conversations, summarised at once
+NIGHT_BATCH = 16  # ours: entries in one step of a night
+WHY_DAYS = 30  # ours: for which it is kept why an NPC said what it said
 KEEP_EXPERIENCE_ABOVE = 0.2  # [B] weight that an experience must exceed to be kept
 WORKING_MEMORY_SECONDS = 86_400  # [C] lifetime of working memories
 MAX_LINE = 4000  # ours: characters stored of one line
@@ -79,9 +82,12 @@ TRUST = {"direct": 0.9, "observation": 0.8, "inference": 0.6, "environmental": 0
 
 
 class _Section(BaseModel):
-    """Some settings. Names in `retired` are constants now: a value of theirs is ignored."""
+    """Some settings. Names in `retired` are constants now: a value of theirs is ignored.
 
-    model_config = ConfigDict(extra="forbid", strict=False, frozen=True)
+    A setting is described by its `description`, or by the text below it.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
     retired: ClassVar[frozenset[str]] = frozenset()
 
     @model_validator(mode="before")
@@ -93,9 +99,6 @@ class _Section(BaseModel):
 
 
 STORES = ("qdrant_edge", "qdrant", "pgvector")  # they pass tests/test_store_contract.py
-UNSUPPORTED = {
-    "chroma": "Mem0's adapter ignores a second write of a known id and cannot filter by lists",
-}
 
 
 class VectorStoreSettings(_Section):
@@ -106,18 +109,14 @@ class VectorStoreSettings(_Section):
     """
 
     provider: str = Field("qdrant_edge", description=f"one of {', '.join(STORES)}")
-    config: dict[str, Any] = Field(
-        default_factory=dict, description="keys of that store; see docs/guides/operators.md"
-    )
+    config: dict[str, Any] = Field(default_factory=dict)
+    """keys of that store; see docs/guides/operators.md"""
 
     @field_validator("provider")
     @classmethod
     def _is_offered(cls, provider: str) -> str:
         if provider not in STORES:
-            why = UNSUPPORTED.get(provider, "it is not tested with this contrib")
-            raise ValueError(
-                f"one of {', '.join(STORES)}; {redaction.redact(provider)} is not supported: {why}"
-            )
+            raise ValueError(f"one of {', '.join(STORES)}, which are tested with this contrib")
         return provider
 
     @field_validator("config")
@@ -145,30 +144,20 @@ class VectorStoreSettings(_Section):
 
 
 class EmbeddingSettings(_Section):
-    """The embedding model: on this machine, or behind an OpenAI-compatible server.
-
-    With `base_url` the model is that server's, and `threads` means nothing.
-    """
+    """The embedding model: on this machine, or, with `base_url`, on an OpenAI-compatible server."""
 
     retired = frozenset(
-        "timeout retries retry_after batch_size cache_size disk_cache_size shortens".split()
+        "timeout retries retry_after batch_size cache_size disk_cache_size shortens threads".split()
     )
 
-    model: str | None = Field(
-        None,
-        description="a model directory or hub name; None is the bundled MiniLM; with `base_url` "
-        "the model's name on that server",
-    )
-    base_url: SecretUrl | None = Field(
-        None, description="of a server, up to and including /v1; a login in it is never shown"
-    )
+    model: str | None = None
+    """a model directory or hub name; None is the bundled MiniLM; with `base_url` the model's name
+    on that server"""
+    base_url: SecretUrl | None = None
+    """of a server, up to and including /v1; a login in it is never shown"""
     api_key: KeptSecret = Field(SecretStr("none"), description="sent as bearer token; never shown")
-    dimensions: int | None = Field(
-        None, ge=1, le=65_536, description="numbers of a vector; None: as many as the server makes"
-    )
-    threads: int | None = Field(
-        1, ge=1, le=256, description="CPU threads; raise it only if cores are idle; None: all cores"
-    )
+    dimensions: int | None = Field(None, ge=1, le=65_536)
+    """numbers of a vector; None: as many as the server makes"""
 
     @model_validator(mode="after")
     def _names_the_servers_model(self) -> EmbeddingSettings:
@@ -212,38 +201,29 @@ def manner_of(size: float) -> str:
 class LLMSettings(_Section):
     """An OpenAI-compatible server. Without one the offline provider is used."""
 
-    retired = frozenset(["stream"])
+    retired = frozenset(["stream", "max_concurrency"])
 
     base_url: SecretUrl = Field(description="up to and including /v1; a login in it is never shown")
     model: str = Field(min_length=1, description="the model's name on that server")
     api_key: KeptSecret = Field(SecretStr("none"), description="sent as bearer token; never shown")
-    timeout: Seconds = Field(
-        30,
-        description="seconds until an answer begins, retries included, and between the pieces of a "
-        "streamed one, which may take four times as long in all",
-    )
+    timeout: Seconds = 30
+    """seconds until an answer begins, retries included, and between the pieces of a streamed one,
+    which may take four times as long in all"""
     max_tokens: int = Field(2048, ge=16, le=100_000, description="tokens of one answer")
     temperature: float = Field(0.7, ge=0, le=2, description="sampling temperature")
-    max_concurrency: int = Field(4, ge=1, le=64, description="simultaneous calls")
     retries: int = Field(2, ge=0, le=10, description="attempts after a temporary error")
-    retry_after: Seconds = Field(
-        60, description="seconds before an unreachable server is tried again; grows up to eightfold"
-    )
-    daily_tokens: Tokens | None = Field(
-        None, description="of the whole game per day (UTC); beyond it the offline provider is used"
-    )
+    retry_after: Seconds = 60
+    """seconds before an unreachable server is tried again; grows up to eightfold"""
+    daily_tokens: Tokens | None = None
+    """of the whole game per day (UTC); beyond it the offline provider is used"""
     daily_tokens_per_npc: Tokens | None = Field(None, description="the same for one NPC")
-    serve: Path | None = Field(
-        None,
-        description="a GGUF file that the game serves itself, by llama.cpp's server; base_url and "
-        "model may be left out then",
-    )
-    style: Style | None = Field(
-        None,
-        description="plain: for a small model: rules answer questions and keep the nights, and it "
-        "makes small talk; full: for others; None: plain if the name says less than 4B, and "
-        "not asked at all below 0.5B",
-    )
+    serve: Path | None = None
+    """a GGUF file that the game serves itself, by llama.cpp's server; base_url and model may be
+    left out then"""
+    style: Style | None = None
+    """plain: for a small model: rules answer questions and keep the nights, and it makes small
+    talk; full: for others; None: plain if the name says less than 4B, and not asked at all below
+    0.5B"""
 
     @model_validator(mode="before")
     @classmethod
@@ -281,33 +261,25 @@ class NightLLMSettings(_Section):
     for a model too small to keep it (`evennia ai_memory model --night` says whether it is).
     """
 
-    retired = frozenset("temperature retries retry_after".split())
+    retired = frozenset("temperature retries retry_after max_tokens max_concurrency style".split())
 
     base_url: SecretUrl | None = Field(None, description="another server than that of LLM")
     model: str | None = Field(None, min_length=1, description="another model")
-    api_key: KeptSecret | None = Field(
-        None, description="that of LLM is sent to the server of LLM alone; never shown"
-    )
+    api_key: KeptSecret | None = None
+    """that of LLM is sent to the server of LLM alone; never shown"""
     timeout: Seconds | None = Field(None, description="seconds for one answer, retries included")
-    max_tokens: int | None = Field(None, ge=16, le=100_000, description="tokens of one answer")
-    max_concurrency: int | None = Field(
-        None, ge=1, le=64, description="simultaneous calls, besides those for replies"
-    )
-    daily_tokens: Tokens | None = Field(
-        None, description="for this work per day, within LLM.daily_tokens; the rest is for replies"
-    )
-    style: Style | None = Field(None, description="of this model, as in LLM")
+    daily_tokens: Tokens | None = None
+    """for this work per day, within LLM.daily_tokens; the rest is for replies"""
 
 
 class SleepSchedule(_Section):
     """When an NPC falls asleep by itself [A]; `@sleep/schedule` sets it for one NPC."""
 
+    retired = frozenset(["tick_rate_sleep"])
+
     enabled: bool = Field(False, description="whether it does")
     sleep_start_hour: int = Field(2, ge=0, le=23, description="hour of the day")
     sleep_duration_hours: int = Field(4, ge=1, le=24, description="hours in which it falls asleep")
-    tick_rate_sleep: Seconds = Field(
-        60, description="seconds between ticks; the smaller of this and TICK_RATE_SLEEP counts"
-    )
     clock: Literal["server", "game"] = Field("server", description="server or game time")
 
 
@@ -332,161 +304,92 @@ class Settings(_Section):
     retired = frozenset(
         "TICK_DEADLINE FLUSH_SECONDS MAX_LINE EXCHANGE_SECONDS "
         "KEEP_EXPERIENCE_ABOVE WORKING_MEMORY_SECONDS LINK_BATCH LINKS_PER_MEMORY LINK_THRESHOLD "
-        "THINKING_AFTER REPLY_TOOLS".split()
+        "THINKING_AFTER REPLY_TOOLS STALE_CONVERSATION WHY_DAYS NIGHT_BATCH "
+        "COMPRESS_SESSIONS".split()
     )
 
     ENABLED: bool = Field(True, description="turns the whole contrib on or off")
-    PROFILE: Literal["ours", "sources"] = Field(
-        "ours",
-        description="sources: the defaults and the behaviour of the three source texts where ours "
-        "differ (docs/sources.md); what is set beside it counts all the same",
-    )
+    PROFILE: Literal["ours", "sources"] = "ours"
+    """sources: the defaults and the behaviour of the three source texts where ours differ
+    (docs/sources.md); what is set beside it counts all the same"""
     DIR: Path | None = Field(None, description="default: <game>/server/ai_memory")
-    VECTOR_STORE: VectorStoreSettings = Field(
-        default_factory=VectorStoreSettings, description="see below"
-    )
-    EMBEDDING: EmbeddingSettings = Field(default_factory=EmbeddingSettings, description="see below")
-    MEMORY_PROCESS: bool = Field(
-        False,
-        description="embedding model and store in a process of their own, which outlives a reload "
-        "(docs/adr/029); not on Windows",
-    )
-    LLM: LLMSettings | None = Field(None, description="see below; None: no language model")
-    LLM_NIGHT: NightLLMSettings | None = Field(
-        default_factory=NightLLMSettings, description="see below"
-    )
-    LANGUAGE: str | None = Field(
-        "contrib_ai_memory.english.english.English",
-        description="language that players speak: the path of a class, or the name of an installed "
-        "entry point of `contrib_ai_memory.languages`; None: what is said is judged by a language "
-        "model alone, which LLM must set",
-    )
-    PROVIDER: str | None = Field(
-        None,
-        description="openai (the server of LLM), offline, or the path of your own class; None: "
-        "openai if LLM is set, else offline",
-    )
+    VECTOR_STORE: VectorStoreSettings = VectorStoreSettings()
+    EMBEDDING: EmbeddingSettings = EmbeddingSettings()
+    MEMORY_PROCESS: bool = False
+    """embedding model and store in a process of their own, which outlives a reload (docs/adr/029);
+    not on Windows"""
+    LLM: LLMSettings | None = None
+    LLM_NIGHT: NightLLMSettings | None = NightLLMSettings()
+    LANGUAGE: str | None = "contrib_ai_memory.english.english.English"
+    """language that players speak: the path of a class, or the name of an installed entry point of
+    `contrib_ai_memory.languages`; None: what is said is judged by a language model alone, which LLM
+    must set"""
+    PROVIDER: str | None = None
+    """openai (the server of LLM), offline, or the path of your own class; None: openai if LLM is
+    set, else offline"""
 
     TICK_RATE: int = Field(5, ge=1, le=3600, description="[B] whole seconds between awake ticks")
     TICK_RATE_SLEEP: Seconds = Field(60, description="[A] seconds between ticks of the night")
 
-    KEYWORDS: Annotated[tuple[str, ...], BeforeValidator(_as_words)] = Field(
-        ("goal", "quest", "name"), description="[A] words that add 1 to importance"
-    )
+    KEYWORDS: Annotated[tuple[str, ...], BeforeValidator(_as_words)] = ("goal", "quest", "name")
+    """[A] words that add 1 to importance"""
     REPLY_COOLDOWN: float = Field(1.0, ge=0, le=3600, description="seconds between two replies")
-    UNASKED_REPLIES: int = Field(
-        2, ge=0, le=100, description="answers in a row to lines that do not name the NPC"
-    )
-    TALKATIVENESS: Literal["quiet", "normal", "talkative"] = Field(
-        "normal", description="how readily it answers lines in company that do not name it"
-    )
-    INITIATIVE: int = Field(
-        0,
-        ge=0,
-        le=10_080,
-        description="least minutes between two subjects that it opens by itself, in a silence of "
-        "two or three; it then also speaks first to somebody for whom something waits; 0: never",
-    )
-    TONE: Literal["plain", "warm", "gruff", "formal"] = Field(
-        "plain", description="the sort of stock phrases of the offline provider"
-    )
-    PHRASES: Phrases = Field(
-        default_factory=dict,
-        description="stock phrases of the offline provider, {kind: text or texts}; a kind that is "
-        "left out stays as it is",
-    )
-    STALE_CONVERSATION: Seconds = Field(
-        CONVERSATION_IDLE_SECONDS,
-        description="[A] seconds of silence after which a conversation is over",
-    )
-    WHY_DAYS: int = Field(
-        30, ge=0, le=3650, description="days for which it is kept why an NPC said what it said"
-    )
-    QUIET_SECONDS: float = Field(
-        120, ge=0, le=3600, description="[B] seconds of silence that end a snippet"
-    )
+    UNASKED_REPLIES: int = Field(2, ge=0, le=100)
+    """answers in a row to lines that do not name the NPC"""
+    TALKATIVENESS: Literal["quiet", "normal", "talkative"] = "normal"
+    """how readily it answers lines in company that do not name it"""
+    INITIATIVE: int = Field(0, ge=0, le=10_080)
+    """least minutes between two subjects that it opens by itself, in a silence of two or three; it
+    then also speaks first to somebody for whom something waits; 0: never"""
+    TONE: Literal["plain", "warm", "gruff", "formal"] = "plain"
+    """the sort of stock phrases of the offline provider"""
+    PHRASES: Phrases = Field(default_factory=dict)
+    """stock phrases of the offline provider, {kind: text or texts}; a kind that is left out stays
+    as it is"""
+    QUIET_SECONDS: float = Field(120, ge=0, le=3600)
+    """[B] seconds of silence that end a snippet"""
 
     RECALL_TOP_K: int = Field(50, ge=1, le=200, description="[C] memories returned by one recall")
-    RECALL_TOKENS: int = Field(
-        600,
-        ge=50,
-        le=1_000_000,
-        description="[C] token budget of one recall; a prompt has the better half of it where a "
-        "language model keeps the memory",
-    )
+    RECALL_TOKENS: int = Field(600, ge=50, le=1_000_000)
+    """[C] token budget of one recall; a prompt has the better half of it where a language model
+    keeps the memory"""
 
-    CONTEXT_TOKENS: int = Field(
-        8000,
-        ge=1000,
-        le=10_000_000,
-        description="[A] the model's context window, which bounds the conversation history",
-    )
+    CONTEXT_TOKENS: int = Field(8000, ge=1000, le=10_000_000)
+    """[A] the model's context window, which bounds the conversation history"""
 
-    REPLY_SENTENCES: int = Field(
-        3,
-        ge=1,
-        le=20,
-        description="most sentences that a language model is asked for in a reply; "
-        "one is cut at three times as many, the length of a tale",
-    )
-    REPLY_LANGUAGE: str = Field(
-        "",
-        max_length=40,
-        description="language of a model's replies, such as German; by default the speaker's",
-    )
+    REPLY_SENTENCES: int = Field(3, ge=1, le=20)
+    """most sentences that a language model is asked for in a reply; one is cut at three times as
+    many, the length of a tale"""
+    REPLY_LANGUAGE: str = Field("", max_length=40)
+    """language of a model's replies, such as German; by default the speaker's"""
 
     RECALL_PROFILE: str = Field(
-        "relevance",
-        pattern=r"^(?:relevance|salience|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)$",
-        description="score profile: relevance alone [C]; salience: with weight, recency, frequency "
-        "[B]; or the path of your own function",
+        "relevance", pattern=r"^(?:relevance|salience|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)$"
     )
-    RERANKER: str | None = Field(
-        None,
-        min_length=1,
-        description="[C] directory (with an ONNX graph, or of sentence-transformers) or hub name "
-        "of a cross-encoder; None: no reranking",
-    )
+    """score profile: relevance alone [C]; salience: with weight, recency, frequency [B]; or the
+    path of your own function"""
+    RERANKER: str | None = Field(None, min_length=1)
+    """[C] directory (with an ONNX graph, or of sentence-transformers) or hub name of a
+    cross-encoder; None: no reranking"""
 
-    SLEEP_SCHEDULE: SleepSchedule = Field(default_factory=SleepSchedule, description="see below")
-    MIN_IMPORTANCE: int = Field(
-        4, ge=1, le=10, description="[A] least importance of entries to consolidate"
-    )
-    NIGHT_BATCH: int = Field(16, ge=1, le=500, description="entries in one step of a night")
-    MIN_OBSERVATIONS: int = Field(
-        5,
-        ge=1,
-        le=100,
-        description="[A] new observations of one entity before they are consolidated",
-    )
-    PRUNE_AT_MOST: int = Field(
-        3, ge=0, le=9, description="[A] highest importance of entries that may be pruned"
-    )
-    PRUNE_AFTER_DAYS: float = Field(
-        30, gt=0, le=36_500, description="[A] least age of entries that may be pruned"
-    )
-    COMPRESS_ABOVE: int = Field(
-        10, ge=1, le=1000, description="[C] conversations that may stay uncompressed"
-    )
-    COMPRESS_SESSIONS: int | None = Field(
-        None,
-        ge=1,
-        le=1000,
-        description="[C] conversations summarised at once beyond that; None: half as many",
-    )
-    PLAYER_ERASURE: Literal["ask", "self", "off"] = Field(
-        "ask",
-        description="what a player's `forgetme` does: ask staff, erase at once, or nothing",
-    )
-    REFLECT_AT: int = Field(
-        150, ge=1, le=100_000, description="[A] cumulative importance that starts a reflection"
-    )
+    SLEEP_SCHEDULE: SleepSchedule = SleepSchedule()
+    MIN_IMPORTANCE: int = Field(4, ge=1, le=10)
+    """[A] least importance of entries to consolidate"""
+    MIN_OBSERVATIONS: int = Field(5, ge=1, le=100)
+    """[A] new observations of one entity before they are consolidated"""
+    PRUNE_AT_MOST: int = Field(3, ge=0, le=9)
+    """[A] highest importance of entries that may be pruned"""
+    PRUNE_AFTER_DAYS: float = Field(30, gt=0, le=36_500)
+    """[A] least age of entries that may be pruned"""
+    COMPRESS_ABOVE: int = Field(10, ge=1, le=1000)
+    """[C] conversations that may stay uncompressed"""
+    PLAYER_ERASURE: Literal["ask", "self", "off"] = "ask"
+    """what a player's `forgetme` does: ask staff, erase at once, or nothing"""
+    REFLECT_AT: int = Field(150, ge=1, le=100_000)
+    """[A] cumulative importance that starts a reflection"""
 
-    THINKING_EMOTE: str = Field(
-        "thinks it over.",
-        max_length=200,
-        description="shown where an answer takes long, behind the NPC's name; empty: nothing",
-    )
+    THINKING_EMOTE: str = Field("thinks it over.", max_length=200)
+    """shown where an answer takes long, behind the NPC's name; empty: nothing"""
 
     @model_validator(mode="before")
     @classmethod
@@ -498,11 +401,6 @@ class Settings(_Section):
     def by_sources(self) -> bool:
         """Whether what the texts describe without a number is done their way (docs/sources.md)."""
         return self.PROFILE == "sources"
-
-    @property
-    def sessions_to_compress(self) -> int:
-        """COMPRESS_SESSIONS, by default half of COMPRESS_ABOVE [C §3.1]."""
-        return self.COMPRESS_SESSIONS or max(1, self.COMPRESS_ABOVE // 2)
 
     @property
     def background_llm(self) -> LLMSettings | None:
@@ -521,16 +419,13 @@ class Settings(_Section):
         own = self.LLM_NIGHT
         if self.LLM is None or own is None:
             return None
-        changed = {
-            name: value
-            for name in NightLLMSettings.model_fields
-            if name != "daily_tokens" and (value := getattr(own, name)) is not None
-        }
+        changed: dict[str, Any] = {"temperature": 0}
         if own.base_url is not None and own.api_key is None:
             changed["api_key"] = LLMSettings.model_fields["api_key"].default
         if own.model is not None:
-            changed["style"] = own.style
-        return self.LLM.model_copy(update=changed | {"temperature": 0})
+            changed["style"] = None
+        given = {name: each for name, each in own if each is not None and name != "daily_tokens"}
+        return self.LLM.model_copy(update=changed | given)
 
     @field_validator("LLM_NIGHT", mode="before")
     @classmethod
@@ -565,7 +460,6 @@ GAME_ONLY = {
     "LLM_NIGHT": "set LLM for an NPC",
     "LANGUAGE": "all NPCs share one language",
     "PROVIDER": "set LLM to None for an NPC without a language model",
-    "NIGHT_BATCH": "it shares the server's time among all NPCs",
     "PLAYER_ERASURE": "a player asks all NPCs",
 }
 LLM_OF_NPC = ("model", "max_tokens", "temperature", "daily_tokens_per_npc", "style")
@@ -601,10 +495,14 @@ def validated(name: str, value: Any) -> Any:
         return _validated_llm(value)
     if name == "RECALL_PROFILE" and "." in str(value) and value != get().RECALL_PROFILE:
         raise InvalidSetting("RECALL_PROFILE: a path to code is a setting of the whole game.")
+    return getattr(_of_npc(Settings, {name: value}), name)
+
+
+def _of_npc(section: type[_Section], values: Mapping[str, Any], *within: str) -> Any:
     try:
-        return getattr(Settings.model_validate({name: value}), name)
+        return section.model_validate(values)
     except ValidationError as error:
-        raise InvalidSetting("\n".join(_sentences(error, of_game=False))) from None
+        raise InvalidSetting("\n".join(_sentences(error, *within, of_game=False))) from None
 
 
 def _validated_llm(value: Any) -> dict[str, Any] | None:
@@ -620,10 +518,7 @@ def _validated_llm(value: Any) -> dict[str, Any] | None:
         if value:
             raise InvalidSetting("LLM cannot be set: the game's settings name no server.")
         return {}
-    try:
-        changed = LLMSettings.model_validate({**dict(server), **value})
-    except ValidationError as error:
-        raise InvalidSetting("\n".join(_sentences(error, "LLM", of_game=False))) from None
+    changed = _of_npc(LLMSettings, {**dict(server), **value}, "LLM")
     return {name: getattr(changed, name) for name in value}
 
 
@@ -651,38 +546,31 @@ def get() -> Settings:
         raise ImproperlyConfigured(
             f"settings.{SETTING} = {redaction.shown('', raw)}: must be a dict, for example {{}}."
         )
-    return _parse(_Frozen(raw or {}))
+    return _parse(_ByContent(raw or {}))
 
 
 def retired() -> list[str]:
     """Return the keys of settings that the game sets and that are constants now."""
     raw = getattr(django_settings, SETTING, None) or {}
     found = [f"[{name!r}]" for name in raw if name in Settings.retired]
-    for part, section in _SECTIONS.items():
+    for part, section in SECTIONS.items():
         given = raw.get(part)
         own = given if isinstance(given, Mapping) else {}
         found += [f"[{part!r}][{name!r}]" for name in own if name in section.retired]
     return found
 
 
-class _Frozen:
-    """A settings dict as a cache key, compared by content: a changed dict is parsed again."""
+class _ByContent(dict):
+    """A settings dict as a cache key: a changed dict is parsed again."""
 
-    def __init__(self, raw: dict[str, Any]):
-        self.raw = raw
-        self.content = repr(raw)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Frozen) and self.content == other.content
-
-    def __hash__(self) -> int:
-        return hash(self.content)
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(repr(self))
 
 
 @lru_cache(maxsize=8)
-def _parse(frozen: _Frozen) -> Settings:
+def _parse(raw: _ByContent) -> Settings:
     try:
-        return Settings.model_validate(frozen.raw)
+        return Settings.model_validate(raw)
     except ValidationError as error:
         raise ImproperlyConfigured("\n".join(_sentences(error))) from None
 
@@ -700,7 +588,7 @@ def _sentences(error: ValidationError, *within: str, of_game: bool = True) -> li
             continue
         allowed = re.sub(r"^\w+ should (?:be )?", "", problem["msg"])
         if problem["type"] == "extra_forbidden":
-            section = _section_at(problem["loc"][:-1])
+            section = SECTIONS.get(problem["loc"][0], Settings) if problem["loc"][1:] else Settings
             allowed = "no such key; the keys are " + ", ".join(section.model_fields)
         elif problem["type"] == "value_error":
             allowed = f"must be {problem['ctx']['error']}"
@@ -722,7 +610,7 @@ def _shown(problem: Any) -> str:
     return redaction.shown(secret or (names[-1] if names else ""), value)
 
 
-_SECTIONS: dict[Any, type[_Section]] = {
+SECTIONS: dict[Any, type[_Section]] = {
     "VECTOR_STORE": VectorStoreSettings,
     "EMBEDDING": EmbeddingSettings,
     "LLM": LLMSettings,
@@ -731,16 +619,13 @@ _SECTIONS: dict[Any, type[_Section]] = {
 }
 
 
-def _section_at(path: tuple[Any, ...]) -> type[_Section]:
-    return _SECTIONS.get(path[0], Settings) if path else Settings
-
-
 def about(section: type[BaseModel], name: str) -> str:
     """Return what a setting is, for people who run a game: without the source that fixes a number,
     and for a section what its class says of it."""
-    described = section.model_fields[name].description or ""
-    if described.startswith("see below"):
-        described = (_section_at((name,)).__doc__ or "").partition("\n\n")[0]
+    described = section.model_fields[name].description
+    if described is None:
+        described = (SECTIONS[name].__doc__ or "").partition("\n\n")[0]
+    described = " ".join(described.split())
     return re.sub(r" ?\[[ABC]\b[^]]*\]", "", described).replace("`", "").strip()
 
 

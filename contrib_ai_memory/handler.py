@@ -18,7 +18,8 @@ from twisted.internet import defer
 from . import conf, language, offload
 from .embedding import emotions
 from .errors import InputError
-from .ingest import experiences, importance, index, pipeline
+from .ingest import experiences, index, pipeline
+from .ingest.importance import heuristic_importance
 from .llm import router
 from .log import logger
 from .recall import mood, reply, search, tool_loop
@@ -93,7 +94,7 @@ class MemoryHandler:
     def read_anew(self) -> None:
         """Make the parts anew beside the journal, from what the database holds."""
         owner = self.owner
-        self.conversations = Conversations(owner, self.stale_after)
+        self.conversations = Conversations(owner)
         self.people = People(owner)
         self.links = Links(owner)
         self.preferences = Preferences(owner, self.journal.get)
@@ -106,10 +107,6 @@ class MemoryHandler:
     def settings(self) -> conf.Settings:
         """The settings of this NPC (`store.npc_settings`)."""
         return self.own_settings.get()
-
-    def stale_after(self) -> float:
-        """Return the seconds of silence that end a conversation."""
-        return self.settings.STALE_CONVERSATION
 
     @property
     def name(self) -> str:
@@ -124,6 +121,10 @@ class MemoryHandler:
     def phrases(self) -> dict[str, tuple[str, ...]]:
         """The stock phrases of the NPC, {kind: texts}, as the settings TONE and PHRASES have it."""
         return language.get().phrases.of(self.settings.TONE, self.settings.PHRASES)
+
+    def phrase(self, kind: str, **values: str) -> str:
+        """Return the first stock phrase of a kind, filled; "" where there is none."""
+        return language.get().phrases.first(kind, self.phrases, **values)
 
     @property
     def goals(self) -> str:
@@ -154,7 +155,9 @@ class MemoryHandler:
 
         Changes nothing if it fails.
         """
-        asked = self._asked(percept)  # first: a read may fail
+        # first, since a read may fail
+        keywords = (*self.settings.KEYWORDS, *(self.owner.attributes.get("memory_keywords") or ()))
+        bonus = self.profiles.sender_bonus(percept.source)
         when = percept.timestamp or self.clock()
         talk = percept.kind in TALK_KINDS
         own = percept.origin == "self"
@@ -173,9 +176,17 @@ class MemoryHandler:
             conversation = self.conversations.join(place, when, session_id)
             conversation.take_part(percept.source, when)
             session_id = conversation.session_id
-        entry = self.journal.append(
-            lambda entry_id: self._entry(entry_id, percept, when, session_id, asked)
-        )
+        bonus = max(bonus, self.people.sender_bonus(percept.source))
+        by_content = not self.settings.by_sources
+        fields: dict[str, Any] = {
+            "timestamp": when,
+            "source_trust": conf.TRUST[percept.source_type],
+            "entities": tuple(sorted({*percept.entities, *self.people.mentioned(percept.content)})),
+            "session_id": session_id,
+            "importance": heuristic_importance(percept, keywords, bonus, by_content=by_content),
+            "tags": self._tags(percept),
+        }
+        entry = self.journal.append(lambda entry_id: percept.to_entry(id=entry_id, **fields))
         if percept.utterance:
             self.journal.note_heard(percept.utterance, entry.id)
         if talk:
@@ -183,33 +194,6 @@ class MemoryHandler:
             said = entry.seen_as, entry.content, entry.private, entry.witnesses, entry.unjudged
             conversation.say(Message(entry.id, role, *said))
         return entry
-
-    def _asked(self, percept: Percept) -> tuple[tuple[str, ...], int]:
-        """Return what is asked of the database: keywords, and the bonus of the sender's profile."""
-        keywords = (*self.settings.KEYWORDS, *(self.owner.attributes.get("memory_keywords") or ()))
-        return keywords, self.profiles.sender_bonus(percept.source)
-
-    def _entry(
-        self,
-        entry_id: int,
-        percept: Percept,
-        when: str,
-        session_id: str | None,
-        asked: tuple[tuple[str, ...], int],
-    ) -> Entry:
-        keywords, bonus = asked
-        bonus = max(bonus, self.people.sender_bonus(percept.source))
-        return percept.to_entry(
-            id=entry_id,
-            timestamp=when,
-            source_trust=conf.TRUST[percept.source_type],
-            entities=tuple(sorted({*percept.entities, *self.people.mentioned(percept.content)})),
-            session_id=session_id,
-            importance=importance.heuristic_importance(
-                percept, keywords, bonus, by_content=not self.settings.by_sources
-            ),
-            tags=self._tags(percept),
-        )
 
     def _tags(self, percept: Percept) -> tuple[str, ...]:
         """Return the tags, with ASKS for a line that tells nothing, though it does not look so.
@@ -317,25 +301,15 @@ class MemoryHandler:
         """
         request = RecallRequest(
             query,
-            listeners=(speaker, *listeners) if speaker else None,
-            top_k=top_k or 0,
-            token_budget=token_budget or 0,
             memory_types=tuple(memory_types or ()),
             include_compressed=include_compressed,
             emotions=tuple(emotions or ()),
         )
-        return search.recall(self, request)
+        return search.recall(self, _bounded(request, speaker, listeners, top_k, token_budget))
 
     @defer.inlineCallbacks
     def recall_emotion(
-        self,
-        emotions: Sequence[str],
-        *,
-        query: str = "",
-        speaker: str | None = None,
-        listeners: Sequence[str] = (),
-        top_k: int | None = None,
-        token_budget: int | None = None,
+        self, emotions: Sequence[str], *, query: str = "", **bounds: Any
     ) -> Generator[Any, Any, RecallResult]:
         """Recall memories that share one of `emotions`, as a Deferred `RecallResult`.
 
@@ -347,14 +321,8 @@ class MemoryHandler:
         Raises (in the Deferred):
             UnknownEmotion: A label is not in the taxonomy.
         """
-        request = replace(
-            search.emotion_request(emotions, query),
-            listeners=(speaker, *listeners) if speaker else None,
-            top_k=top_k or 0,
-            token_budget=token_budget or 0,
-        )
-        result = yield search.recall(self, request)
-        return result
+        request = _bounded(search.emotion_request(emotions, query), **bounds)
+        return (yield search.recall(self, request))
 
     def answer(self, entry: Entry, actions: tool_loop.Actions) -> defer.Deferred:
         """Answer an entry that was said to the NPC, as a Deferred `Answer`."""
@@ -376,32 +344,15 @@ class MemoryHandler:
 
     def facts(self, limit: int = 100) -> defer.Deferred:
         """Return the newest facts, as a Deferred list of `MemoryRecord`."""
-        return offload.run(
-            offload.MEMORY,
-            memory_store.newest,
-            self.id,
-            "fact",
-            limit,
-            priority=offload.REPLY,
-            reads=True,
-        )
+        return _look(memory_store.newest, self.id, "fact", limit)
 
     def counts(self) -> defer.Deferred:
         """Count the memories of each kind in the store, as a Deferred dict."""
-        return offload.run(
-            offload.MEMORY, memory_store.counts, self.id, priority=offload.REPLY, reads=True
-        )
+        return _look(memory_store.counts, self.id)
 
     def mood(self) -> defer.Deferred:
         """Return the present mood, which includes secrets, as a Deferred `recall.mood.Mood`."""
-        return offload.run(
-            offload.MEMORY,
-            mood.mood_of,
-            self.id,
-            self.clock(),
-            priority=offload.REPLY,
-            reads=True,
-        )
+        return _look(mood.mood_of, self.id, self.clock())
 
     # --- indexing ---------------------------------------------------------------------------
 
@@ -459,13 +410,9 @@ class MemoryHandler:
         self.conversations.flush()
         return counts
 
-    def flush(self) -> None:
-        """Write everything new to the game database."""
-        self._write(self.journal, self.conversations, self.people)
-
-    def flush_talk(self) -> None:
-        """Write the journal and the conversations, at each tick."""
-        self._write(self.journal, self.conversations)
+    def flush(self, *, people: bool = True) -> None:
+        """Write everything new to the game database; at a tick without the index of people."""
+        self._write(self.journal, self.conversations, *([self.people] if people else ()))
 
     @property
     def unwritten(self) -> bool:
@@ -501,6 +448,21 @@ class MemoryHandler:
         if self._flush_timer is None and reactor.running:
             # only the journal; the rest is written at each tick
             self._flush_timer = reactor.callLater(FLUSH_SECONDS, self._write, self.journal)
+
+
+def _bounded(
+    request: RecallRequest,
+    speaker: str | None = None,
+    listeners: Sequence[str] = (),
+    top_k: int | None = None,
+    token_budget: int | None = None,
+) -> RecallRequest:
+    heard_by = (speaker, *listeners) if speaker else None
+    return replace(request, listeners=heard_by, top_k=top_k or 0, token_budget=token_budget or 0)
+
+
+def _look(job: Callable[..., Any], *args: Any) -> defer.Deferred:
+    return offload.run(offload.MEMORY, job, *args, priority=offload.REPLY, reads=True)
 
 
 def open_memories() -> list[MemoryHandler]:

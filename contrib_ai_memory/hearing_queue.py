@@ -37,20 +37,14 @@ LINES_KEPT = 2000  # of one NPC: some 2 MB
 
 @dataclass(eq=False)
 class _Line:
-    """A line that was heard.
+    """A line that was heard."""
 
-    Attributes:
-        remember: Writes it into the journal, or fails and leaves that as it was.
-        react: Called with what `remember` returned: what comes of it. None for nothing.
-        source: Identity of the speaker; "" where it is nobody's.
-        told: Whether a failure was logged.
-    """
-
-    remember: Callable[[], Any]
+    remember: Callable[[], Any]  # writes it into the journal, or fails and leaves that as it was
+    # called with what `remember` returned: what comes of it. None for nothing.
     react: Callable[[Any], Any] | None
-    source: str
+    source: str  # identity of the speaker; "" where it is nobody's
     remembered: list[Any] = field(default_factory=list)
-    told: bool = False
+    told: bool = False  # whether a failure was logged
 
     def take_in(self) -> None:
         if not self.remembered:
@@ -61,23 +55,15 @@ class _Line:
 
 @dataclass(eq=False)
 class _Heard:
-    """What one NPC has heard, oldest first.
-
-    Attributes:
-        held: Lines that failed by themselves.
-        under_way: Whether the turns of the reactor take its lines in.
-        at_work: Whether a line is being taken in right now.
-        lost: How many lines found no room, as far as the log has not told it yet.
-        retry: The scheduled call that tries held lines again, and tells what is lost.
-    """
+    """What one NPC has heard, oldest first."""
 
     npc: Any
     lines: deque[_Line] = field(default_factory=deque)
-    held: deque[_Line] = field(default_factory=deque)
-    under_way: bool = False
-    at_work: bool = False
-    lost: int = 0
-    retry: Any = None
+    held: deque[_Line] = field(default_factory=deque)  # lines that failed by themselves
+    under_way: bool = False  # whether the turns of the reactor take its lines in
+    at_work: bool = False  # whether a line is being taken in right now
+    lost: int = 0  # how many lines found no room, as far as the log has not told it yet
+    retry: Any = None  # the scheduled call that tries held lines again, and tells what is lost
 
 
 _waiting: dict[int, _Heard] = {}  # by `id`: an NPC that was deleted has no hash
@@ -208,8 +194,9 @@ def _take_in_next(heard: _Heard) -> bool:
         line.take_in()
     except Exception as error:  # noqa: BLE001  (hooks of a game may fail; the next line is heard)
         noted = game_database.note_unavailable(error)
-        if not noted:
-            _tell(heard, line)
+        if not noted and not line.told:
+            line.told = True
+            offload.log_failure(Failure(), f"taking in what {heard.npc.dbref} heard")
         if noted or (isinstance(error, Error) and not game_database.is_usable()):
             return False
         if not line.remembered:
@@ -225,9 +212,3 @@ def _tell_lost(heard: _Heard) -> None:
     if heard.lost:
         logger().error("%s: %s lines that it heard are lost.", heard.npc.dbref, heard.lost)
         heard.lost = 0
-
-
-def _tell(heard: _Heard, line: _Line) -> None:
-    if not line.told:
-        line.told = True
-        offload.log_failure(Failure(), f"taking in what {heard.npc.dbref} heard")

@@ -90,19 +90,12 @@ class Intent(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How a line speaks.
+    """How a line speaks."""
 
-    Attributes:
-        requests: Whether it asks to be served or helped.
-        courtesy: Whether it greets, thanks or parts.
-        tells_past: Whether it is in a past tense.
-        says_you: Whether it speaks of the one whom it is said to.
-    """
-
-    requests: bool = False
-    courtesy: Intent | None = None
-    tells_past: bool = False
-    says_you: bool = False
+    requests: bool = False  # whether it asks to be served or helped
+    courtesy: Intent | None = None  # whether it greets, thanks or parts
+    tells_past: bool = False  # whether it is in a past tense
+    says_you: bool = False  # whether it speaks of the one whom it is said to
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,53 +108,33 @@ class SaidBefore:
 
 @dataclass(frozen=True, slots=True)
 class PresenceQuestion:
-    """Who is asked for, and by which event.
+    """Who is asked for, and by which event."""
 
-    Attributes:
-        event: The words that name what happened: "Alice lost the bet". Empty for an arrival.
-        whom: Whom it asks about, as written ("I", "Bram"); empty if it asks for everybody.
-        relation: At the event, or before or after the asker came in.
-        first: Whether it is the asker's first visit.
-    """
-
+    # the words that name what happened: "Alice lost the bet". Empty for an arrival.
     event: str = ""
-    whom: str = ""
-    relation: Relation = "at"
-    first: bool = False
+    whom: str = ""  # whom it asks about, as written ("I", "Bram"); empty if it asks for everybody
+    relation: Relation = "at"  # at the event, or before or after the asker came in
+    first: bool = False  # whether it is the asker's first visit
 
 
 @dataclass(frozen=True, slots=True)
 class Wants:
-    """What a line wants to know of the situation.
+    """What a line wants to know of the situation."""
 
-    Attributes:
-        courtesy: Whether it greets, thanks or parts besides.
-        presence: Who was there, if it asks for that.
-        of_a_whole: Whether it asks for all of somebody or something.
-        of_this_talk: Whether it asks for what is being talked about.
-    """
-
-    courtesy: Intent | None = None
-    presence: PresenceQuestion | None = None
-    of_a_whole: bool = False
-    of_this_talk: bool = False
+    courtesy: Intent | None = None  # whether it greets, thanks or parts besides
+    presence: PresenceQuestion | None = None  # who was there, if it asks for that
+    of_a_whole: bool = False  # whether it asks for all of somebody or something
+    of_this_talk: bool = False  # whether it asks for what is being talked about
 
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """A line as it is meant.
+    """A line as it is meant."""
 
-    Attributes:
-        meant: The line, with what it takes from the talk before it.
-        intent: What it wants besides being remembered, if anything.
-        surely: Whether it can hardly mean anything else.
-        acts: What is done with it.
-    """
-
-    meant: str
-    intent: Intent | None = None
-    surely: bool = False
-    acts: tuple[SpeechAct, ...] = ()
+    meant: str  # the line, with what it takes from the talk before it
+    intent: Intent | None = None  # what it wants besides being remembered, if anything
+    surely: bool = False  # whether it can hardly mean anything else
+    acts: tuple[SpeechAct, ...] = ()  # what is done with it
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,25 +171,15 @@ def _nearness(day: date, first: date, last: date) -> float:
 
 @dataclass(frozen=True, slots=True)
 class QueryReading:
-    """What a query to the memory asks for.
+    """What a query to the memory asks for."""
 
-    Attributes:
-        of_oneself: Whether it is about the one who asks it.
-        of_you: Whether it is about the one who is asked.
-        of_asking: Whether it is about what somebody asked.
-        of_the_past: Whether it asks for what was.
-        when: Whether it asks for a time.
-        several: Whether the answer may be gathered from several occasions.
-        dates: The dates that it names.
-    """
-
-    of_oneself: bool = False
-    of_you: bool = False
-    of_asking: bool = False
-    of_the_past: bool = False
-    when: bool = False
-    several: bool = False
-    dates: tuple[NamedDate, ...] = ()
+    of_oneself: bool = False  # whether it is about the one who asks it
+    of_you: bool = False  # whether it is about the one who is asked
+    of_asking: bool = False  # whether it is about what somebody asked
+    of_the_past: bool = False  # whether it asks for what was
+    when: bool = False  # whether it asks for a time
+    several: bool = False  # whether the answer may be gathered from several occasions
+    dates: tuple[NamedDate, ...] = ()  # the dates that it names
 
 
 # --- what is learned from words -------------------------------------------------------------------
@@ -224,18 +187,12 @@ class QueryReading:
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A preference as a sentence states it.
+    """A preference as a sentence states it."""
 
-    Attributes:
-        text: The sentence.
-        slot: What the preference is about, in small words: `tea`, `favourite color`.
-        subject: Whose it is, where the sentence names somebody else than its speaker.
-        mentions: Slots of what it is compared with: coffee, in "I prefer tea to coffee".
-    """
-
-    text: str
-    slot: str
-    subject: str = ""
+    text: str  # the sentence
+    slot: str  # what the preference is about, in small words: `tea`, `favourite color`
+    subject: str = ""  # whose it is, where the sentence names somebody else than its speaker
+    # slots of what it is compared with: coffee, in "I prefer tea to coffee"
     mentions: tuple[str, ...] = ()
 
     @property
@@ -255,35 +212,23 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class NewLine:
-    """A line that may end something.
-
-    Attributes:
-        before: The lines of the same talk just before it, oldest first.
-        corrects: The line of its speaker that it corrects, its journal id; 0 if there is none.
-        meant: The corrected statement, with all else that this line told.
-    """
+    """A line that may end something."""
 
     entry: Entry
-    before: tuple[Entry, ...] = ()
+    before: tuple[Entry, ...] = ()  # the lines of the same talk just before it, oldest first
+    # the line of its speaker that it corrects, its journal id; 0 if there is none
     corrects: int = 0
-    meant: str = ""
+    meant: str = ""  # the corrected statement, with all else that this line told
 
 
 @dataclass(frozen=True, slots=True)
 class EndingVerdict:
-    """Whether a line ends a memory.
+    """Whether a line ends a memory."""
 
-    Attributes:
-        ends: Whether it does.
-        sure: Whether that is nearly certain.
-        meant: What the line says in place of the memory, of a correction.
-        never: Whether the line says that the memory never held.
-    """
-
-    ends: bool
-    sure: bool = False
-    meant: str = ""
-    never: bool = False
+    ends: bool  # whether it does
+    sure: bool = False  # whether that is nearly certain
+    meant: str = ""  # what the line says in place of the memory, of a correction
+    never: bool = False  # whether the line says that the memory never held
 
 
 # --- the agenda -----------------------------------------------------------------------------------
@@ -291,48 +236,30 @@ class EndingVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Circle:
-    """Whom the NPC knows when it reads lines.
+    """Whom the NPC knows when it reads lines."""
 
-    Attributes:
-        npc: Its own memory identity.
-        names: The forms of its name (`text.names.forms`).
-        mentioned: Returns the identities of the people named in a text.
-        called: Returns those whom it addresses by name.
-    """
-
-    npc: str
-    names: tuple[str, ...]
+    npc: str  # its own memory identity
+    names: tuple[str, ...]  # the forms of its name (`text.names.forms`)
+    # returns the identities of the people named in a text
     mentioned: Callable[[str], Sequence[str]]
-    called: Callable[[str], Sequence[str]]
+    called: Callable[[str], Sequence[str]]  # returns those whom it addresses by name
 
 
 @dataclass(frozen=True, slots=True)
 class AgendaQuestion:
-    """Which commitments a question asks for.
+    """Which commitments a question asks for."""
 
-    Attributes:
-        who: Whose they are to keep; "named" is the person whom it names, "" is anybody.
-        to: To whom they are owed, alike.
-        kinds: Only of these kinds; empty is any.
-        best: The kind that it names; others are told only where there is none of it.
-        day: The ISO date that it names, or "".
-        until: The last day if it names several: "this week".
-        about: The stems of what else it names.
-        by_day: Whether it asks for whatever is on that day.
-        whether: Whether it asks if there is any: "do i owe you anything?".
-        settled: Whether it asks if there is none: "am i paid up with you?".
-    """
-
-    who: Side = ""
-    to: Side = ""
-    kinds: tuple[Commitment, ...] = ()
+    who: Side = ""  # whose they are to keep; "named" is the person whom it names, "" is anybody
+    to: Side = ""  # to whom they are owed, alike
+    kinds: tuple[Commitment, ...] = ()  # only of these kinds; empty is any
+    # the kind that it names; others are told only where there is none of it
     best: Commitment | Literal[""] = ""
-    day: str = ""
-    until: str = ""
-    about: frozenset[str] = frozenset()
-    by_day: bool = False
-    whether: bool = False
-    settled: bool = False
+    day: str = ""  # the ISO date that it names, or ""
+    until: str = ""  # the last day if it names several: "this week"
+    about: frozenset[str] = frozenset()  # the stems of what else it names
+    by_day: bool = False  # whether it asks for whatever is on that day
+    whether: bool = False  # whether it asks if there is any: "do i owe you anything?"
+    settled: bool = False  # whether it asks if there is none: "am i paid up with you?"
 
     def covers(self, day: str) -> bool:
         """Whether an ISO date is within the time that it names."""
@@ -341,36 +268,23 @@ class AgendaQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ItemWords:
-    """What the words of an agenda item say.
+    """What the words of an agenda item say."""
 
-    Attributes:
-        recipient: The words for whoever a message or a thing is to be passed on to; "" if nobody.
-        creditor: The words for whom something is owed to; "" for a pronoun or nobody.
-        reminds: Whether they ask to be reminded.
-    """
-
+    # the words for whoever a message or a thing is to be passed on to; "" if nobody
     recipient: str = ""
-    creditor: str = ""
-    reminds: bool = False
+    creditor: str = ""  # the words for whom something is owed to; "" for a pronoun or nobody
+    reminds: bool = False  # whether they ask to be reminded
 
 
 @dataclass(frozen=True, slots=True)
 class Teller:
-    """Who tells agenda items to whom.
+    """Who tells agenda items to whom."""
 
-    Attributes:
-        own: Memory identity of the NPC.
-        called: Forms of its name.
-        asker: Memory identity of whoever is told; "" if unknown.
-        name_of: Returns the name of an identity, or "".
-        now: Local time, ISO 8601.
-    """
-
-    own: str
-    called: tuple[str, ...]
-    asker: str
-    name_of: Callable[[str], str]
-    now: str
+    own: str  # memory identity of the NPC
+    called: tuple[str, ...]  # forms of its name
+    asker: str  # memory identity of whoever is told; "" if unknown
+    name_of: Callable[[str], str]  # returns the name of an identity, or ""
+    now: str  # local time, ISO 8601
 
 
 class AgendaLanguage:
@@ -430,13 +344,9 @@ class AgendaLanguage:
 
 
 class Phrases:
-    """Stock phrases of an NPC.
+    """Stock phrases of an NPC."""
 
-    Attributes:
-        kinds: Their kinds, as the setting PHRASES names them.
-    """
-
-    kinds: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()  # as the setting PHRASES names them
 
     def unknown(self, named: Iterable[str]) -> list[str]:
         """Return which of these are no kinds of phrases, in order."""
@@ -595,11 +505,8 @@ class Language:
     def salience(
         self, text: str, known_names: tuple[str, ...] = (), *, taught: bool = False
     ) -> float:
-        """Return names, numbers, preferences and rare terms as 0-1 [C §1.5] (worker thread).
-
-        Args:
-            taught: Count what a text says to nobody in particular too.
-        """
+        """Return names, numbers, preferences and rare terms as 0-1 [C §1.5] (worker thread);
+        `taught` counts what a text says to nobody in particular too."""
         named = self.named(text, forms(known_names)) is not Named.NOT
         return 0.3 * named + 0.2 * bool(self.numbers(text))
 
@@ -643,19 +550,11 @@ class Language:
         return QueryReading()
 
     def asks_of_first(self, query: str, first: tuple[int, int], other: tuple[int, int]) -> bool:
-        """Whether a query asks for the words of the first of two people whom it names.
-
-        Args:
-            first, other: Where they are named.
-        """
+        """Whether a query asks for the words of the first of two people, named at these places."""
         return False
 
     def wants(self, said: str, line: str) -> Wants:
-        """Return what a line wants to know of the situation.
-
-        Args:
-            said: The line without its address.
-        """
+        """Return what a line wants to know of the situation; `said` is it without its address."""
         return Wants()
 
     def completed(
@@ -711,11 +610,8 @@ class Language:
         return False
 
     def corrected(self, said: str, before: Sequence[str]) -> tuple[int, str] | None:
-        """Return which line a correction corrects, and what its speaker meant to say.
-
-        Args:
-            before: Lines of the same speaker, oldest first.
-        """
+        """Return which line `before` (of the same speaker, oldest first) a correction corrects, and
+        what its speaker meant to say."""
         return None
 
     def changed(self, known: str, meant: str) -> str:
@@ -757,11 +653,8 @@ class Language:
     def own_sentences(
         self, lines: Sequence[str], names: Sequence[str], described: Sequence[str]
     ) -> list[str]:
-        """Return the sentences that a builder writes about an NPC as the NPC tells them.
-
-        Args:
-            described: Other texts about it.
-        """
+        """Return the sentences that a builder writes about an NPC as the NPC tells them;
+        `described` holds other texts about it."""
         return [each for line in lines for each in self.sentences(line)]
 
     def moment(self, now: str) -> str:

@@ -13,7 +13,6 @@ may know them.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Generator
 from random import choice
 from typing import Any
@@ -26,28 +25,13 @@ from twisted.internet import defer, task
 from twisted.python.failure import Failure
 
 from . import conf, offload
-from .attention import Attention, attend
 from .handler import MemoryHandler
 from .llm import prompts
 from .llm.spoken import Voice, utterance
 from .npc import MemoryMixin, is_npc, unpacked
 from .recall.reply import Answer, as_stored, joined, prepare
-from .recall.tool_loop import (
-    UNKNOWN_SPEAKER,
-    marked,
-    provenance_of,
-    retells,
-    speaks_as_assistant,
-)
-from .records import (
-    OF_NPC,
-    TALK_KINDS,
-    Entry,
-    Message,
-    Percept,
-    Provenance,
-    seconds_between,
-)
+from .recall.tool_loop import UNKNOWN_SPEAKER, marked, provenance_of, retells, speaks_as_assistant
+from .records import OF_NPC, TALK_KINDS, Entry, Message, Percept, Provenance, seconds_between
 from .script import AssistantScript
 from .store import attributes
 from .store.chat_log import provenance_of_messages
@@ -73,28 +57,26 @@ class LLMNPCMemory(MemoryHandler):
     """`npc.memory` of a MemoryLLMNPC, whose answers come from the server of LLMNPC."""
 
     @defer.inlineCallbacks
-    def answer(self, entry: Entry, actions: Any = None) -> Generator[Any, Any, Answer]:
+    def answer(self, entry: Entry, actions: Any) -> Generator[Any, Any, Answer]:
         """Answer by the server of LLMNPC, or as `MemoryHandler` does if it gives no answer."""
-        if actions is not None:
-            with self.evidence.work_on([entry], priority=offload.REPLY) as work:
-                loop, request = yield prepare(self, entry)
-                # now, since talk goes on while the server answers
-                talk = joined(loop.told, self.owner.past_with(actions.speaker, entry))
-                provenance = provenance_of(entry, request.recalled, talk)
-                work.add_evidence(loop.evidence)
-                work.add_provenance(provenance)
+        with self.evidence.work_on([entry], priority=offload.REPLY) as work:
+            loop, request = yield prepare(self, entry)
+            # now, since talk goes on while the server answers
+            talk = joined(loop.told, self.owner.past_with(actions.speaker, entry))
+            provenance = provenance_of(entry, request.recalled, talk)
+            work.add_evidence(loop.evidence)
+            work.add_provenance(provenance)
+            work.check()
+            text = yield self.owner.ask_llm(entry, actions.speaker, prompts.context(request))
+            if text and (yield speaks_as_assistant(text, self.name, entry.seen_as)):
+                text = ""
+            work.check()
+            if text:
+                private = entry.private or (yield loop.tells(text))
                 work.check()
-                text = yield self.owner.ask_llm(entry, actions.speaker, prompts.context(request))
-                if text and (yield speaks_as_assistant(text, self.name, entry.seen_as)):
-                    text = ""
-                work.check()
-                if text:
-                    private = entry.private or (yield loop.tells(text))
-                    work.check()
-                    said = marked(provenance, retells(text, request.recalled))
-                    return Answer(text, private, request.recalled, provenance=said)
-        answer = yield super().answer(entry, actions)
-        return answer
+                said = marked(provenance, retells(text, request.recalled))
+                return Answer(text, private, request.recalled, provenance=said)
+        return (yield super().answer(entry, actions))
 
 
 class MemoryLLMNPC(MemoryMixin, LLMNPC):
@@ -128,7 +110,9 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
     @property
     def chat_memory(self) -> dict[Any, list[str]]:
         """The last lines with each character for LLMNPC: "Alice: Hello.", oldest first."""
-        return _ChatMemory(self)
+        if self.ndb.ai_memory_chat is None:
+            self.ndb.ai_memory_chat = _ChatMemory(self)
+        return self.ndb.ai_memory_chat
 
     def at_object_post_copy(self, new_obj: Any, **kwargs: Any) -> None:
         super().at_object_post_copy(new_obj, **kwargs)
@@ -143,19 +127,10 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
         words = sanitise(speech, conf.MAX_LINE)
         if words:
             barred = self._is_barred(character)
-            guise = self.get_memory_guise(character)
-            line = self._heard_line(character, guise, words, "whisper", (), barred=barred)
-            settings, floor = self.memory.settings, self.assistant.floor
-            attention = attend(line, floor, conf.EXCHANGE_SECONDS, settings.UNASKED_REPLIES)
             entry = self._said_just_now(words, character) or self._perceive(
-                character,
-                words,
-                "say",
-                self.name_seen(character),
-                addressed=True,
-                mentioned=self._is_named("@", words),
+                character, words, "say", addressed=True, mentioned=self.is_named(words, before="@")
             )
-            if attention is Attention.TRIGGER:
+            if not barred:
                 self.assistant.wants_reply(entry, character)
         return defer.succeed(None)
 
@@ -188,7 +163,6 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
                 from_obj,
                 talk["speech"].strip(),
                 "say",
-                self.name_seen(from_obj),
                 line=line,
                 addressed=talk["to"].lower() == "you",  # `at_talked_to` comes next
             )
@@ -279,15 +253,7 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
     def _add_to_memory(self, character: Any, who_talked: Any, speech: str) -> None:
         """Keep lines of a character whose memory is switched off; others are in the journal."""
         if not self._memory_on_for(character):
-            lines = [*self._unremembered[character], f"{self.name_seen(who_talked)}: {speech}"]
-            self._unremembered[character] = lines[-self.max_chat_memory_size :]
-
-    @property
-    def _unremembered(self) -> defaultdict:
-        """Lines while the memory is switched off, until the server stops."""
-        if self.ndb.ai_memory_unremembered is None:
-            self.ndb.ai_memory_unremembered = defaultdict(list)
-        return self.ndb.ai_memory_unremembered
+            super()._add_to_memory(character, who_talked, speech)
 
     def past_with(self, character: Any, entry: Entry) -> Provenance:
         """Return the provenance of the conversation in the prompt of an answer to `entry`."""
@@ -295,8 +261,6 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
         return provenance_of_messages(as_stored(self.memory, turn) for turn in turns)
 
     def _lines_with(self, character: Any) -> list[str]:
-        if not self._memory_on_for(character):
-            return self._unremembered[character]
         identity = self.get_memory_guise(character)
         entry = self._answering[0] if self._answering else self._last_of(identity)
         turns = self._turns_with(character, entry)
@@ -321,12 +285,16 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
 
 
 class _ChatMemory(dict):
+    """The lines in the journal; those of a character while the memory is off, until a restart."""
+
     def __init__(self, npc: MemoryLLMNPC):
         super().__init__()
         self._npc = npc
 
-    def __missing__(self, character: Any) -> list[str]:
-        return self._npc._lines_with(character)
+    def __getitem__(self, character: Any) -> list[str]:
+        if self._npc._memory_on_for(character):
+            return self._npc._lines_with(character)
+        return self.setdefault(character, [])
 
 
 def _old_session(identity: str | None) -> str:

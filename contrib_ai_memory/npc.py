@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar, copy_context
 from dataclasses import asdict, replace
 from datetime import datetime
@@ -22,12 +21,12 @@ from django.db import OperationalError
 from django.utils.translation import gettext
 from evennia.objects.objects import DefaultCharacter, DefaultObject
 from evennia.typeclasses.attributes import ModelAttributeBackend
-from evennia.utils import lazy_property
+from evennia.utils import gametime, lazy_property
 from evennia.utils.logger import log_err
 from evennia.utils.utils import make_iter
 
 from . import conf, deletion, hearing_queue, language
-from .attention import LEAN, Attention, HeardLine, attend
+from .attention import LEAN, HeardLine, attend
 from .handler import MemoryHandler, shed_copied
 from .log import logger
 from .privacy import masked, unmasked
@@ -64,16 +63,6 @@ _Base: Any = DefaultCharacter if TYPE_CHECKING else object  # the mixin comes be
 class MemoryMixin(_Base):
     """A lasting memory for a Character typeclass, at `npc.memory`.
 
-    Hooks to override:
-        get_memory_identity: The identity of a person.
-        get_memory_guise: Whom it takes a person for, who may wear a mask.
-        get_persona: The character's description for a language model.
-        at_memory_reply: How a reply is spoken.
-        at_memory_emote: How an action is shown.
-        at_memory_thinking: What is shown where an answer takes long.
-        get_memory_moment: Date and time as it would say them.
-        get_memory_excuse: What it says to somebody it cannot answer.
-
     Attributes:
         memory_settings: Settings of this kind of NPC, in place of those of CONTRIB_AI_MEMORY; a
             class inherits what it does not set (`store.npc_settings`).
@@ -95,12 +84,10 @@ class MemoryMixin(_Base):
         """Evennia's handler; it hides the memory from copies and prototypes."""
         return NPCAttributes(self, ModelAttributeBackend)
 
-    @property
+    @lazy_property
     def db(self) -> MemoryDb:
         """Evennia's `db`, with the memory's Attributes as the mappings of [A]."""
-        if "_memory_db" not in self.__dict__:
-            self.__dict__["_memory_db"] = MemoryDb(self)
-        return self.__dict__["_memory_db"]
+        return MemoryDb(self)
 
     @property
     def memory(self) -> MemoryHandler:
@@ -120,9 +107,10 @@ class MemoryMixin(_Base):
         """The heartbeat, which answers, learns and sleeps."""
         return AssistantScript.of(self)
 
-    def is_named(self, speech: str) -> bool:
-        """Return whether `speech` names this character, by key or alias."""
-        return self._is_named(r"\b", speech)
+    def is_named(self, speech: str, before: str = r"\b") -> bool:
+        """Return whether `speech` names this character, by key or alias, behind a mark."""
+        names = (self.key, *self.aliases.all())
+        return any(re.search(rf"{before}{re.escape(name)}\b", speech, re.I) for name in names)
 
     # --- hooks to override --------------------------------------------------------------------
 
@@ -173,22 +161,21 @@ class MemoryMixin(_Base):
 
     def at_memory_emote(self, text: str) -> None:
         """Show an action to the room: "pours a cup of tea". Escaped as in `at_memory_reply`."""
-        if self.location:
-            self.location.msg_contents(
-                ("{who} {action}", {"type": "pose"}),
-                from_obj=self,
-                mapping={"who": self, "action": text},
-            )
+        self._show(text, "pose")
 
     def at_memory_thinking(self, speaker: Any, *, private: bool) -> None:
         """Show that an answer takes long (THINKING_EMOTE), to the room or to `speaker` alone."""
-        said = {"who": self, "action": _escaped(self.memory.settings.THINKING_EMOTE)}
-        line = ("{who} {action}", {"type": THINKING})
-        if self.location and not private:
-            self.location.msg_contents(line, from_obj=self, mapping=said)
+        action = _escaped(self.memory.settings.THINKING_EMOTE)
+        if not private:
+            self._show(action, THINKING)
         elif speaker is not None:
-            said["who"] = self.get_display_name(speaker)
-            speaker.msg((line[0].format(**said), line[1]), from_obj=self)
+            line = f"{self.get_display_name(speaker)} {action}"
+            speaker.msg((line, {"type": THINKING}), from_obj=self)
+
+    def _show(self, action: str, kind: str) -> None:
+        if self.location:
+            line, said = "{who} {action}", {"who": self, "action": action}
+            self.location.msg_contents((line, {"type": kind}), from_obj=self, mapping=said)
 
     def get_memory_excuse(self, speaker: Any, *, crowded: bool) -> str:
         """Return what it says, once, to somebody it does not answer; "" for nothing.
@@ -231,15 +218,10 @@ class MemoryMixin(_Base):
     ) -> None:
         """Perceive a gift here, since its message does not name the giver."""
         super().at_object_receive(moved_obj, source_location, move_type=move_type, **kwargs)
-        if (
-            move_type == "give"
-            and source_location is not None
-            and self._memory_on_for(source_location)
-        ):
-            name = self.name_seen(source_location)
+        if move_type == "give" and source_location and self._memory_on_for(source_location):
             thing = oneline(moved_obj.get_display_name(self))
-            text = f"{name} gives {self.key} {sanitise(thing)}."
-            self._hear_talk(source_location, text, "give", name)
+            text = f"{self.name_seen(source_location)} gives {self.key} {sanitise(thing)}."
+            self._hear_talk(source_location, text, "give")
 
     def at_object_creation(self) -> None:
         """Be seen as a character where it was none before (`@typeclass`)."""
@@ -306,7 +288,6 @@ class MemoryMixin(_Base):
             self,
             text,
             "whisper" if private else "say",
-            self.key,
             origin="self",
             private=private,
             witnesses=to if private else self._witnesses(),
@@ -318,18 +299,13 @@ class MemoryMixin(_Base):
 
     def excuse(self, entry: Entry, speaker: Any, *, crowded: bool) -> None:
         """Tell somebody that they are not answered; in a whisper if they whispered."""
-        if text := self.get_memory_excuse(speaker, crowded=crowded):
-            self.put_off(entry, speaker, text)
+        self.put_off(entry, speaker, self.get_memory_excuse(speaker, crowded=crowded))
 
     def put_off(self, entry: Entry, speaker: Any, text: str) -> None:
-        """Say a stock phrase in place of an answer; in a whisper if they whispered."""
-        self.speak(
-            text,
-            speaker,
-            private=entry.private,
-            session_id=entry.session_id,
-            provenance=Provenance(tags=(RETOLD,)),
-        )
+        """Say a stock phrase, if there is one, in place of an answer; to a whisper in a whisper."""
+        if text:
+            session, retold = entry.session_id, Provenance(tags=(RETOLD,))
+            self.speak(text, speaker, private=entry.private, session_id=session, provenance=retold)
 
     def act_out(
         self, text: str, *, session_id: str | None = None, provenance: Provenance = NO_PROVENANCE
@@ -340,7 +316,6 @@ class MemoryMixin(_Base):
             self,
             f"{self.key} {action}",
             "pose",
-            self.key,
             origin="self",
             session_id=session_id,
             **asdict(provenance),
@@ -350,15 +325,16 @@ class MemoryMixin(_Base):
 
     def seen_here(self, name: str | None = None) -> list[Any]:
         """Return the other characters here, or those that this NPC sees under a name."""
-        others = [obj for obj in self._characters_here() if obj is not self]
+        here = self.location.contents_get(content_type="character") if self.location else []
+        others = [obj for obj in here if obj is not self]
         if name is None:
             return others
         return [obj for obj in others if self.name_seen(obj).lower() == name.lower()]
 
     def here_as(self, identity: str | None) -> Any | None:
         """Return the character here that it takes for this person, if there is one."""
-        others = (obj for obj in self._characters_here() if obj is not self)
-        return next((obj for obj in others if self.get_memory_guise(obj) == identity), None)
+        here = (obj for obj in self.seen_here() if self.get_memory_guise(obj) == identity)
+        return next(here, None)
 
     def _voice(self, own: Entry, hook: Callable[..., None], *args: Any, **options: Any) -> None:
         """Call the hook that says or does `own`. If it fails, nothing was said."""
@@ -379,57 +355,47 @@ class MemoryMixin(_Base):
     def _hear(self, text: Any, from_obj: Any, emoted: tuple[Any, list[str]]) -> None:
         speaker = from_obj[0] if isinstance(from_obj, (list, tuple)) else from_obj
         line, kind = unpacked(text)
-        if (
-            kind in ("look", THINKING)
-            or not isinstance(line, str)
-            or not hasattr(speaker, "get_display_name")
-        ):
+        said = kind not in ("look", THINKING) and isinstance(line, str)
+        if not said or not hasattr(speaker, "get_display_name"):
             return
-        if (speaker is self and self._own_voice) or not self._memory_on_for(speaker):
+        own = speaker is self and self._own_voice
+        if own or not self._memory_on_for(speaker) or not (line := sanitise(line, conf.MAX_LINE)):
             return
-        line = sanitise(line, conf.MAX_LINE)
-        if not line:
-            return
-        seen_as = self.name_seen(speaker)
         if speaker is self:
             if kind in ("say", "whisper", "pose"):
                 to = self._identities(self._hearers(self, kind)) if kind == "whisper" else None
-                self._notice(
-                    self, speech_in(line), kind, self.key, witnesses=to or None, origin="self"
-                )
-            return
-        if kind in ("say", "whisper"):
+                self._notice(self, speech_in(line), kind, witnesses=to or None, origin="self")
+        elif kind in ("say", "whisper"):
             speech = speech_in(line)
-            plain = line in (speech, f'{seen_as} says, "{speech}"')
-            self._hear_talk(speaker, speech, kind, seen_as, line=None if plain else line)
+            plain = line in (speech, f'{self.name_seen(speaker)} says, "{speech}"')
+            self._hear_talk(speaker, speech, kind, line=None if plain else line)
         elif kind == "pose" and emoted[0] is speaker:
-            self._hear_emote(speaker, line, emoted[1], seen_as)
+            self._hear_emote(speaker, line, emoted[1])
         elif kind == "pose":
-            self._hear_talk(speaker, line, kind, seen_as, source_type="observation")
+            self._hear_talk(speaker, line, kind, source_type="observation")
         elif kind in _MOVES and isinstance(speaker, DefaultCharacter):  # no thing is a visitor
             move = "leave" if _is_departure(line) else "arrive"
-            self._notice(speaker, line, move, seen_as, source_type="environmental")
+            self._notice(speaker, line, move, source_type="environmental")
         else:
-            self._notice(speaker, line, "event", seen_as, source_type="environmental")
+            self._notice(speaker, line, "event", source_type="environmental")
 
-    def _hear_emote(self, speaker: Any, line: str, emoted: list[str], seen_as: str) -> None:
+    def _hear_emote(self, speaker: Any, line: str, emoted: list[str]) -> None:
         """Perceive an emote with speech: the speech as talk, the rest as a pose."""
         speech = [said for said in (sanitise(each) for each in emoted) if said in line]
         action = without_speech(line, speech)
         # "A tall man says," alone is no action
-        words = folded(action).replace(folded(seen_as), "")
+        words = folded(action).replace(folded(self.name_seen(speaker)), "")
         if not speech or len(words.split()) >= ACTION_WORDS:
-            acts: dict[str, Any] = {"source_type": "observation", "answered": not speech}
-            self._hear_talk(speaker, action, "pose", seen_as, **acts)
+            answered = not speech
+            self._hear_talk(speaker, action, "pose", answered=answered, source_type="observation")
         if said := " ".join(_unquoted(each) for each in speech).strip():
-            self._hear_talk(speaker, said, "say", seen_as, whole=line, line=line, tags=("emote",))
+            self._hear_talk(speaker, said, "say", whole=line, line=line, tags=("emote",))
 
     def _hear_talk(
         self,
         speaker: Any,
         speech: str,
         kind: str,
-        seen_as: str,
         *,
         whole: str = "",
         answered: bool = True,
@@ -445,7 +411,7 @@ class MemoryMixin(_Base):
         hearers = [] if kind == "give" else self._hearers(speaker, kind)
         if kind == "whisper":
             percept["witnesses"] = self._identities([speaker, *hearers])
-        noticed = self._percept(speaker, speech, kind, seen_as, **percept)
+        noticed = self._percept(speaker, speech, kind, **percept)
         barred = not answered or self._is_barred(speaker)
         hearing_queue.take_in(
             self,
@@ -460,20 +426,28 @@ class MemoryMixin(_Base):
         """Remember a line. Returns its entry, the line, and whether it seems to want an answer."""
         if not speaker.pk:  # deleted meanwhile: nobody waits for an answer
             return self._remember(noticed, speaker), None, False
-        kind, hearers = noticed.kind, [obj for obj in hearers if obj.pk]
-        line = self._heard_line(speaker, noticed.source or "", text, kind, hearers, barred=barred)
-        settings, floor = self.memory.settings, self.assistant.floor
-        line = replace(line, turned_to=floor.turned_to(line))
-        attention = attend(
-            line,
-            floor,
-            conf.EXCHANGE_SECONDS,
-            settings.UNASKED_REPLIES,
-            lean=LEAN[settings.TALKATIVENESS],
+        memory, kind = self.memory, noticed.kind
+        hearers = [obj for obj in hearers if obj.pk]
+        own = self.get_memory_identity(self)
+        named = [each for each in memory.people.mentioned(text) if each != own]
+        line = HeardLine(
+            speaker=noticed.source or "",
+            text=text,
+            at=datetime.fromisoformat(memory.clock()).timestamp(),
+            kind=kind,
+            own_names=self._forms_of(self, speaker),
+            others=tuple(self._forms_of(obj, speaker) for obj in hearers[:WITNESSES_KEPT]),
+            people=forms(map(memory.people.name_of, named)),
+            barred=barred,
+            of_npc=is_npc(speaker),
+            shared=any(map(is_npc, hearers)),
         )
-        wants_reply = attention is Attention.TRIGGER
+        settings, floor = memory.settings, self.assistant.state.floor
+        line = replace(line, turned_to=floor.turned_to(line))
+        lean = LEAN[settings.TALKATIVENESS]
+        wants_reply = attend(line, floor, settings.UNASKED_REPLIES, lean=lean)
         if kind != "give":
-            mentioned = self._is_named("@", text)
+            mentioned = self.is_named(text, before="@")
             noticed = replace(noticed, addressed=wants_reply, mentioned=mentioned)
         return self._remember(noticed, speaker), line, wants_reply
 
@@ -502,52 +476,14 @@ class MemoryMixin(_Base):
 
     def _hearers(self, speaker: Any, kind: str) -> list[Any]:
         """Return who hears a line besides the NPC and the speaker."""
-        hearers = receivers(speaker) if kind == "whisper" else self._characters_here()
+        hearers = receivers(speaker) if kind == "whisper" else self.seen_here()
         return [obj for obj in hearers if obj is not self and obj is not speaker]
-
-    def _heard_line(
-        self,
-        speaker: Any,
-        guise: str,
-        text: str,
-        kind: str,
-        hearers: Sequence[Any],
-        *,
-        barred: bool,
-    ) -> HeardLine:
-        """Return a line as `attention` reads it.
-
-        Args:
-            guise: Whom it took the speaker for.
-            text: What is said; of an emote, all of it.
-            kind: say, whisper or give.
-            hearers: Who hears it besides the NPC and the speaker.
-            barred: Whether it answers nothing of this speaker.
-        """
-        own = self.get_memory_identity(self)
-        named = [each for each in self.memory.people.mentioned(text) if each != own]
-        return HeardLine(
-            speaker=guise,
-            text=text,
-            at=datetime.fromisoformat(self.memory.clock()).timestamp(),
-            kind=kind,
-            own_names=self._forms_of(self, speaker),
-            others=tuple(self._forms_of(obj, speaker) for obj in hearers[:WITNESSES_KEPT]),
-            people=forms(map(self.memory.people.name_of, named)),
-            barred=barred,
-            of_npc=is_npc(speaker),
-            shared=any(map(is_npc, hearers)),
-        )
 
     def _forms_of(self, person: Any, speaker: Any) -> tuple[str, ...]:
         """Return what `speaker` may call a person: names, aliases, and how they are seen."""
         seen = [person.get_display_name(looker) for looker in {self, speaker} - {person}]
         shown = [_DBREF.sub("", sanitise(oneline(name), 80)).strip() for name in seen]
         return forms([person.key, *person.aliases.all(), *shown])
-
-    def _is_named(self, before: str, text: str) -> bool:
-        names = (self.key, *self.aliases.all())
-        return any(re.search(rf"{before}{re.escape(name)}\b", text, re.I) for name in names)
 
     # --- perceiving ---------------------------------------------------------------------------
 
@@ -566,7 +502,6 @@ class MemoryMixin(_Base):
         source: Any,
         content: str,
         kind: str,
-        seen_as: str,
         *,
         private: bool | None = None,
         witnesses: tuple[str, ...] | None = None,
@@ -583,13 +518,13 @@ class MemoryMixin(_Base):
         return Percept(
             content=content,
             kind=kind,
-            seen_as=seen_as,
+            seen_as=self.key if source is self else self.name_seen(source),
             source=identity,
             witnesses=witnesses,
             entities=(identity,),
             private=private,
             location=f"#{self.location.id}" if self.location else None,
-            game_time=_game_time(),
+            game_time=round(gametime.gametime(absolute=True), 1),
             utterance=_utterance_of(source),
             **more,
         )
@@ -603,13 +538,10 @@ class MemoryMixin(_Base):
         return entry
 
     def _witnesses(self) -> tuple[str, ...]:
-        return self._identities([obj for obj in self._characters_here() if obj is not self])
+        return self._identities(self.seen_here())
 
     def _identities(self, people: Sequence[Any]) -> tuple[str, ...]:
         return tuple(self.get_memory_guise(obj) for obj in people[:WITNESSES_KEPT])
-
-    def _characters_here(self) -> list[Any]:
-        return self.location.contents_get(content_type="character") if self.location else []
 
     def name_seen(self, other: Any) -> str:
         """Return the name under which this NPC sees somebody."""
@@ -664,33 +596,24 @@ def _escaped(text: str) -> str:
     return as_shown(oneline(sanitise(text, conf.MAX_LINE)))
 
 
-def _game_time() -> float:
-    from evennia.utils import gametime
-
-    return round(gametime.gametime(absolute=True), 1)
-
-
 def wrong_order(typeclass: type) -> str:
     """Return an error sentence if MemoryMixin is behind its base, where it hears nothing, or ""."""
     wrong = [each for each in typeclass.__mro__ if _behind_its_base(each)]
     if not wrong:
         return ""
     first = wrong[-1]  # the others inherit it
-    others = ", ".join(
-        each.__name__ for each in first.__bases__ if not issubclass(each, MemoryMixin)
-    )
-    mixin = ", ".join(each.__name__ for each in first.__bases__ if issubclass(each, MemoryMixin))
+    bases = sorted(first.__bases__, key=lambda each: not issubclass(each, MemoryMixin))
+    mixin, *others = (each.__name__ for each in bases)
     return (
         f"{first.__module__}.{first.__name__} hears and remembers nothing, because {mixin} comes "
-        f"after its base class. Write: class {first.__name__}({mixin}, {others})"
+        f"after its base class. Write: class {first.__name__}({', '.join([mixin, *others])})"
     )
 
 
 def _behind_its_base(typeclass: type) -> bool:
     order = typeclass.__mro__
-    if MemoryMixin not in order or DefaultObject not in order:
-        return False
-    return order.index(DefaultObject) < order.index(MemoryMixin)
+    both = MemoryMixin in order and DefaultObject in order
+    return both and order.index(DefaultObject) < order.index(MemoryMixin)
 
 
 # --- receivers of whispers (docs/adr/015) ---------------------------------------------------------
@@ -712,29 +635,16 @@ def note_receivers() -> None:
         return
 
     @functools.wraps(at_say)
-    def noted(
-        self: Any,
-        message: str,
-        msg_self: Any = None,
-        msg_location: Any = None,
-        receivers: Any = None,
-        *args: Any,
-        **kwargs: Any,
-    ) -> Any:
-        with _speaking_to(self, make_iter(receivers) if receivers else ()):
-            return at_say(self, message, msg_self, msg_location, receivers, *args, **kwargs)
+    def noted(self: Any, *args: Any, **options: Any) -> Any:
+        to = args[3] if args[3:] else options.get("receivers")
+        before = _receivers.set((self, tuple(make_iter(to)) if to else ()))
+        try:
+            return at_say(self, *args, **options)
+        finally:
+            _receivers.reset(before)
 
     noted.notes_receivers = True  # type: ignore[attr-defined]
     DefaultObject.at_say = noted
-
-
-@contextmanager
-def _speaking_to(speaker: Any, to: Sequence[Any]) -> Iterator[None]:
-    before = _receivers.set((speaker, tuple(to)))
-    try:
-        yield
-    finally:
-        _receivers.reset(before)
 
 
 note_receivers()  # not in the Django app's ready(): typeclasses cannot be imported there yet

@@ -39,6 +39,7 @@ from .log import logger
 MEMORY = "memory"
 MODEL = "model"
 BACKGROUND_MODEL = "background model"
+THREADS = {MEMORY: 1, MODEL: 4, BACKGROUND_MODEL: 4}
 
 # answers to players first, then pages for staff, then housekeeping
 REPLY, LOOK, AWAKE, NIGHT = range(4)
@@ -78,7 +79,6 @@ def run(
     """Run `job(*args)` off the reactor thread; the Deferred fires on it.
 
     Args:
-        lane: MEMORY, MODEL or BACKGROUND_MODEL.
         job: A function of plain data. For MEMORY, where it may run in the memory process, this is
             checked (`plain_data`); it must not change its arguments.
         priority: REPLY before LOOK before AWAKE before NIGHT; but a job of the night goes before
@@ -122,7 +122,7 @@ def run(
         # the reactor releases the GIL on every database query, and gets it back within this time
         sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_SECONDS))
     if lane not in _lanes:
-        _lanes[lane] = Lane(lane, threads=_threads_of(lane))
+        _lanes[lane] = Lane(lane, THREADS[lane])
     return _lanes[lane].submit(task, priority, timeout)
 
 
@@ -142,10 +142,10 @@ def breathe(priority: int = LOOK) -> defer.Deferred:
     """
     from twisted.internet import reactor
 
-    done: defer.Deferred = defer.Deferred()
     if not reactor.running:
         return defer.succeed(None)
-    _wait_for_turn(reactor, done, None, priority)
+    done: defer.Deferred = defer.Deferred()
+    _wait_for_turn(done, None, priority)
     return done
 
 
@@ -225,16 +225,15 @@ def stopping() -> bool:
 class Lane:
     """Daemon threads behind one bounded priority queue."""
 
-    def __init__(self, name: str, threads: int = 1, maxsize: int = QUEUE_LENGTH):
+    def __init__(self, name: str, threads: int):
         self.name = name
-        self._threads = threads
-        self._queue: queue.PriorityQueue = queue.PriorityQueue(maxsize)
-        self._order = itertools.count()
-        self._started = 0
-        self._lock = threading.Lock()
+        self._queue: queue.PriorityQueue = queue.PriorityQueue(QUEUE_LENGTH)
         self._closed = False
         self._idle = threading.Event()
         self._idle.set()
+        for number in range(1, threads + 1):
+            own = f"ai_memory-{name}-{number}"
+            threading.Thread(target=self._work, name=own, daemon=True).start()
 
     def submit(self, job: Callable[[], Any], priority: int, timeout: float) -> defer.Deferred:
         """Queue `job`, which takes nothing and touches only plain data; see `run`."""
@@ -250,11 +249,10 @@ class Lane:
 
         timer = reactor.callLater(timeout, expire)
         try:
-            self._queue.put_nowait((_rank(priority), next(self._order), priority, job, done, timer))
+            self._queue.put_nowait((_rank(priority), next(_order), priority, job, done, timer))
         except queue.Full:
             timer.cancel()
             return defer.fail(Busy(f"the {self.name} worker has {QUEUE_LENGTH} jobs waiting"))
-        self._ensure_threads()
         return done
 
     def drain(self, timeout: float) -> None:
@@ -262,19 +260,11 @@ class Lane:
         self._closed = True
         self._idle.wait(timeout)
 
-    def _ensure_threads(self) -> None:
-        with self._lock:
-            while self._started < self._threads:
-                self._started += 1
-                threading.Thread(
-                    target=self._work, name=f"ai_memory-{self.name}-{self._started}", daemon=True
-                ).start()
-
     def _work(self) -> None:
         from twisted.internet import reactor
 
         while True:
-            _place, _order, priority, job, done, timer = self._queue.get()
+            _place, _number, priority, job, done, timer = self._queue.get()
             self._idle.clear()
             try:
                 if done.called or self._closed:  # it timed out in the queue
@@ -302,21 +292,11 @@ _rests_until = 0.0  # seconds of time.perf_counter, for housekeeping
 _turn: Any = None  # the scheduled call of `_give_turn`
 
 
-def _threads_of(lane: str) -> int:
-    from . import conf
-
-    settings = conf.get()
-    llm = {MODEL: settings.LLM, BACKGROUND_MODEL: settings.background_llm}.get(lane)
-    return llm.max_concurrency if llm else 1
-
-
 def _deliver(done: defer.Deferred, timer: Any, result: Any, priority: int) -> None:
-    from twisted.internet import reactor
-
     if timer.active():  # the job is done; that its result waits for a turn is no time-out
         timer.cancel()
     if priority >= AWAKE:
-        _wait_for_turn(reactor, done, result, priority)
+        _wait_for_turn(done, result, priority)
     elif not done.called:
         _fire(done, result)
 
@@ -337,13 +317,15 @@ def _rank(priority: int) -> tuple[int, float]:
     return min(priority, AWAKE), time.monotonic() + late
 
 
-def _wait_for_turn(reactor: Any, done: defer.Deferred, result: Any, priority: int) -> None:
+def _wait_for_turn(done: defer.Deferred, result: Any, priority: int) -> None:
     waiting = _housekeeping if priority >= AWAKE else _people
     heapq.heappush(waiting, (_rank(priority), next(_order), done, result))
-    _schedule_turn(reactor)
+    _schedule_turn()
 
 
-def _schedule_turn(reactor: Any) -> None:
+def _schedule_turn() -> None:
+    from twisted.internet import reactor
+
     global _turn
     if _people:
         delay = 0.0
@@ -355,16 +337,18 @@ def _schedule_turn(reactor: Any) -> None:
         if _turn.getTime() <= reactor.seconds() + delay:
             return
         _turn.cancel()
-    _turn = reactor.callLater(delay, _let_writes_by, reactor)
+    _turn = reactor.callLater(delay, _let_writes_by)
 
 
-def _let_writes_by(reactor: Any) -> None:
+def _let_writes_by() -> None:
     """Give the turn in the reactor's next round: before that it sends what players wait for."""
+    from twisted.internet import reactor
+
     global _turn
-    _turn = reactor.callLater(0, _give_turn, reactor)
+    _turn = reactor.callLater(0, _give_turn)
 
 
-def _give_turn(reactor: Any) -> None:
+def _give_turn() -> None:
     global _rests_until
     until = time.perf_counter() + TURN_SECONDS
     _fire_waiting(_people, until)
@@ -373,13 +357,13 @@ def _give_turn(reactor: Any) -> None:
         _fire_waiting(_housekeeping, until)
         ended = time.perf_counter()
         _rests_until = ended + min(REST * (ended - begun), LONGEST_REST)
-    _schedule_turn(reactor)
+    _schedule_turn()
 
 
 def _fire_waiting(waiting: _Waiting, until: float) -> None:
     """Resume work that waits for a turn, at least one piece of it."""
     while waiting:
-        _place, _order, done, result = heapq.heappop(waiting)
+        _place, _number, done, result = heapq.heappop(waiting)
         if not done.called:  # the one who waited has given up
             _fire(done, result)
         if time.perf_counter() >= until:

@@ -78,33 +78,23 @@ class _Plain:
 
 @dataclass(frozen=True, slots=True)
 class Percept:
-    """Something an NPC perceived, before it becomes a journal entry.
-
-    Attributes:
-        source: Identity of the one who said or did it.
-        witnesses: Identities of the people who perceived it too.
-        game_time: Seconds of game time.
-        addressed: Whether it is meant for the NPC.
-        mentioned: Whether it holds an @mention of the NPC.
-
-    The others are those of `Entry`.
-    """
+    """Something an NPC perceived, before it becomes a journal entry (see there too)."""
 
     content: str
     kind: str
     seen_as: str = ""
-    source: str | None = None
-    witnesses: tuple[str, ...] = ()
+    source: str | None = None  # identity of the one who said or did it
+    witnesses: tuple[str, ...] = ()  # identities of the people who perceived it too
     entities: tuple[str, ...] = ()
     private: bool = False
     location: str | None = None
     timestamp: str = ""
-    game_time: float | None = None
+    game_time: float | None = None  # seconds
     session_id: str | None = None
     origin: str = "perceived"
     source_type: str = "direct"
-    addressed: bool = False
-    mentioned: bool = False
+    addressed: bool = False  # whether it is meant for the NPC
+    mentioned: bool = False  # whether it holds an @mention of the NPC
     tags: tuple[str, ...] = ()
     line: str | None = None
     ref: str | None = None
@@ -122,19 +112,14 @@ class Percept:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What an utterance of the NPC was made from, so that erasure can follow it.
+    """What an utterance of the NPC was made from, so that erasure can follow it."""
 
-    Attributes:
-        evidence: Link ids of the entry that it answers and of the memories given to the provider.
-        context: Journal ids of the conversation given to the provider (`store.journal.ranges_of`).
-        sources: Identities of the people whose words these are.
-        tags: RETOLD if the words only repeat a stock phrase or a memory.
-    """
-
+    # link ids of the entry that it answers and of the memories given to the provider
     evidence: tuple[str, ...] = ()
+    # journal ids of the conversation given to the provider (`store.journal.ranges_of`)
     context: str = ""
-    sources: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()  # identities of the people whose words these are
+    tags: tuple[str, ...] = ()  # RETOLD if the words only repeat a stock phrase or a memory
 
 
 NO_PROVENANCE = Provenance()
@@ -142,20 +127,7 @@ NO_PROVENANCE = Provenance()
 
 @dataclass(frozen=True, slots=True)
 class Entry(_Plain):
-    """A journal entry (DESIGN §3).
-
-    Attributes:
-        source_trust: 0-1.
-        importance: 1-10.
-        game_time: Seconds of game time.
-        line: The perceived line, if it said more than `content`.
-        ref: The id of the line in a replayed log.
-        evidence, context, sources: `Provenance` of the NPC's own words; the evidence of an insight
-            are the link ids that it cites.
-        utterance: Of a line heard from another NPC, the speaker's agent id and journal id,
-            "uuid:12".
-        provider: The language provider that worded an insight.
-    """
+    """A journal entry (DESIGN §3)."""
 
     id: int
     timestamp: str
@@ -164,27 +136,29 @@ class Entry(_Plain):
     seen_as: str = ""
     origin: str = "perceived"
     source_type: str = "direct"
-    source_trust: float = 0.9
+    source_trust: float = 0.9  # 0-1
     source_entity: str | None = None
     entities: tuple[str, ...] = ()
     witnesses: tuple[str, ...] = ()
     private: bool = False
     location: str | None = None
     session_id: str | None = None
-    importance: int = 2
+    importance: int = 2  # 1-10
     scoring_method: str = "heuristic"
     emotions: tuple[str, ...] = ()
     lesson: str = ""
     tags: tuple[str, ...] = ()
     consolidated: bool = False
-    game_time: float | None = None
-    line: str | None = None
-    ref: str | None = None
+    game_time: float | None = None  # seconds
+    line: str | None = None  # the perceived line, if it said more than `content`
+    ref: str | None = None  # the id of the line in a replayed log
+    # `Provenance` of the NPC's own words; the evidence of an insight are the link ids that it cites
     evidence: tuple[str, ...] = ()
     context: str = ""
     sources: tuple[str, ...] = ()
+    # of a line heard from another NPC, the speaker's agent id and journal id, "uuid:12"
     utterance: str = ""
-    provider: str = ""
+    provider: str = ""  # the language provider that worded an insight
 
     @property
     def recallable(self) -> bool:
@@ -259,35 +233,18 @@ class Entry(_Plain):
 
 @dataclass(frozen=True, slots=True)
 class MemoryRecord(_Plain):
-    """A memory in the store, as in the payload of DESIGN §3.
-
-    Attributes:
-        content: The text that is remembered.
-        record: What it is: entry, experience, fact, taught, summary or insight.
-        key: The text that is searched; empty if that is the content.
-        about: Identity of the person it is about.
-        importance, memory_weight, source_trust: 0-1.
-        access_count: Starts at 1.
-        expires_at: End of a working memory.
-        invalid_at, superseded_by: Since when it holds no longer, and the memory that says so.
-            Without `invalid_at` it never held: the other memory is told in its place.
-        provider: The language provider that worded it, or BUILDER.
-        quote: The speaker's own words, if `content` rewrote them.
-        shown: A pose as it was shown, if `content` is only what its poser claims.
-        context: Journal ids of all that a language model was shown, the evidence too
-            (`store.journal.ranges_of`).
-    """
+    """A memory in the store, as in the payload of DESIGN §3."""
 
     id: str
     content: str
-    record: str
+    record: str  # what it is: entry, experience, fact, taught, summary or insight
     memory_type: str = "episodic"
-    key: str = ""
-    about: str | None = None
+    key: str = ""  # the text that is searched; empty if that is the content
+    about: str | None = None  # identity of the person it is about
     speaker: str = ""
     session_id: str | None = None
-    importance: float = 0.5
-    memory_weight: float = 0.5
+    importance: float = 0.5  # 0-1
+    memory_weight: float = 0.5  # 0-1
     dominant_emotions: tuple[str, ...] = ()
     the_lesson: str = ""
     source_type: str = "direct"
@@ -301,15 +258,19 @@ class MemoryRecord(_Plain):
     last_accessed: str = ""
     access_count: int = 1
     valid_from: str = ""
+    # since when it holds no longer, and the memory that says so. Without `invalid_at` it never
+    # held: the other memory is told in its place
     invalid_at: str | None = None
     superseded_by: str | None = None
-    expires_at: str | None = None
+    expires_at: str | None = None  # end of a working memory
     compressed: bool = False
     compression_source: bool = False
     tags: tuple[str, ...] = ()
-    provider: str = ""
-    quote: str = ""
-    shown: str = ""
+    provider: str = ""  # the language provider that worded it, or BUILDER
+    quote: str = ""  # the speaker's own words, if `content` rewrote them
+    shown: str = ""  # a pose as it was shown, if `content` is only what its poser claims
+    # journal ids of all that a language model was shown, the evidence too
+    # (`store.journal.ranges_of`)
     context: str = ""
 
     @classmethod
@@ -410,38 +371,23 @@ EVIDENCE_KEPT = 20  # lines of one item: the first, and the newest
 
 @dataclass(frozen=True, slots=True)
 class AgendaItem(_Plain):
-    """Something that somebody is to do: a promise, a debt, a request or a plan.
+    """Something that somebody is to do: a promise, a debt, a request or a plan."""
 
-    Attributes:
-        id: The journal id of the line that states it; "12.1" is of its second sentence.
-        kind: promise, debt, request (to the NPC, which is to do it) or plan.
-        who: Memory identity of the one who is to do it; "" if the NPC does not know them.
-        to: Identity of the one it is owed to; "" if unknown or nobody.
-        text: The words that state it.
-        due: ISO date; "" without one.
-        state: open, done or broken.
-        evidence: Journal ids of the lines that state it, oldest first.
-        closed_by: Journal ids of the lines that say it is done or broken.
-        private, witnesses: Who may hear of it, as for any memory.
-        created, updated: Times of the first and the last of those lines, ISO 8601 UTC.
-        told: `text` as a sentence in the third person, where a language model wrote one.
-        context: Journal ids of all that the model was shown then (`store.journal.ranges_of`).
-    """
-
-    id: str
-    kind: Commitment
-    who: str
-    text: str
-    to: str = ""
-    due: str = ""
+    id: str  # the journal id of the line that states it; "12.1" is of its second sentence
+    kind: Commitment  # promise, debt, request (to the NPC, which is to do it) or plan
+    who: str  # memory identity of the one who is to do it; "" if the NPC does not know them
+    text: str  # the words that state it
+    to: str = ""  # identity of the one it is owed to; "" if unknown or nobody
+    due: str = ""  # ISO date; "" without one
     state: Literal["open", "done", "broken"] = "open"
-    evidence: tuple[int, ...] = ()
-    closed_by: tuple[int, ...] = ()
+    evidence: tuple[int, ...] = ()  # journal ids of the lines that state it, oldest first
+    closed_by: tuple[int, ...] = ()  # journal ids of the lines that say it is done or broken
     private: bool = False
     witnesses: tuple[str, ...] = ()
-    created: str = ""
-    updated: str = ""
-    told: str = ""
+    created: str = ""  # time of the first of those lines, ISO 8601 UTC
+    updated: str = ""  # time of the last of them
+    told: str = ""  # `text` as a sentence in the third person, where a language model wrote one
+    # journal ids of all that the model was shown then (`store.journal.ranges_of`)
     context: str = ""
 
     @property
@@ -491,47 +437,38 @@ class RecallRequest:
 
     `recall.search.recall` fills in an empty `top_k`, `token_budget`, `score_profile` or `reranker`
     from the settings, and the fields after them from the NPC.
-
-    Attributes:
-        listeners: Identities of all who will hear the answer, the one who asks first; None means
-            staff, who see everything, () that it must be fit for anyone.
-        by_sources: Score, choose and word as the source texts do (`conf.Settings.by_sources`).
-        memory_types: Only these; empty is all.
-        include_compressed: Keep memories whose summary is recalled too.
-        emotions: Labels of the present mood, which are favoured.
-        only_emotions: Leave out memories that share none of `emotions`.
-        without_entries: Journal ids to leave out, such as the question itself.
-        weights: Of `recall.rank.CLUES`, in their order; empty is the built-in ones.
-        score_profile: The name of a score profile (`recall.rank.score_profile`).
-        reranker: Directory or name of a cross-encoder.
-        now: Timestamp of the recall.
-        named: (identity, name as written) of the people named in the query.
-        who: Identities whose own words are favoured: those named, or the one who asks.
-        preferences: Ids of preferences of the one who asks, which are always candidates; those that
-            bear on the query come first [C §2.6].
-        of_the_past: Whether the query asks for what was; what holds no longer comes as past then.
-        as_evidence: Leave out what nothing may be drawn from: own words, comings and goings.
     """
 
     query: str
+    # identities of all who will hear the answer, the one who asks first; None means staff, who see
+    # everything, () that it must be fit for anyone
     listeners: tuple[str, ...] | None = None
+    # score, choose and word as the source texts do (`conf.Settings.by_sources`)
     by_sources: bool = False
     top_k: int = 0
     token_budget: int = 0
-    memory_types: tuple[str, ...] = ()
-    include_compressed: bool = False
-    emotions: tuple[str, ...] = ()
-    only_emotions: bool = False
+    memory_types: tuple[str, ...] = ()  # only these; empty is all
+    include_compressed: bool = False  # keep memories whose summary is recalled too
+    emotions: tuple[str, ...] = ()  # labels of the present mood, which are favoured
+    only_emotions: bool = False  # leave out memories that share none of `emotions`
+    # journal ids to leave out, such as the question itself
     without_entries: frozenset[int] = frozenset()
+    # of `recall.rank.CLUES`, in their order; empty is the built-in ones
     weights: tuple[float, ...] = ()
-    score_profile: str = ""
-    reranker: str | None = None
+    score_profile: str = ""  # the name of a score profile (`recall.rank.score_profile`)
+    reranker: str | None = None  # directory or name of a cross-encoder
     agent_id: str = ""
-    now: str = ""
+    now: str = ""  # timestamp of the recall
+    # (identity, name as written) of the people named in the query
     named: tuple[tuple[str, str], ...] = ()
+    # identities whose own words are favoured: those named, or the one who asks
     who: tuple[str, ...] = ()
+    # ids of preferences of the one who asks, which are always candidates; those that bear on the
+    # query come first [C §2.6]
     preferences: tuple[str, ...] = ()
+    # whether the query asks for what was; what holds no longer comes as past then
     of_the_past: bool = False
+    # leave out what nothing may be drawn from: own words, comings and goings
     as_evidence: bool = False
 
 
@@ -564,18 +501,13 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class RecallResult:
-    """The result of a recall [C §2.7].
+    """The result of a recall [C §2.7]."""
 
-    Attributes:
-        memories: Best first, preferences before the others.
-        total_tokens: Of the contents. In the prompt block each memory takes some fifteen more for
-            its tag, date and speaker.
-        budget_used: Share of the token budget, 0-1.
-    """
-
-    memories: tuple[Recalled, ...] = ()
+    memories: tuple[Recalled, ...] = ()  # best first, preferences before the others
+    # of the contents; in the prompt block each memory takes some fifteen more for its tag, date and
+    # speaker
     total_tokens: int = 0
-    budget_used: float = 0.0
+    budget_used: float = 0.0  # share of the token budget, 0-1
     prompt_block: str = ""
 
 
@@ -600,14 +532,6 @@ class FactDraft:
 
     `slot` is what a preference is about, where a language model named it. The fields after it are
     given by a provider that knew the passage and what is known already.
-
-    Attributes:
-        kind: One of `llm.provider.FACT_KINDS`; "" if unknown.
-        subject, object: Names of the person whom it is about, and of the one it is owed to.
-        date: ISO date on which it falls due or happens; "" without one.
-        same_as: Id of the known fact that says the same, or "".
-        ends: Ids of known facts that no longer hold; None if the provider was not asked.
-        by_rules: The offline provider drew it in a language model's place.
     """
 
     text: str
@@ -616,13 +540,14 @@ class FactDraft:
     memory_type: str = "semantic"
     quote: str = ""
     slot: str = ""
-    kind: str = ""
-    subject: str = ""
-    object: str = ""
-    date: str = ""
-    same_as: str = ""
+    kind: str = ""  # one of `llm.provider.FACT_KINDS`; "" if unknown
+    subject: str = ""  # name of the person whom it is about
+    object: str = ""  # name of the one it is owed to
+    date: str = ""  # ISO date on which it falls due or happens; "" without one
+    same_as: str = ""  # id of the known fact that says the same, or ""
+    # ids of known facts that no longer hold; None if the provider was not asked
     ends: tuple[str, ...] | None = None
-    by_rules: bool = False
+    by_rules: bool = False  # the offline provider drew it in a language model's place
 
 
 @dataclass(frozen=True, slots=True)
@@ -654,25 +579,17 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class KnownPerson:
-    """Somebody whom the NPC knows, as far as the one who asks may hear of it.
-
-    Attributes:
-        seen_before: When the NPC met them before this conversation, "" if never.
-        standing: stranger, acquaintance, friend or close (`store.people`).
-        attributes: What the profile says of them, surest first; in a line that is said aloud,
-            nothing private.
-        evidence: Journal ids behind these attributes.
-        here: Whether they are in the room.
-    """
+    """Somebody whom the NPC knows, as far as the one who asks may hear of it."""
 
     identity: str
     name: str
     last_seen: str = ""
-    seen_before: str = ""
-    standing: str = "stranger"
+    seen_before: str = ""  # when the NPC met them before this conversation, "" if never
+    standing: str = "stranger"  # stranger, acquaintance, friend or close (`store.people`)
+    # what the profile says of them, surest first; in a line that is said aloud, nothing private
     attributes: tuple[str, ...] = ()
-    evidence: tuple[int, ...] = ()
-    here: bool = False
+    evidence: tuple[int, ...] = ()  # journal ids behind these attributes
+    here: bool = False  # whether they are in the room
 
 
 @dataclass(frozen=True, slots=True)
@@ -686,94 +603,65 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Coming:
-    """Somebody came to where the NPC is, at a time (ISO 8601).
-
-    Attributes:
-        present: Names of those who were there already.
-        next: The name of the one who came next, or "".
-    """
+    """Somebody came to where the NPC is, at a time (ISO 8601)."""
 
     when: str
-    present: tuple[str, ...] = ()
-    next: str = ""
+    present: tuple[str, ...] = ()  # names of those who were there already
+    next: str = ""  # the name of the one who came next, or ""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenItem:
-    """An agenda item as it is told to the speaker.
+    """An agenda item as it is told to the speaker."""
 
-    Attributes:
-        text: A sentence or two to the speaker, who is "you".
-        noted: The same for a prompt, with the speaker by name; the NPC is "you".
-        quoted: The words in it that state the item.
-        evidence: Ids of the memories that it is told from; they are among those recalled.
-        pressing: Whether it is to be brought up unasked: the speaker has it due by tomorrow or
-            lately overdue, or it is a message for them; and this talk has not told it yet.
-        message: Whether somebody asked the NPC to tell or give it to the speaker.
-        private: Whether it is for the speaker's ear alone.
-        done_by_telling: The id of the item, where it is done once it is told.
-    """
-
-    text: str
-    quoted: str = ""
+    text: str  # a sentence or two to the speaker, who is "you"
+    quoted: str = ""  # the words in it that state the item
+    # ids of the memories that it is told from; they are among those recalled
     evidence: tuple[str, ...] = ()
+    # whether it is to be brought up unasked: the speaker has it due by tomorrow or lately overdue,
+    # or it is a message for them; and this talk has not told it yet
     pressing: bool = False
-    noted: str = ""
-    message: bool = False
-    private: bool = False
-    done_by_telling: str = ""
+    noted: str = ""  # `text` for a prompt, with the speaker by name; the NPC is "you"
+    message: bool = False  # whether somebody asked the NPC to tell or give it to the speaker
+    private: bool = False  # whether it is for the speaker's ear alone
+    done_by_telling: str = ""  # the id of the item, where it is done once it is told
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What is plain to see when an NPC answers; the same for every provider.
+    """What is plain to see when an NPC answers; the same for every provider."""
 
-    Attributes:
-        place: The name of the room.
-        moment: The date and time as the NPC would say it.
-        present: Names of the others in the room, without the speaker.
-        company: The first of them, without attributes.
-        people: The speaker, and the people whom the line names.
-        known_names: Names of everyone whom the NPC has met.
-        visits: Newest first; only where the line asks for them.
-        visits_since: ISO 8601; no older visits were looked up. "" if all were.
-        lines_asked_for: Ids of the recalled memories that are what the speaker said in their last
-            conversation, or on the day that the line names, what others have told lately, or the
-            speaker's gifts; only where the line asks for that.
-        agenda: What the line asks for of the agenda, else what is open with the speaker; the most
-            pressing first.
-        nothing_open: Whether the line asks for what is owed or promised, and none of it is open.
-        witnesses: Names by identity of the people who perceived what was recalled; only where the
-            line asks who was there.
-        coming: When the speaker came in; only where the line asks who was there before or after.
-    """
-
-    place: str = ""
-    moment: str = ""
-    present: tuple[str, ...] = ()
-    company: tuple[KnownPerson, ...] = ()
-    people: tuple[KnownPerson, ...] = ()
-    known_names: tuple[str, ...] = ()
-    visits: tuple[Visit, ...] = ()
-    visits_since: str = ""
+    place: str = ""  # the name of the room
+    moment: str = ""  # the date and time as the NPC would say it
+    present: tuple[str, ...] = ()  # names of the others in the room, without the speaker
+    company: tuple[KnownPerson, ...] = ()  # the first of them, without attributes
+    people: tuple[KnownPerson, ...] = ()  # the speaker, and the people whom the line names
+    known_names: tuple[str, ...] = ()  # names of everyone whom the NPC has met
+    visits: tuple[Visit, ...] = ()  # newest first; only where the line asks for them
+    visits_since: str = ""  # ISO 8601; no older visits were looked up. "" if all were.
+    # ids of the recalled memories that are what the speaker said in their last conversation, or on
+    # the day that the line names, what others have told lately, or the speaker's gifts; only where
+    # the line asks for that
     lines_asked_for: tuple[str, ...] = ()
+    # what the line asks for of the agenda, else what is open with the speaker; the most pressing
+    # first
     agenda: tuple[OpenItem, ...] = ()
+    # whether the line asks for what is owed or promised, and none of it is open
     nothing_open: bool = False
+    # names by identity of the people who perceived what was recalled; only where the line asks who
+    # was there
     witnesses: Mapping[str, str] = field(default_factory=dict)
+    # when the speaker came in; only where the line asks who was there before or after
     coming: Coming | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SpeechAct:
-    """Something that is done with words: a greeting, a question, a debt (`Language.read`).
-
-    Attributes:
-        sure: How surely it is done, in logits; 0 is even.
-    """
+    """Something that is done with words: a greeting, a question, a debt (`Language.read`)."""
 
     kind: str
     text: str
-    sure: float = 0.0
+    sure: float = 0.0  # how surely it is done, in logits; 0 is even
 
 
 @dataclass(frozen=True, slots=True)
@@ -790,39 +678,25 @@ LINES_BEFORE = 4  # of the talk, that a line is read with
 
 @dataclass(frozen=True, slots=True)
 class LineInTalk:
-    """A line that somebody says near an NPC.
-
-    Attributes:
-        npc: The NPC's name and its aliases.
-        others: Who hears it besides the speaker and the NPC.
-        before: The last lines of the talk, the newest last, its own among them.
-    """
+    """A line that somebody says near an NPC."""
 
     line: TalkLine
-    npc: tuple[str, ...]
-    others: tuple[str, ...] = ()
+    npc: tuple[str, ...]  # the NPC's name and its aliases
+    others: tuple[str, ...] = ()  # who hears it besides the speaker and the NPC
+    # the last lines of the talk, the newest last, its own among them
     before: tuple[TalkLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class LineReading:
-    """What a line is.
+    """What a line is."""
 
-    Attributes:
-        acts: In the order of their words.
-        answer: How surely a good NPC answers at once; from 0 on rather than not.
-        possible: All that may be done, the less sure ones too.
-        lead: How much more surely than anybody else who hears it.
-        known: How near it is to what the NPC was made to know, a cosine.
-        errand: Whether it asks for a message or a reminder.
-    """
-
-    acts: tuple[SpeechAct, ...]
-    answer: float
-    possible: tuple[SpeechAct, ...] = ()
-    lead: float = 0.0
-    known: float = 0.0
-    errand: bool = False
+    acts: tuple[SpeechAct, ...]  # in the order of their words
+    answer: float  # how surely a good NPC answers at once; from 0 on rather than not
+    possible: tuple[SpeechAct, ...] = ()  # all that may be done, the less sure ones too
+    lead: float = 0.0  # how much more surely than anybody else who hears it
+    known: float = 0.0  # how near it is to what the NPC was made to know, a cosine
+    errand: bool = False  # whether it asks for a message or a reminder
 
 
 @dataclass(frozen=True, slots=True)
@@ -835,19 +709,6 @@ class ReplyRequest:
     none, and `surely_meant` whether it can hardly mean anything else; `npc_names` are the NPC's
     name and its aliases, `phrases` its stock phrases (`language.Phrases`). `sentences` is how many
     an answer may have, `language` the one it is to be in ("": the speaker's).
-
-    Attributes:
-        description: What players see of the NPC.
-        goals: The NPC's own, by its builder.
-        voice: How it speaks: the manner, then example lines.
-        direction: What whoever plays it is told alone.
-        given: What builders gave it that is nearest to the line (`recall.sheet`).
-        lessons: Of recalled experiences, the most relevant first.
-        mood: Labels of the strongest present emotions.
-        set_right: What the line says in place of something that its speaker said before.
-        acts: What is done with the line's words; empty where the local model is not installed.
-        confided: Whether the line is kept to those who heard it.
-        said_lately: The NPC's own last lines, whoever heard them; only to say none of them again.
     """
 
     npc_name: str
@@ -864,22 +725,25 @@ class ReplyRequest:
     npc_names: tuple[str, ...] = ()
     phrases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     situation: Situation = Situation()
-    goals: str = ""
-    lessons: tuple[str, ...] = ()
-    mood: tuple[str, ...] = ()
+    goals: str = ""  # the NPC's own, by its builder
+    lessons: tuple[str, ...] = ()  # of recalled experiences, the most relevant first
+    mood: tuple[str, ...] = ()  # labels of the strongest present emotions
     sentences: int = 3
     language: str = ""
     plain: bool = False
     question: str = ""
     intent: str = ""
     surely_meant: bool = False
-    set_right: str = ""
+    set_right: str = ""  # what the line says in place of something that its speaker said before
+    # what is done with the line's words; empty where the local model is not installed
     acts: tuple[SpeechAct, ...] = ()
-    confided: bool = False
+    confided: bool = False  # whether the line is kept to those who heard it
+    # the NPC's own last lines, whoever heard them; only to say none of them again
     said_lately: tuple[str, ...] = ()
-    description: str = ""
-    voice: str = ""
-    direction: str = ""
+    description: str = ""  # what players see of the NPC
+    voice: str = ""  # how it speaks: the manner, then example lines
+    direction: str = ""  # what whoever plays it is told alone
+    # what builders gave it that is nearest to the line (`recall.sheet`)
     given: tuple[MemoryRecord, ...] = ()
 
     @property
@@ -890,39 +754,28 @@ class ReplyRequest:
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A sentence that might have answered.
-
-    Attributes:
-        score: How surely it answers; 0 is as sure as that nothing does.
-        memory: The id of the memory that it is of; "" for the persona.
-        told: Whether the reply tells it.
-        private: Whether it was said in confidence.
-    """
+    """A sentence that might have answered."""
 
     text: str
-    score: float
-    memory: str
-    told: bool = False
-    private: bool = False
+    score: float  # how surely it answers; 0 is as sure as that nothing does
+    memory: str  # the id of the memory that it is of; "" for the persona
+    told: bool = False  # whether the reply tells it
+    private: bool = False  # whether it was said in confidence
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer.
-
-    Attributes:
-        told: Ids of the memories used in it (None: any that were offered).
-        weighed: What might have been told from memory: what is, then the best of the others. Empty
-            where no question chose among memories.
-        row: Where it was made from acts and stock phrases, which: "alarm: alarm of".
-        small_talk: Whether it answers no question and binds to nothing, or the line was not
-            understood, so that a small model may say other words in its place.
-    """
+    """An answer."""
 
     text: str
+    # ids of the memories used in it (None: any that were offered)
     told: tuple[str, ...] | None = None
+    # what might have been told from memory: what is, then the best of the others. Empty where no
+    # question chose among memories.
     weighed: tuple[Weighed, ...] = ()
-    row: str = ""
+    row: str = ""  # where it was made from acts and stock phrases, which: "alarm: alarm of"
+    # whether it answers no question and binds to nothing, or the line was not understood, so that a
+    # small model may say other words in its place
     small_talk: bool = False
 
 

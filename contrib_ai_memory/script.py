@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Generator, Sequence
-from dataclasses import replace
+from collections import deque
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -38,7 +39,7 @@ from .sleep.chat_compaction import EMERGENCY, compact
 from .sleep.night import PAUSE, NotNow, Sleep, SwitchedOff
 from .store import attributes, condition, game_database, memory_store, pause
 from .store.chat_log import exchange
-from .store.condition import HELD, StoreError, StoreUnreachable
+from .store.condition import HELD, StoreUnreachable
 from .store.evidence import EvidenceGone
 from .store.npc_settings import NPCSettings
 from .store.people import entity_type_of
@@ -64,14 +65,37 @@ ASLEEP_SECONDS = 60  # between two notices that the NPC is asleep
 ASKED_ASLEEP_KEPT = 20  # questions heard asleep, one of each speaker
 ASKED_ASLEEP_SECONDS = 3 * 86_400  # after which such a question is answered no more
 
-_READ_AT_START = (  # Attributes, Evennia's own among them
-    "_manually_paused",
-    "_paused_time",
-    "unanswered",
-    "operating_mode",
-    "sleep_schedule",
-    "night",
+_READ_AT_START = (  # Attributes of ours and Evennia's
+    *("_manually_paused", "_paused_time"),
+    *("unanswered", "operating_mode", "sleep_schedule", "night"),
 )
+
+
+@dataclass(eq=False)
+class HeartbeatState:
+    """What a heartbeat knows until the server stops. Times without a zone are monotonic seconds."""
+
+    edit_lock: defer.DeferredLock = field(default_factory=defer.DeferredLock)
+    busy_since: float | None = None  # begin of the tick under way; infinite while held still
+    last_beat: str = ""  # ISO 8601 UTC
+    people_written: float = 0.0
+    compacting: bool = False
+    # lines that are heard
+    floor: Floor = field(default_factory=Floor)  # the talk that is going on in the room
+    attended_to: tuple[int, Floor] = (0, Floor())  # the last entry, and the floor before it
+    reading: dict[int, tuple[Entry, bool]] = field(default_factory=dict)  # `attend`, by number
+    # lines that are answered
+    asked: deque[tuple[int, str]] = field(default_factory=lambda: deque(maxlen=ASKED_KEPT))
+    answer_queue: AnswerQueue = field(default_factory=AnswerQueue)
+    put_off: list[PendingLine] = field(default_factory=list)  # until the store's server is back
+    held: bool = False  # no line is answered: somebody holds the memory still, or wants to
+    answering: object = None  # the turn of whoever answers the lines that wait, or HELD_STILL
+    answering_line: PendingLine | None = None
+    last_reply: float = 0.0
+    told_asleep: float = -ASLEEP_SECONDS
+    exchanges: dict[str | None, str] = field(default_factory=dict)  # last answers, by identity
+    opened: deque[str] = field(default_factory=lambda: deque(maxlen=ASKED_KEPT))  # told unasked
+    opened_at: str = ""  # ISO 8601 UTC
 
 
 class AssistantScript(DefaultScript):
@@ -107,6 +131,12 @@ class AssistantScript(DefaultScript):
         return script
 
     @property
+    def state(self) -> HeartbeatState:
+        if self.ndb.state is None:
+            self.ndb.state = HeartbeatState()
+        return self.ndb.state
+
+    @property
     def sleep(self) -> Sleep:
         return Sleep(self)
 
@@ -137,45 +167,46 @@ class AssistantScript(DefaultScript):
         numbers, self.db.unanswered = list(self.db.unanswered), []
         if reactor.running:  # the players' connections come back first
             yield task.deferLater(reactor, RETURN_SECONDS, lambda: None)
-        memory = self.obj.memory
+        for line in self._still_wanted(numbers, TAKEN_UP_SECONDS):
+            self.wants_reply(line.entry, line.speaker)
+
+    def _still_wanted(self, numbers: Iterable[int], seconds: float) -> list[PendingLine]:
+        """Return the lines of these entries that are not old and whose speakers are still here."""
+        memory, found = self.obj.memory, []
         for entry in filter(None, map(memory.journal.get, numbers)):
             speaker = self.obj.here_as(entry.source_entity)
-            recent = seconds_between(entry.timestamp, memory.clock()) <= TAKEN_UP_SECONDS
-            if speaker is not None and recent:
-                self.wants_reply(entry, speaker)
+            if speaker and seconds_between(entry.timestamp, memory.clock()) <= seconds:
+                found.append(PendingLine(entry, speaker))
+        return found
 
     def at_server_reload(self) -> None:
-        self._wait_for_database()
-        hearing_queue.release(self.obj)
-        hearing_queue.catch_up(self.obj)
-        put_off = self.ndb.put_off or ()
-        waiting = [self.ndb.answering_line, *self.answer_queue.lines, *put_off]
-        numbers = [line.entry.id for line in waiting if line]
-        numbers += [each.id for each, answers in (self.ndb.reading or {}).values() if answers]
-        self.db.unanswered = numbers[:LINES_IN_ALL]
-        self._settle()
+        self._settle(keep_waiting=True)
 
     def at_server_shutdown(self) -> None:
         self._settle()
         if conf.get().MEMORY_PROCESS:
             client.end()
 
-    def _settle(self) -> None:
-        """Write the last lines (departures are heard late), then close the store."""
-        self._wait_for_database()
+    def _settle(self, *, keep_waiting: bool = False) -> None:
+        """Write the last lines (departures are heard late), and which wait for an answer if that is
+        to be kept; then close the store."""
+        if not offload.stopping():  # the first NPC waits for all, so that the stop comes to an end
+            game_database.wait_for_lock(LOCK_SECONDS)
         hearing_queue.release(self.obj)
-        for npc in [self.obj, *hearing_queue.catch_up_all()]:
+        heard = hearing_queue.catch_up_all()
+        if keep_waiting:
+            state = self.state
+            waiting = [state.answering_line, *state.answer_queue.lines, *state.put_off]
+            numbers = [line.entry.id for line in waiting if line]
+            numbers += [each.id for each, answers in state.reading.values() if answers]
+            self.db.unanswered = numbers[:LINES_IN_ALL]
+        for npc in [self.obj, *heard]:
             if npc is not None and npc.pk:
                 npc.memory.flush()
                 if lost := hearing_queue.unwritten(npc):
                     logger().error("%s: %s lines that it heard are lost.", npc.dbref, lost)
         offload.drain()
         memory_store.close_shared()
-
-    def _wait_for_database(self) -> None:
-        """Wait for a locked database: the first NPC for all, so that the stop comes to an end."""
-        if not offload.stopping():
-            game_database.wait_for_lock(LOCK_SECONDS)
 
     def rearm(self) -> None:
         """Start the timer if it should be running and is not, or runs at an old rate."""
@@ -197,8 +228,7 @@ class AssistantScript(DefaultScript):
         late = random.uniform(0, JITTER * self.interval)
         beat = task.deferLater(reactor, late, self.at_tick)
         beat.addErrback(lambda reason: reason.trap(*HELD))  # logged when it began
-        beat.addErrback(_pass_over_lock)
-        beat.addErrback(offload.log_failure, f"the tick of #{self.obj.id if self.obj else None}")
+        _log_failure(beat, f"the tick of #{self.obj.id if self.obj else None}")
 
     # --- the tick -----------------------------------------------------------------------------
 
@@ -210,28 +240,24 @@ class AssistantScript(DefaultScript):
         """
         if not (conf.get().ENABLED and self.obj and self.obj.pk) or pause.paused(self.obj):
             return
-        if self.busy:
-            if time.monotonic() - self.ndb.busy_since < TICK_DEADLINE_SECONDS:
+        state = self.state
+        if state.busy_since is not None:
+            if time.monotonic() - state.busy_since < TICK_DEADLINE_SECONDS:
                 return
             logger().error("#%s: a tick passed its deadline and was abandoned.", self.obj.id)
-        self.ndb.busy_since = mine = time.monotonic()
+        state.busy_since = mine = time.monotonic()
         try:
             yield self._beat()
         except EvidenceGone as problem:
             logger().info("#%s: %s", self.db_obj_id, problem)
         finally:
-            if self.ndb.busy_since == mine:
-                self.ndb.busy_since = None
-
-    @property
-    def busy(self) -> bool:
-        """Whether a tick is under way, or the memory is held still."""
-        return self.ndb.busy_since is not None
+            if state.busy_since == mine:
+                state.busy_since = None
 
     @defer.inlineCallbacks
     def _beat(self) -> Generator[Any, Any, None]:
         try:
-            self.obj.memory.flush_talk()
+            self.obj.memory.flush(people=False)
             if self.obj.memory.unwritten:
                 return  # no work on lines that a crash would lose
             yield store_opening.mark_generation()
@@ -246,9 +272,9 @@ class AssistantScript(DefaultScript):
 
     @defer.inlineCallbacks
     def _awake_beat(self) -> Generator[Any, Any, None]:
-        memory = self.obj.memory
-        if time.monotonic() - (self.ndb.people_written or 0) >= PEOPLE_SECONDS:
-            self.ndb.people_written = time.monotonic()
+        memory, state = self.obj.memory, self.state
+        if time.monotonic() - state.people_written >= PEOPLE_SECONDS:
+            state.people_written = time.monotonic()
             memory.people.flush()
         memory.conversations.clear_stale(memory.clock())
         yield offload.breathe(offload.AWAKE)
@@ -259,14 +285,14 @@ class AssistantScript(DefaultScript):
         self._answer_put_off()  # the store has done the work of this beat
         if memory.settings.INITIATIVE:
             yield self._take_initiative()
-        self.ndb.last_beat = now_iso()
+        state.last_beat = now_iso()
         self.sleep.begin_on_schedule()
 
     @defer.inlineCallbacks
     def _take_initiative(self) -> Generator[Any, Any, None]:
         """Say something unasked, where there is an occasion (`recall.initiative`)."""
-        npc, memory = self.obj, self.obj.memory
-        if self.answer_queue or self.ndb.answering or self.ndb.reading or self.ndb.held:
+        npc, memory, state = self.obj, self.obj.memory, self.state
+        if state.answer_queue or state.answering or state.reading or state.held:
             return
         here = {npc.get_memory_guise(each): each for each in npc.seen_here()}
         people = [
@@ -275,24 +301,24 @@ class AssistantScript(DefaultScript):
             if entity_type_of(each) == "player" and npc.answers_now(each)
         ]
         seconds = 60.0 * memory.settings.INITIATIVE
-        found = initiative.occasion(memory, people, self.ndb.opened_at or "", seconds)
+        found = initiative.occasion(memory, people, state.opened_at, seconds)
         if found is None:
             return
         entry, came_in = found
-        opened = self.ndb.opened or ()
+        opened = tuple(state.opened)
         answer = yield initiative.opening(memory, entry, [*here], came_in=came_in, told=opened)
         person = self.obj.here_as(entry.source_entity) if self.obj and self.obj.pk else None
-        if person is None or self.answer_queue or self.ndb.answering:
+        if person is None or state.answer_queue or state.answering:
             return
         if not came_in:
-            self.ndb.opened_at = memory.clock()
+            state.opened_at = memory.clock()
         if answer is None:
             return
-        self.ndb.opened = [*opened, *(each.memory.id for each in answer.recalled)][-ASKED_KEPT:]
-        own = self._say(answer, PendingLine(entry, person))
-        if own:
+        state.opened.extend(each.memory.id for each in answer.recalled)
+        line = PendingLine(entry, person)
+        if own := self._say(answer, line):
             self._note_said(own, answer, entry)
-            self._note_exchange(PendingLine(entry, person))
+            self._note_exchange(line)
 
     # --- holding still ------------------------------------------------------------------------
 
@@ -305,36 +331,30 @@ class AssistantScript(DefaultScript):
         """
         from twisted.internet import reactor
 
-        yield self.edit_lock.acquire()
-        self.ndb.held = True  # lines go on waiting for their answers
+        state = self.state
+        yield state.edit_lock.acquire()
+        state.held = True  # lines go on waiting for their answers
         try:
             until = time.monotonic() + TICK_DEADLINE_SECONDS
-            while self.busy or self.ndb.answering:
+            while state.busy_since is not None or state.answering:
                 if not reactor.running or time.monotonic() >= until:
                     break  # without a reactor nothing else can run; past the deadline: abandoned
                 yield task.deferLater(reactor, PAUSE, lambda: None)
         except BaseException:
             self._resume()
             raise
-        self.ndb.busy_since = math.inf
-        self.ndb.answering = HELD_STILL
+        state.busy_since, state.answering = math.inf, HELD_STILL
         self.obj.memory.evidence.void_all()  # void the work that did not finish in time
 
     def let_go(self) -> None:
         """Let the heartbeat and the answers go on after `hold_still`."""
-        self.ndb.busy_since = self.ndb.answering = None
+        self.state.busy_since = self.state.answering = None
         self._resume()
 
     def _resume(self) -> None:
-        self.ndb.held = False
+        self.state.held = False
         self._start_answering()
-        self.edit_lock.release()
-
-    @property
-    def edit_lock(self) -> defer.DeferredLock:
-        """Serialises edits of this memory."""
-        self.ndb.edit_lock = self.ndb.edit_lock or defer.DeferredLock()
-        return self.ndb.edit_lock
+        self.state.edit_lock.release()
 
     # --- answering ----------------------------------------------------------------------------
 
@@ -347,27 +367,22 @@ class AssistantScript(DefaultScript):
             answers: What `attention.attend` says. It stands where the line is not read: asleep,
                 while two of this speaker are being read, and where reading fails.
         """
-        number, before = self.ndb.attended_to or (0, None)
+        state = self.state
+        number, before = state.attended_to
         if number != entry.id:
-            before = self.floor
-            self.ndb.attended_to = (entry.id, before)
-            self.floor = before.heard(line)
-        reading = self.ndb.reading = self.ndb.reading or {}
-        settings = self.obj.memory.settings
-        of_speaker = sum(each.source_entity == entry.source_entity for each, _ in reading.values())
+            before = state.floor
+            state.attended_to = (entry.id, before)
+            state.floor = before.heard(line)
+        settings, who = self.obj.memory.settings, entry.source_entity
+        of_speaker = sum(each.source_entity == who for each, _ in state.reading.values())
         read = not self.asleep and of_speaker < READ_AT_ONCE
         if read and is_undecided(line, settings.UNASKED_REPLIES):
             whole = heard(self.obj.memory, entry)
-            reading[entry.id] = (entry, answers)
+            state.reading[entry.id] = (entry, answers)
             done = self._read_line(entry, speaker, line, whole, before, answers=answers)
-            done.addErrback(self._not_read, entry)
+            _log_failure(done, f"reading entry {entry.id} of {self.obj}")
         elif answers:
             self._answer_line(entry, speaker, line)
-
-    def _not_read(self, failure: Failure, entry: Entry) -> None:
-        """Leave a line that names nobody unanswered; that the database is locked is said once."""
-        if not game_database.note_unavailable(failure.value):
-            offload.log_failure(failure, f"reading entry {entry.id} of {self.obj}")
 
     @defer.inlineCallbacks
     def _read_line(
@@ -398,7 +413,7 @@ class AssistantScript(DefaultScript):
             logger().warning("#%s: entry %s was not read: %s", self.db_obj_id, entry.id, problem)
             read = None
         finally:
-            (self.ndb.reading or {}).pop(entry.id, None)
+            self.state.reading.pop(entry.id, None)
         if read is not None and may_be_anothers(line, before) and reactor.running:
             yield task.deferLater(reactor, random.uniform(*LET_ANOTHER_SECONDS), lambda: None)
         npc = self.obj
@@ -406,34 +421,25 @@ class AssistantScript(DefaultScript):
             return
         settings = npc.memory.settings
         if read is not None:
-            spent = is_spent(line, self.floor, settings.UNASKED_REPLIES)
-            answers = judged(
-                read,
-                line,
-                before,
-                conf.EXCHANGE_SECONDS,
-                spent=spent,
-                lean=LEAN[settings.TALKATIVENESS],
-            )
-            answers = answers and not (may_be_anothers(line, before) and self._taken_up(entry))
+            spent = is_spent(line, self.state.floor, settings.UNASKED_REPLIES)
+            lean = LEAN[settings.TALKATIVENESS]
+            answers = judged(read, line, before, spent=spent, lean=lean)
+            if answers and may_be_anothers(line, before):  # two who answer are a chorus
+                since = npc.memory.journal.read(entry.id + 1)
+                answers = not any(OF_NPC in each.tags for each in since)
         if answers and npc.answers_now(speaker):
             self._answer_line(entry, speaker, line)
 
-    def _taken_up(self, entry: Entry) -> bool:
-        """Return whether another NPC has spoken since a line was heard: two are a chorus."""
-        return any(OF_NPC in each.tags for each in self.obj.memory.journal.read(entry.id + 1))
-
     def _answer_line(self, entry: Entry, speaker: Any, line: HeardLine) -> None:
-        known = (entry.id, entry.timestamp) in (self.ndb.asked or ())
-        self.wants_reply(entry, speaker)
-        if not known:
-            self.floor = self.floor.answered(line)
+        if self.wants_reply(entry, speaker):
+            self.state.floor = self.state.floor.answered(line)
 
-    def wants_reply(self, entry: Entry, speaker: Any) -> None:
-        """Queue `entry` for an answer, once. Called again after a failure, it goes on."""
-        asked = (entry.id, entry.timestamp)
-        if asked in (self.ndb.asked or ()):
-            return
+    def wants_reply(self, entry: Entry, speaker: Any) -> bool:
+        """Queue `entry` for an answer, once. Called again after a failure, it goes on. Returns
+        whether it is new."""
+        state, asked = self.state, (entry.id, entry.timestamp)
+        if asked in state.asked:
+            return False
         if self.asleep:
             self._keep_for_waking(entry)
             self._tell_asleep(speaker)
@@ -441,13 +447,14 @@ class AssistantScript(DefaultScript):
             self._queue(PendingLine(entry, speaker))
             if self.db.asked_asleep:
                 self._answer_asked_asleep([speaker])
-        self.ndb.asked = [*(self.ndb.asked or ()), asked][-ASKED_KEPT:]
+        state.asked.append(asked)
         if not self.asleep:
             self._start_answering()
+        return True
 
     def _queue(self, line: PendingLine) -> None:
         entry, speaker = line.entry, line.speaker
-        verdict = self.answer_queue.add(line)
+        verdict = self.state.answer_queue.add(line)
         if verdict is not Verdict.QUEUED:
             logger().info("#%s: entry %s is not answered, too many wait.", self.obj.id, entry.id)
         if verdict in (Verdict.TOO_FAST, Verdict.CROWDED):
@@ -471,11 +478,12 @@ class AssistantScript(DefaultScript):
         self._write_asked_asleep([*kept, entry][-ASKED_ASLEEP_KEPT:])
 
     def _asked_asleep(self) -> list[Entry]:
-        """Return the questions that wait, as far as they are not forgotten."""
-        found = []
-        for number, timestamp in self.db.asked_asleep or ():
-            entry = self.obj.memory.journal.get(number)
-            if entry is not None and entry.timestamp == timestamp:
+        """Return the questions that wait, as far as they are neither forgotten nor old."""
+        memory, now, found = self.obj.memory, self.obj.memory.clock(), []
+        for number, when in self.db.asked_asleep or ():
+            entry = memory.journal.get(number)
+            recent = seconds_between(when, now) <= ASKED_ASLEEP_SECONDS
+            if recent and entry and entry.timestamp == when:
                 found.append(entry)
         return found
 
@@ -485,31 +493,11 @@ class AssistantScript(DefaultScript):
     def _answer_asked_asleep(self, people: Sequence[Any]) -> None:
         """Queue the questions that these people asked while the NPC was asleep."""
         here = {self.obj.get_memory_guise(each): each for each in people}
-        now = self.obj.memory.clock()
-        recent = [
-            entry
-            for entry in self._asked_asleep()
-            if seconds_between(entry.timestamp, now) <= ASKED_ASLEEP_SECONDS
-        ]
-        self._write_asked_asleep([each for each in recent if each.source_entity not in here])
-        for entry in recent:
+        asked = self._asked_asleep()
+        self._write_asked_asleep([each for each in asked if each.source_entity not in here])
+        for entry in asked:
             if entry.source_entity in here:
                 self._queue(PendingLine(entry, here[entry.source_entity], asleep=True))
-
-    @property
-    def answer_queue(self) -> AnswerQueue:
-        if self.ndb.answer_queue is None:
-            self.ndb.answer_queue = AnswerQueue()
-        return self.ndb.answer_queue
-
-    @property
-    def floor(self) -> Floor:
-        """The talk that is going on in the room; none after a start."""
-        return self.ndb.floor or Floor()
-
-    @floor.setter
-    def floor(self, floor: Floor) -> None:
-        self.ndb.floor = floor
 
     def engaged(self, asked_by: str | None = None) -> str:
         """Return why the NPC cannot fall asleep by itself now, as part of a sentence, or "".
@@ -518,22 +506,21 @@ class AssistantScript(DefaultScript):
             asked_by: Identity of the person who wants it to sleep: their own talk does not keep
                 it awake.
         """
-        if self.answer_queue:
+        if self.state.answer_queue:
             return "still has somebody to answer"
         now, within = self.obj.memory.clock(), conf.EXCHANGE_SECONDS
-        exchanges = (self.ndb.exchanges or {}).items()
         if asked_by is None:
             talking = self.obj.memory.conversations.busy(now, within)
         else:
-            talking = any(
-                who != asked_by and seconds_between(last, now) <= within for who, last in exchanges
-            )
+            others = (last for who, last in self.state.exchanges.items() if who != asked_by)
+            talking = any(seconds_between(last, now) <= within for last in others)
         return "is in the middle of a conversation" if talking else ""
 
     def _start_answering(self) -> None:
-        if self.ndb.answering or self.ndb.held or not self.answer_queue:
+        state = self.state
+        if state.answering or state.held or not state.answer_queue:
             return
-        self.ndb.answering = turn = object()
+        state.answering = turn = object()
         answered = self._answer_all(turn)
         answered.addErrback(offload.log_failure, f"an answer of #{self.db_obj_id}")
 
@@ -543,23 +530,20 @@ class AssistantScript(DefaultScript):
         takes it away."""
         from twisted.internet import reactor
 
+        state = self.state
         try:
             yield offload.breathe(offload.REPLY)  # who was heard first is answered in a later turn
-            while self._has_turn(turn) and self.answer_queue and not self.ndb.held:
+            while self._has_turn(turn) and state.answer_queue and not state.held:
                 wait = self._seconds_to_wait()
                 if wait > 0 and reactor.running:
                     yield task.deferLater(reactor, wait, lambda: None)
                     continue  # the memory may be held still by now
-                line = self.answer_queue.take()
+                line = state.answer_queue.take()
                 number = line.entry.id
                 try:
                     yield self._answer(line, turn)
-                except StoreError as problem:
-                    logger().error("#%s cannot answer: %s", self.db_obj_id, problem)
-                except (EvidenceGone, offload.TimedOut, offload.Busy) as problem:
-                    logger().warning(
-                        "#%s did not answer entry %s: %s", self.db_obj_id, number, problem
-                    )
+                except EvidenceGone as problem:
+                    logger().info("#%s: %s", self.db_obj_id, problem)
                 except Exception as problem:  # noqa: BLE001  (the lines behind it are still answered)
                     if not (self.obj and self.obj.pk):
                         break  # it was deleted meanwhile
@@ -567,8 +551,8 @@ class AssistantScript(DefaultScript):
                         doing = f"answering entry {number} of #{self.obj.id}"
                         offload.log_failure(Failure(), doing)
         finally:
-            if self.ndb.answering is turn:
-                self.ndb.answering = None
+            if state.answering is turn:
+                state.answering = None
 
     def _seconds_to_wait(self) -> float:
         """Return for how long no line is answered: the cooldown, and a locked database."""
@@ -580,40 +564,34 @@ class AssistantScript(DefaultScript):
             if not game_database.note_unavailable(problem):
                 raise
             return hearing_queue.RETRY_SECONDS
-        return (self.ndb.last_reply or 0) + cooldown - time.monotonic()
+        return self.state.last_reply + cooldown - time.monotonic()
 
     def _put_off(self, line: PendingLine) -> None:
         """Keep a line until the store's server is back, and tell its speaker once."""
-        kept = self.ndb.put_off = self.ndb.put_off or []
-        entry, npc = line.entry, self.obj
+        kept, entry, npc = self.state.put_off, line.entry, self.obj
         own = [each for each in kept if each.entry.source_entity == entry.source_entity]
         if not own and not line.put_off:
-            phrases = npc.memory.phrases
-            text = language.get().phrases.first("cannot think", phrases, name=entry.seen_as)
-            if text:
-                npc.put_off(entry, line.speaker, text)
+            text = npc.memory.phrase("cannot think", name=entry.seen_as)
+            npc.put_off(entry, line.speaker, text)
         if len(own) < LINES_EACH:
             kept.append(replace(line, put_off=True))
 
     def _answer_put_off(self) -> None:
         """Queue the lines that were put off, of those who are still here, if they are not old."""
-        kept, self.ndb.put_off = self.ndb.put_off or [], None
-        memory = self.obj.memory
-        for line in kept:
-            entry = memory.journal.get(line.entry.id)
-            recent = seconds_between(line.entry.timestamp, memory.clock()) <= PUT_OFF_SECONDS
-            if entry and recent and self.obj.here_as(entry.source_entity) is not None:
-                self._queue(line)
+        kept, self.state.put_off = self.state.put_off, []
+        numbers = [line.entry.id for line in kept]
+        for line in self._still_wanted(numbers, PUT_OFF_SECONDS):
+            self._queue(replace(line, put_off=True))
         self._start_answering()
 
     def _has_turn(self, turn: object) -> bool:
-        return bool(self.obj and self.obj.pk) and self.ndb.answering is turn
+        return bool(self.obj and self.obj.pk) and self.state.answering is turn
 
     @defer.inlineCallbacks
     def _answer(self, line: PendingLine, turn: object) -> Generator[Any, Any, None]:
-        npc, memory, entry = self.obj, self.obj.memory, line.entry
+        npc, memory, entry, state = self.obj, self.obj.memory, line.entry, self.state
         actions = ReplyActions(self, entry, line.speaker)
-        self.ndb.answering_line = line
+        state.answering_line = line
         thinking = self._think_aloud(line, actions)
         try:
             answer = yield self._compose(entry, actions, turn)
@@ -629,18 +607,19 @@ class AssistantScript(DefaultScript):
                 raise
             logger().error("#%s cannot answer now: %s", self.db_obj_id, problem)
             self._put_off(line)
-            while self.answer_queue:  # asked one by one, each would wait for a time-out
-                self._put_off(self.answer_queue.take())
+            while state.answer_queue:  # asked one by one, each would wait for a time-out
+                self._put_off(state.answer_queue.take())
             return
         except EvidenceGone:
-            if not self._is_to_be_asked_anew(entry, actions, turn):
+            there = self.obj and self.obj.pk and memory.journal.get(entry.id)
+            if not there or actions.spoken or self._has_turn(turn):
                 raise
-            self._queue(line)
+            self._queue(line)  # nothing was wrong but that its turn was taken away
             self._start_answering()
             return
         finally:
-            if self.ndb.answering_line is line:
-                self.ndb.answering_line = None
+            if state.answering_line is line:
+                state.answering_line = None
             thinking.cancel()
         said = exchange(entry, answer.rounds, own, actions.spoken, answer.provenance)
         memory.chat_log.add([*answer.overheard, *said])
@@ -650,25 +629,23 @@ class AssistantScript(DefaultScript):
         if not npc.pk:
             return  # it was deleted meanwhile
         memory.note_answered(entry, answer)
-        self.ndb.last_reply = time.monotonic()
+        state.last_reply = time.monotonic()
         self._note_exchange(line)
         if actions.wants_sleep:
             self._fall_asleep(entry)
-        if not self.ndb.compacting:  # nobody waits for it
-            doing = f"compacting what #{self.obj.id} said"
-            compacting = self._compact_history().addErrback(_pass_over_lock)
-            compacting.addErrback(offload.log_failure, doing)
+        if not state.compacting:  # nobody waits for it
+            state.compacting = True
+            compacting = compact(memory, EMERGENCY, offload.AWAKE)
+            compacting.addErrback(lambda reason: reason.trap(EvidenceGone))
+            _log_failure(compacting, f"compacting what #{npc.id} said")
+            compacting.addBoth(lambda _: setattr(state, "compacting", False))
 
     def _say(self, answer: Answer, line: PendingLine) -> Entry | None:
         """Speak an answer. Returns the entry of the words."""
         text, entry = answer.text, line.entry
         if line.asleep:
-            phrases = self.obj.memory.phrases
-            asked = oneline(entry.content)
-            before = language.get().phrases.first(
-                "asked asleep", phrases, name=entry.seen_as, question=asked
-            )
-            text = f"{before} {text}".strip()
+            asked = {"name": entry.seen_as, "question": oneline(entry.content)}
+            text = f"{self.obj.memory.phrase('asked asleep', **asked)} {text}".strip()
         elif self._others_spoke_since(entry) and rules_answer(self.obj.memory.settings):
             text = language.get().phrases.addressed(text, entry.seen_as)
         return self.obj.speak(
@@ -699,16 +676,6 @@ class AssistantScript(DefaultScript):
         return thinking.addErrback(offload.log_failure, f"the thinking of #{self.db_obj_id}")
 
     @defer.inlineCallbacks
-    def _compact_history(self) -> Generator[Any, Any, None]:
-        self.ndb.compacting = True
-        try:
-            yield compact(self.obj.memory, EMERGENCY, offload.AWAKE)
-        except EvidenceGone as problem:
-            logger().info("#%s: %s", self.db_obj_id, problem)
-        finally:
-            self.ndb.compacting = False
-
-    @defer.inlineCallbacks
     def _compose(
         self, entry: Entry, actions: ReplyActions, turn: object
     ) -> Generator[Any, Any, Any]:
@@ -723,11 +690,6 @@ class AssistantScript(DefaultScript):
                 if attempt == ATTEMPTS or actions.spoken or not still_there:
                     raise
 
-    def _is_to_be_asked_anew(self, entry: Entry, actions: ReplyActions, turn: object) -> bool:
-        """Return whether nothing was wrong with an answer but that its turn was taken away."""
-        there = self.obj and self.obj.pk and self.obj.memory.journal.get(entry.id)
-        return bool(there) and not self._has_turn(turn) and not actions.spoken
-
     def _fall_asleep(self, entry: Entry) -> None:
         """Fall asleep after the answer that announced it, unless somebody else came meanwhile."""
         try:
@@ -739,21 +701,20 @@ class AssistantScript(DefaultScript):
         memory = self.obj.memory
         if answer.weighed or answer.row:
             reasons = ReplyReasons.of(own, entry, answer.weighed, answer.row)
-            memory.reasons.note(reasons, memory.settings.WHY_DAYS)
+            memory.reasons.note(reasons, conf.WHY_DAYS)
         close_told(memory, answer.done_by_telling, own)
 
     def _note_exchange(self, line: PendingLine) -> None:
-        now, identity = self.obj.memory.clock(), line.entry.source_entity
-        exchanges = self.ndb.exchanges or {}
-        exchanges[identity] = now
-        self.ndb.exchanges = dict(list(exchanges.items())[-EXCHANGES_KEPT:])
+        now, identity, state = self.obj.memory.clock(), line.entry.source_entity, self.state
+        state.exchanges[identity] = now
+        state.exchanges = dict([*state.exchanges.items()][-EXCHANGES_KEPT:])
         if identity and line.entry.kind != "whisper":
-            self.floor = self.floor.spoken(identity, datetime.fromisoformat(now).timestamp())
+            state.floor = state.floor.spoken(identity, datetime.fromisoformat(now).timestamp())
 
     def _tell_asleep(self, speaker: Any) -> None:
         now = time.monotonic()
-        if now - (self.ndb.told_asleep or -ASLEEP_SECONDS) >= ASLEEP_SECONDS:
-            self.ndb.told_asleep = now
+        if now - self.state.told_asleep >= ASLEEP_SECONDS:
+            self.state.told_asleep = now
             speaker.msg(f"{self.obj.get_display_name(speaker)} is fast asleep.")
 
 
@@ -774,9 +735,10 @@ def give_present_class(script: Any) -> bool:
     return True
 
 
-def _pass_over_lock(reason: Failure) -> Failure | None:
-    """Drop the failure of work that is done again, where the database is full or locked."""
-    return None if game_database.note_unavailable(reason.value) else reason
+def _log_failure(work: defer.Deferred, doing: str) -> None:
+    """Log how work fails that nobody waits for; that the database is locked is said once."""
+    work.addErrback(lambda reason: None if game_database.note_unavailable(reason.value) else reason)
+    work.addErrback(offload.log_failure, doing)
 
 
 class ReplyActions:
@@ -838,4 +800,4 @@ class ReplyActions:
 
     def _note(self, own: Entry) -> None:
         self.spoken.append(own.id)
-        self._script.ndb.answering_line = None  # a reload does not have it answered once more
+        self._script.state.answering_line = None  # a reload does not have it answered once more

@@ -27,22 +27,13 @@ Settings marked **npc** can also be set for a typeclass, a prototype or one NPC
 `python docs/settings_table.py > docs/settings.md`.
 """
 
-SECTIONS = {
-    "CONTRIB_AI_MEMORY": conf.Settings,
-    'CONTRIB_AI_MEMORY["VECTOR_STORE"]': conf.VectorStoreSettings,
-    'CONTRIB_AI_MEMORY["EMBEDDING"]': conf.EmbeddingSettings,
-    'CONTRIB_AI_MEMORY["LLM"]': conf.LLMSettings,
-    'CONTRIB_AI_MEMORY["SLEEP_SCHEDULE"]': conf.SleepSchedule,
-    'CONTRIB_AI_MEMORY["LLM_NIGHT"]': conf.NightLLMSettings,
-}
-
 
 def page() -> str:
     """The whole page as Markdown."""
-    parts = [HEAD]
-    for title, section in SECTIONS.items():
-        about = "" if section is conf.Settings else f"{inspect.cleandoc(section.__doc__)}\n\n"
-        parts.append(f"## `{title}`\n\n{about}{_table(section)}")
+    parts = [f"{HEAD}\n## `CONTRIB_AI_MEMORY`\n\n{_table(conf.Settings)}"]
+    for name, section in conf.SECTIONS.items():
+        about = inspect.cleandoc(section.__doc__)
+        parts.append(f'## `CONTRIB_AI_MEMORY["{name}"]`\n\n{about}\n\n{_table(section)}')
     return "\n".join(parts)
 
 
@@ -52,7 +43,8 @@ def _table(section: type) -> str:
     for name, field in section.model_fields.items():
         default = field.get_default(call_default_factory=True)
         shown = "required" if field.is_required() else f"`{_plain(default)!r}`"
-        about = "; ".join(filter(None, [field.description, _bounds(properties[name])]))
+        about = " ".join((field.description or "see below").split())
+        about = "; ".join(filter(None, [about, _bounds(properties[name])]))
         mark = "**npc** " if _of_npc(section, name) else ""
         rows.append(f"| `{name}` | {shown} | {mark}{about} |")
     return "\n".join(rows) + "\n"

@@ -28,9 +28,7 @@ from world.game import Game  # noqa: E402
 NOW = "2026-03-20T08:00:00+00:00"
 SETTINGS = {
     "COMPRESS_ABOVE": 2,
-    "COMPRESS_SESSIONS": 1,
     "REFLECT_AT": 20,
-    "NIGHT_BATCH": 4,
     "MIN_OBSERVATIONS": 2,
 }
 TALK = [
@@ -59,6 +57,7 @@ def main() -> int:
     from contrib_ai_memory import conf
     from contrib_ai_memory.store import memory_store
 
+    conf.NIGHT_BATCH = 4
     conf.directory().mkdir(parents=True, exist_ok=True)
     memory_store.prepare_environment(conf.directory())  # before anything here imports Mem0
     return Trials(options.folder).run(options.first, options.every)

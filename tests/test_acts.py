@@ -357,7 +357,7 @@ def test_what_it_knows_and_an_errand_are_its_to_answer_amid_the_talk_of_others()
 
     def answered(**more):
         read = LineReading((SpeechAct("world", line.text),), 1.0, **more)
-        return judged(read, line, floor, 60.0, spent=False)
+        return judged(read, line, floor, spent=False)
 
     assert not answered()
     assert answered(known=0.6, lead=4.0, errand=True)

@@ -63,7 +63,7 @@ def test_a_failed_tick_frees_the_latch(mara, monkeypatch):
     failed = []
     script.at_tick().addErrback(failed.append)
     assert failed[0].check(ZeroDivisionError)
-    assert script.ndb.busy_since is None
+    assert script.state.busy_since is None
 
 
 def test_switched_off_the_heart_stands_still(mara, monkeypatch, settings):

@@ -220,7 +220,7 @@ def test_a_copied_npc_has_one_heartbeat_of_its_own(spoken, admin):
     [script] = ScriptDB.objects.filter(db_obj=body)
     assert script != spoken.assistant
     assert body.assistant == script
-    assert script.ndb.asked is None
+    assert not script.state.asked
 
 
 def test_an_npc_that_remembers_from_its_creation_keeps_that_and_one_heartbeat(tavern, admin):
@@ -230,7 +230,7 @@ def test_an_npc_that_remembers_from_its_creation_keeps_that_and_one_heartbeat(ta
     admin("copy Odo = Otto")
     second = found("Otto")
     own = second.memory.id
-    second.memory.flush_talk()
+    second.memory.flush(people=False)
     for script in ScriptDB.objects.filter(db_obj=second):
         script.at_repeat()
     assert ScriptDB.objects.filter(db_obj=second).count() == 1

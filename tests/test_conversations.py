@@ -20,7 +20,7 @@ ATTRIBUTES = ("working_memory", "entity_profiles", "memory_links")
 
 @pytest.fixture
 def talks(mara):
-    return Conversations(mara, lambda: 3600)
+    return Conversations(mara)
 
 
 def test_talk_at_one_place_is_one_conversation_until_an_hour_of_silence(talks):
@@ -52,7 +52,7 @@ def test_a_conversation_is_there_again_after_a_restart(talks, mara):
     talk = talks.join("room:#1", at(0))
     talk.say(Message(1, "user", "Alice", "Hello", private=True, witnesses=("#a",)))
     talks.flush()
-    assert Conversations(mara, lambda: 3600).join("room:#1", at(5)) == talk
+    assert Conversations(mara).join("room:#1", at(5)) == talk
 
 
 def test_stale_conversations_are_cleared(talks):
@@ -73,7 +73,7 @@ def test_what_a_builders_hand_broke_is_passed_over(mara):
     broken = {"room:#1@x": {"unknown": 1, "messages": [{"half": "a message"}]}}
     attributes.write(mara, "working_memory", broken)
     attributes.write(mara, "entity_profiles", {"#a": {"unknown": 1}, "#b": {"name": "Bram"}})
-    assert Conversations(mara, lambda: 3600).get("room:#1@x").messages == []
+    assert Conversations(mara).get("room:#1@x").messages == []
     assert People(mara).name_of("#b") == "Bram"
 
 

@@ -267,9 +267,9 @@ def test_the_memory_has_one_holder_at_a_time(talked):
     assert first.called and not second.called
     script.let_go()
     assert second.called
-    assert script.ndb.busy_since == math.inf, "it is held still by the second"
+    assert script.state.busy_since == math.inf, "it is held still by the second"
     script.let_go()
-    assert script.ndb.busy_since is None and not script.ndb.answering
+    assert script.state.busy_since is None and not script.state.answering
 
 
 def test_a_secret_preference_is_kept_once_for_those_who_heard_it(talked, alice, bram):

@@ -263,7 +263,7 @@ def test_a_question_whose_turn_comes_while_the_database_is_locked_is_answered_af
     until(turns, lambda: any("ferry" in line for line in written()))
     heard = hears(alice)
     alice.execute_cmd("say Mara, what do I keep at Millbrook?")
-    until(turns, lambda: bool(mara.assistant.answer_queue))
+    until(turns, lambda: bool(mara.assistant.state.answer_queue))
     with locked(database_file):
         mara.attributes.reset_cache()  # its own settings are read from the database again
         for _ in range(3):

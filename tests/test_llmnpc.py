@@ -100,7 +100,7 @@ def answered(npc, timeout=20):
 
     end = time.monotonic() + timeout
     turn = True
-    while turn or npc.assistant.ndb.answering:
+    while turn or npc.assistant.state.answering:
         turn = False
         reactor.iterate(0.01)
         assert npc.memory  # has taken in what was said

@@ -76,7 +76,7 @@ def test_a_batch_is_bounded_in_texts_and_tokens_and_none_is_left_out(lengths, si
 
 
 def test_threads_share_the_model():
-    model = open_model(None, threads=1)
+    model = open_model(None)
     expected = model.encode(TALK)
     with ThreadPoolExecutor(4) as pool:
         for found in pool.map(lambda _: model.encode(TALK), range(16)):

@@ -28,7 +28,7 @@ PROMISE = "I promise I'll bring back your ladder by Sunday, I swear it on my mot
 
 @pytest.fixture(scope="module")
 def model():
-    return open_model(None, threads=1)
+    return open_model(None)
 
 
 @pytest.fixture(scope="module")

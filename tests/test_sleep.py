@@ -375,10 +375,10 @@ def test_it_does_not_go_to_sleep_of_its_own_will_where_that_would_be_rude(mara, 
         mara.assistant.sleep.go_to_sleep()
     mara.memory.clock = lambda: "2100-01-01T00:00:00+00:00"
     entry = mara.memory.journal.get(1)
-    mara.assistant.answer_queue.add(PendingLine(entry, alice))
+    mara.assistant.state.answer_queue.add(PendingLine(entry, alice))
     with pytest.raises(NotNow, match="somebody to answer"):
         mara.assistant.sleep.go_to_sleep()
-    mara.assistant.answer_queue.clear()
+    mara.assistant.state.answer_queue.clear()
     mara.assistant.sleep.go_to_sleep()
     with pytest.raises(NotNow, match="asleep already"):
         mara.assistant.sleep.go_to_sleep()

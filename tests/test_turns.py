@@ -112,9 +112,9 @@ def test_an_answer_that_outlives_the_patience_of_whoever_holds_still_takes_no_tu
     script.let_go()
     late, present = waiting
     late.callback(None)
-    assert script.ndb.answering, "the second is still answered"
+    assert script.state.answering, "the second is still answered"
     present.callback(None)
-    assert not script.ndb.answering and len(waiting) == 2
+    assert not script.state.answering and len(waiting) == 2
 
 
 def test_a_question_whose_answer_was_given_up_is_answered_later(busy, alice, bram, monkeypatch):
@@ -138,12 +138,12 @@ def test_a_question_whose_answer_was_given_up_is_answered_later(busy, alice, bra
     bram.execute_cmd("say Mara, what do I keep at Thornwick?")
     late, present = waiting
     late.callback(None)
-    assert script.ndb.answering_line.speaker is bram, "a reload would not take his line up"
+    assert script.state.answering_line.speaker is bram, "a reload would not take his line up"
     assert replies(busy, since) == []
     present.callback(None)
     thornwick, millbrook = replies(busy, since)
     assert "Thornwick" in thornwick and "Millbrook" in millbrook
-    assert not script.ndb.answering
+    assert not script.state.answering
 
 
 def test_whoever_looks_after_the_memory_comes_between_two_answers(busy, alice, bram, monkeypatch):
@@ -166,7 +166,7 @@ def test_whoever_looks_after_the_memory_comes_between_two_answers(busy, alice, b
 
 def test_whoever_has_flooded_is_answered_again_when_they_have_been_quiet(busy, alice):
     now = [0.0]
-    busy.assistant.ndb.answer_queue = AnswerQueue(lambda: now[0])
+    busy.assistant.state.answer_queue = AnswerQueue(lambda: now[0])
     for number in range(9):
         alice.execute_cmd(f"say Mara, look at number {number}!")
     busy.assistant.let_go()
@@ -190,7 +190,7 @@ def test_a_crowd_waits_within_bounds_and_everybody_else_is_excused(busy, tavern)
     ]
     for guest in crowd:
         guest.execute_cmd("say Good evening, Mara.")
-    assert len(busy.assistant.answer_queue) == 30
+    assert len(busy.assistant.state.answer_queue) == 30
     assert replies(busy, since) == [
         f"Not now, Guest{n}: there are too many before you." for n in (30, 31, 32)
     ]

@@ -126,7 +126,7 @@ class Game:
         """Make the game folder as Evennia makes it, where there is none."""
         if not (self.folder / "server").exists():
             self.folder.parent.mkdir(parents=True, exist_ok=True)
-            self._run("--init", self.folder.name, cwd=self.folder.parent)
+            self.evennia("--init", self.folder.name, cwd=self.folder.parent)
 
     def write_secret_settings(self, first_block: int = 0) -> None:
         """Write ports, a key and the extra settings into `secret_settings.py`."""
@@ -154,7 +154,7 @@ class Game:
         )
 
     def migrate(self) -> None:
-        self._run("migrate")
+        self.evennia("migrate")
 
     def enter(self) -> None:
         """Set Django and Evennia up in this process, inside the game; no server is started.
@@ -188,7 +188,7 @@ class Game:
         for attempt in range(1, START_ATTEMPTS + 1):
             self._sweep_pids()
             try:
-                printed = self._run("start", timeout=START_TIMEOUT)
+                printed = self.evennia("start", timeout=START_TIMEOUT)
             except TooSlow as slow:
                 printed = f"{GAVE_UP}\n{slow}"
             if GAVE_UP not in printed:
@@ -216,7 +216,7 @@ class Game:
             time.sleep(0.5)
 
     def reload(self) -> None:
-        self._run("reload", timeout=START_TIMEOUT)
+        self.evennia("reload", timeout=START_TIMEOUT)
         self.wait_until_up()
 
     def stop(self) -> None:
@@ -226,7 +226,7 @@ class Game:
         """
         if self._running():
             with contextlib.suppress(GameError):
-                self._run("stop", timeout=_patience(STOP_TIMEOUT))
+                self.evennia("stop", timeout=_patience(STOP_TIMEOUT))
         self._wait_for_end(END_SECONDS)
         for number, problem in (
             (signal.SIGTERM, "did not stop when asked"),
@@ -303,15 +303,12 @@ class Game:
     def log_tail(self, lines: int = 30) -> str:
         return "\n".join(self._log().splitlines()[-lines:])
 
-    def evennia(self, *arguments: str, timeout: float = 600) -> str:
-        """Run `evennia <arguments>` in the game folder and return what it printed."""
-        return self._run(*arguments, timeout=timeout)
-
     @property
     def is_running(self) -> bool:
         return bool(self._pid("server"))
 
-    def _run(self, *arguments: str, cwd: Path | None = None, timeout: float = 300) -> str:
+    def evennia(self, *arguments: str, cwd: Path | None = None, timeout: float = 600) -> str:
+        """Run `evennia <arguments>` in the game folder and return what it printed."""
         environment = os.environ | {
             "EVENNIA_SUPERUSER_USERNAME": SUPERUSER,
             "EVENNIA_SUPERUSER_PASSWORD": self.password,
@@ -468,33 +465,12 @@ class Telnet:
         return text
 
 
-_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_IAC, _SB, _SE, _TWO_BYTES = 255, 250, 240, range(251, 255)
+_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\r")
+# telnet commands: a subnegotiation up to its end, one about an option, any other
+_NEGOTIATION = re.compile(rb"\xff(?:\xfa.*?\xff\xf0|[\xfb-\xfe].|[^\xfa-\xfe])", re.DOTALL)
 
 
 def _without_negotiation(data: bytes) -> tuple[str, bytes]:
     """The text in `data`, and the bytes of a telnet command that is not complete yet."""
-    text = bytearray()
-    at = 0
-    while at < len(data):
-        if data[at] != _IAC:
-            text.append(data[at])
-            at += 1
-            continue
-        command = data[at + 1] if at + 1 < len(data) else None
-        if command == _SB:
-            end = data.find(bytes([_IAC, _SE]), at)
-            length = end + 2 - at if end >= 0 else None
-        elif command is None:
-            length = None
-        else:
-            length = 3 if command in _TWO_BYTES else 2
-        if length is None or at + length > len(data):
-            return _decode(text), data[at:]
-        at += length
-    return _decode(text), b""
-
-
-def _decode(text: bytearray) -> str:
-    plain = _ANSI.sub("", text.decode("utf-8", "replace"))
-    return plain.replace("\r", "")
+    text, begin, rest = _NEGOTIATION.sub(b"", data).partition(b"\xff")
+    return _ANSI.sub("", text.decode("utf-8", "replace")), begin + rest

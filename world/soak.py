@@ -134,18 +134,25 @@ class Soak:
     # --- people and talk ----------------------------------------------------------------------
 
     def _people(self) -> None:
-        with self._builder() as builder:
-            builder.send("tavern")
-            builder.drain(1)
-            for name in MORE_NPCS:
-                builder.send(f"@create/drop {name}:typeclasses.npcs.AssistantNPC")
-                builder.expect("You create", timeout=60)
-            builder.send("out")
-            builder.drain(0.5)
+        for name in MORE_NPCS:
+            command = f"@create/drop {name}:typeclasses.npcs.AssistantNPC"
+            self._order(("tavern",), (command, "You create"), ("out",))
         self._enter_all()
 
-    def _builder(self) -> Telnet:
-        return Story(self.game).log_in(SUPERUSER, self.game.password)
+    def _order(self, *steps: tuple[str, ...], timeout: float = 60) -> str:
+        """Have a builder type each step's command, and wait for one of its other words if it has
+        any. Returns what came of the last."""
+        with Story(self.game).log_in(SUPERUSER, self.game.password) as builder:
+            for command, *wanted in steps:
+                builder.send(command)
+                came = builder.expect(*wanted, timeout=timeout) if wanted else ""
+                came += builder.drain(1)
+        return came
+
+    def _doubt(self) -> None:
+        """Note that what was said just now may not be on disk."""
+        for line in self.said:
+            line.doubtful |= time.monotonic() - line.when < SAFE_SECONDS
 
     def _enter_all(self) -> None:
         self._close()
@@ -190,29 +197,20 @@ class Soak:
 
     def _copy(self) -> None:
         self.tell(f"copy {INNKEEPER} = {COPY}")
-        with self._builder() as builder:
-            builder.send("tavern")
-            builder.drain(1)
-            builder.send(f"copy {INNKEEPER} = {COPY}")
-            builder.expect("Copied", timeout=60)
-            builder.send("out")
-            builder.drain(0.5)
+        self._order(("tavern",), (f"copy {INNKEEPER} = {COPY}", "Copied"), ("out",))
         self.npcs.append(COPY)
 
     def _night(self) -> None:
         npc = self.chance.choice(self.npcs)
         self.tell(f"@sleep/now {npc}")
-        with self._builder() as builder:
-            builder.send(f"@sleep/now {npc}")
-            told = builder.expect("wakes up rested", "went wrong", "woken early", timeout=600)
+        ends = ("wakes up rested", "went wrong", "woken early")
+        told = self._order((f"@sleep/now {npc}", *ends), timeout=600)
         self.check(f"{npc} sleeps a whole night", "wakes up rested" in told)
 
     def _kill(self) -> None:
         self.tell("kill -9")
-        now = time.monotonic()
+        self._doubt()
         self.game.kill_server()
-        for line in self.said:
-            line.doubtful |= now - line.when < SAFE_SECONDS
         self._close()
         self.game.start()
         self._enter_all()
@@ -233,16 +231,12 @@ class Soak:
                 os.kill(number, signal.SIGKILL)
 
     def _kill_in_a_night(self) -> None:
-        with self._builder() as builder:
-            builder.send(f"@sleep/now {INNKEEPER}")
-            builder.drain(2)
+        self._order((f"@sleep/now {INNKEEPER}",))
         self._kill()
 
     def _reload(self) -> None:
         self.tell("reload")
-        now = time.monotonic()
-        for line in self.said:  # connections stay, but nobody can tell when the old server ended
-            line.doubtful |= now - line.when < SAFE_SECONDS
+        self._doubt()  # connections stay, but nobody can tell when the old server ended
         self.game.reload()
         self._enter_all()
 
@@ -256,9 +250,7 @@ class Soak:
             while True:
                 file.write(b"\0" * 65536)
         self._talk_until(time.monotonic() + 20)
-        with self._builder() as builder:
-            builder.send(f"@memory {INNKEEPER}")
-            told = builder.expect("language:", timeout=60) + builder.drain(1)
+        told = self._order((f"@memory {INNKEEPER}", "language:"))
         self.check("@memory says that the disk is full", "disk" in told.lower())
         self.check("the server lives", self.game.is_running)
         filler.unlink()
@@ -268,18 +260,15 @@ class Soak:
         heard = [line for line in self.said if len(line.heard_by) > 1 and line.speaker != ERASED]
         line = self.chance.choice(heard[:-3] or heard)
         self.tell(f"@memory/forget {INNKEEPER}: the line with {line.mark}")
-        with self._builder() as builder:
-            builder.send(f"@memory/journal {INNKEEPER} = {line.mark}")
-            found = builder.expect("The journal of", timeout=60) + builder.drain(1)
-            numbers = re.findall(r"(?m)^\s*(\d+) \d{4}-\d\d-\d\d", found)
-            if not numbers:
-                self.check(f"the line with {line.mark} is found", False)
-                self.tell(found)
-                return
-            builder.send(f"@memory/forget {INNKEEPER} = {numbers[0]} all")
-            builder.expect("yes/no", timeout=60)
-            builder.send("y")
-            told = builder.expect("has forgotten", timeout=60)
+        search = f"@memory/journal {INNKEEPER} = {line.mark}"
+        found = self._order((search, "The journal of"))
+        numbers = re.findall(r"(?m)^\s*(\d+) \d{4}-\d\d-\d\d", found)
+        if not numbers:
+            self.check(f"the line with {line.mark} is found", False)
+            self.tell(found)
+            return
+        forget = f"@memory/forget {INNKEEPER} = {numbers[0]} all"
+        told = self._order((forget, "yes/no"), ("y", "has forgotten"))
         self.tell(told.strip().splitlines()[-1])
         self.forgotten = line.mark
 
@@ -288,9 +277,6 @@ class Soak:
         self.players.remove(ERASED)
         self.lines.pop(ERASED).close()
         time.sleep(3)
-        now = time.monotonic()
-        for line in self.said:
-            line.doubtful |= now - line.when < SAFE_SECONDS
         self._close()
         self.game.stop()
         told = self.game.evennia("ai_memory", "erase", ERASED, "--yes")

@@ -446,8 +446,8 @@ def _erase_from_nights(npc: Any, subject: DataSubject) -> None:
             done["errors"] = [each.split(":")[0] for each in done.get("errors", ())]
     attributes.write(script, "night_records", records)
     attributes.write(script, "night", running)
-    script.answer_queue.drop(subject.identity)
-    (script.ndb.exchanges or {}).pop(subject.identity, None)
+    script.state.answer_queue.drop(subject.identity)
+    script.state.exchanges.pop(subject.identity, None)
 
 
 @defer.inlineCallbacks
@@ -514,8 +514,8 @@ def wipe_held(npc: Any, until: int | None = None) -> Generator[Any, Any, Erased]
             for key in ("night_records", "night"):
                 script.attributes.remove(key)
             script.sleep.begin_anew()
-            script.answer_queue.clear()
-            script.ndb.exchanges = {}
+            script.state.answer_queue.clear()
+            script.state.exchanges.clear()
         hearing_queue.drop(npc)  # what could not be taken in
     with memory.evidence.withdraw():  # what is left meanwhile is neither learned nor indexed anew
         memories = yield _wipe_store(memory.id)

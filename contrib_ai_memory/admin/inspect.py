@@ -402,7 +402,7 @@ def _overview(npc: Any, counts: dict[str, int]) -> Overview:
         people=len(memory.people),
         last_night=script.sleep.last_night,
         tokens=spent.get("tokens_in", 0) + spent.get("tokens_out", 0),
-        last_beat=script.ndb.last_beat or "",
+        last_beat=script.state.last_beat,
         language=router.status(memory.settings, memory.id),
     )
 

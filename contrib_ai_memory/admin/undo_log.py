@@ -86,7 +86,7 @@ def one_at_a_time(action: Callable[..., defer.Deferred]) -> Callable[..., defer.
     @wraps(action)
     def serialised(npc: Any, *args: Any, **options: Any) -> defer.Deferred:
         def run(npc: Any) -> defer.Deferred:
-            return npc.assistant.edit_lock.run(unless_deleted, action, npc, *args, **options)
+            return npc.assistant.state.edit_lock.run(unless_deleted, action, npc, *args, **options)
 
         return unless_deleted(run, npc)
 

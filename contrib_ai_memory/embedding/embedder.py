@@ -125,7 +125,7 @@ def _open(options: conf.EmbeddingSettings) -> EmbeddingModel:
         from .endpoint import EndpointModel  # httpx takes a while to import
 
         return EndpointModel(options)
-    return open_model(options.model, threads=options.threads)
+    return open_model(options.model)
 
 
 # --- the cache on disk ----------------------------------------------------------------------------

@@ -66,14 +66,11 @@ class EmbeddingModel(Protocol):
         """Count tokens without special ones, however long the text is."""
 
 
-def open_model(
-    source: str | None, *, threads: int | None = None, batch_size: int = 32
-) -> EmbeddingModel:
+def open_model(source: str | None, *, batch_size: int = 32) -> EmbeddingModel:
     """Load a model (seconds: worker threads only).
 
     Args:
         source: Directory or hub name; None is the bundled model.
-        threads: CPU threads; None is one for each core.
         batch_size: Texts computed at once.
 
     Raises:
@@ -82,8 +79,8 @@ def open_model(
     if missing := not_installed(source):
         raise ModelError(missing)
     if source is None:
-        return MiniLM(threads=threads, batch_size=batch_size)
-    return SentenceTransformerModel(source, threads=threads, batch_size=batch_size)
+        return MiniLM(batch_size=batch_size)
+    return SentenceTransformerModel(source, batch_size=batch_size)
 
 
 def not_installed(source: str | None = None) -> str:
@@ -161,13 +158,13 @@ class MiniLM:
     name = NAME
     dimensions = BUNDLED_DIMENSIONS
 
-    def __init__(self, *, threads: int | None = None, batch_size: int = 32):
+    def __init__(self, *, batch_size: int = 32):
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         from tokenizers import Tokenizer
 
         folder = bundled_path()
         self._batch_size = batch_size
-        self._session = runtime.open_session(GRAPH, weights=folder, threads=threads)
+        self._session = runtime.open_session(GRAPH, weights=folder)
         self._counter = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._counter.no_truncation()
         self._counter.no_padding()
@@ -193,7 +190,7 @@ class MiniLM:
 class SentenceTransformerModel:
     """A model of sentence-transformers on the CPU. The arguments are those of `open_model`."""
 
-    def __init__(self, source: str, *, threads: int | None = None, batch_size: int = 32):
+    def __init__(self, source: str, *, batch_size: int = 32):
         if not Path(source).exists() and (problem := hub_problem(source)):
             raise ModelError(f'CONTRIB_AI_MEMORY["EMBEDDING"]["model"] = {source!r} {problem}')
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -202,8 +199,7 @@ class SentenceTransformerModel:
         from transformers.utils import logging as transformers_logging
 
         transformers_logging.disable_progress_bar()
-        if threads:
-            torch.set_num_threads(threads)
+        torch.set_num_threads(1)  # the game needs the other cores
         try:
             self._model = SentenceTransformer(source, device="cpu")
         except (OSError, ValueError) as error:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 TOKENS_AT_ONCE = 2048  # of one run, padding included: attention takes memory by rows x width²
 
 
-def open_session(graph: Path, *, weights: Path | None = None, threads: int | None = None) -> Any:
+def open_session(graph: Path, *, weights: Path | None = None) -> Any:
     """Open a network.
 
     The memory arena is off, so that a long text does not raise the process's memory for good, and
@@ -26,13 +26,12 @@ def open_session(graph: Path, *, weights: Path | None = None, threads: int | Non
         graph: An ONNX file.
         weights: Folder of the files that the graph names as its weights, which are memory-mapped;
             without it the graph's own folder.
-        threads: CPU threads; None is one for each core.
     """
     import onnxruntime
 
     onnxruntime.disable_telemetry_events()  # only builds for Windows have any
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads or 0
+    options.intra_op_num_threads = 1  # the game needs the other cores
     options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = False
     options.enable_mem_pattern = False  # it is for inputs of one shape

@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import conf
 from ..embedding import runtime
 from ..embedding.model import ModelError, bundled_path, not_installed
 from ..log import logger
@@ -70,8 +69,8 @@ _unusable = False
 class ActReader:
     """The network."""
 
-    def __init__(self, *, threads: int | None = None):
-        self._session = runtime.open_session(GRAPH, weights=bundled_path(), threads=threads)
+    def __init__(self) -> None:
+        self._session = runtime.open_session(GRAPH, weights=bundled_path())
         self._tokenizer = tokenizer()
         self._whole = tokenizer(cut=False)
 
@@ -132,7 +131,7 @@ def shared() -> ActReader | None:
     with _opening:
         if _reader is None and not _unusable and not not_installed():
             try:
-                _reader = ActReader(threads=conf.get().EMBEDDING.threads)
+                _reader = ActReader()
             except (ModelError, OSError, RuntimeError) as problem:  # the last: ONNX Runtime
                 _unusable = True
                 logger().error("What is done with words is not known: %s", problem)

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import conf
 from ..embedding import runtime
 from ..embedding.model import ModelError, bundled_path, not_installed
 from ..log import logger
@@ -31,11 +30,11 @@ _unusable = False
 class AnswerReader:
     """The network. 0 is as sure as that nothing answers."""
 
-    def __init__(self, graph: Path, *, threads: int | None = None):
+    def __init__(self, graph: Path):
         from tokenizers import Tokenizer
 
         folder = bundled_path()
-        self._session = runtime.open_session(graph, weights=folder, threads=threads)
+        self._session = runtime.open_session(graph, weights=folder)
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(MAX_TOKENS, strategy="longest_first")
@@ -66,7 +65,7 @@ def shared() -> AnswerReader | None:
     with _opening:
         if _reader is None and not _unusable and not not_installed():
             try:
-                _reader = AnswerReader(GRAPH, threads=conf.get().EMBEDDING.threads)
+                _reader = AnswerReader(GRAPH)
             except ModelError as problem:
                 _unusable = True
                 logger().error("Answers are the first memory that comes to mind: %s", problem)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from .. import conf
 from ..embedding import runtime
 from ..log import logger
 from ..records import RecallRequest
@@ -117,7 +116,7 @@ def _open(source: str) -> CrossEncoder:
 def _of_graph(graph: Path, tokens: Path) -> CrossEncoder:
     from tokenizers import Tokenizer
 
-    session = runtime.open_session(graph, threads=conf.get().EMBEDDING.threads)
+    session = runtime.open_session(graph)
     tokenizer = Tokenizer.from_file(str(tokens))
     tokenizer.no_padding()
     tokenizer.enable_truncation(_MAX_TOKENS, strategy="longest_first")

@@ -11,7 +11,7 @@ from typing import Any
 
 from twisted.internet import defer
 
-from .. import offload
+from .. import conf, offload
 from ..records import MemoryRecord, PassReport, now_iso, seconds_between
 from ..store import memory_store
 from ..store.links import Link, link_id
@@ -34,7 +34,7 @@ def run_dreaming_tick(memory: Memory) -> Generator[Any, Any, PassReport]:
     settings = memory.settings
     start = memory.journal.cursors.get(CURSOR, 0)
     last = memory.journal.cursors.get(consolidation.CURSOR, 0)
-    end = min(start + 2 * settings.NIGHT_BATCH, last)
+    end = min(start + 2 * conf.NIGHT_BATCH, last)
     important = [
         entry
         for entry in memory.journal.read(start + 1, end)

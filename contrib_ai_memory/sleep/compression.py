@@ -15,7 +15,7 @@ from typing import Any
 
 from twisted.internet import defer
 
-from .. import offload
+from .. import conf, offload
 from ..embedding import embedder
 from ..ingest import components
 from ..records import LOCKED, PINNED, Entry, MemoryRecord, PassReport, seconds_between
@@ -61,7 +61,8 @@ def compress_sessions(memory: Memory) -> Generator[Any, Any, PassReport]:
         return PassReport(done=True, read=len(pending))
     if not under_way:
         # noted before the first is summarised, so that a night that was killed does no more
-        last = pending[min(settings.sessions_to_compress, len(pending)) - 1]
+        at_once = max(1, int(conf.COMPRESS_SHARE * settings.COMPRESS_ABOVE))
+        last = pending[min(at_once, len(pending)) - 1]
         journal.advance_cursor(UNTIL_CURSOR, last.entries[0].id)
         journal.flush()
     lines = [entry.with_speaker() for entry in oldest.entries]
@@ -94,7 +95,7 @@ def _pending(memory: Memory, work: Work) -> Generator[Any, Any, tuple[list[Sessi
     ids = [each.summary_id(memory.id) for each in sessions]
     existing = yield work.run(memory_store.existing, ids)
     waiting = [each for each, known in zip(sessions, ids, strict=True) if known not in existing]
-    now, stale = memory.clock(), memory.stale_after()
+    now, stale = memory.clock(), conf.CONVERSATION_IDLE_SECONDS
     over = [each for each in waiting if seconds_between(each.entries[-1].timestamp, now) > stale]
     begins = min((each.entries[0].id for each in waiting), default=max(start, end) + 1)
     return over, begins, end < settled

@@ -80,7 +80,7 @@ def _consolidate_scored(memory: Memory) -> Generator[Any, Any, PassReport]:
     settings = memory.settings
     start = memory.journal.cursors.get(CURSOR, 0)
     scored = memory.journal.cursors.get(scoring.CURSOR, 0)
-    end = min(start + settings.NIGHT_BATCH, scored)
+    end = min(start + conf.NIGHT_BATCH, scored)
     batch = [
         entry
         for entry in memory.journal.read(start + 1, end)

@@ -17,7 +17,7 @@ from typing import Any
 
 from twisted.internet import defer
 
-from .. import language, offload
+from .. import conf, language, offload
 from ..embedding import emotions
 from ..llm import router
 from ..llm.provider import (
@@ -83,7 +83,7 @@ def _observe(memory: Memory) -> Generator[Any, Any, PassReport]:
     room = (OBSERVATIONS_KEPT - settings.MIN_OBSERVATIONS) // SENTENCES_AN_ENTRY
     start = memory.journal.cursors.get(CURSOR, 0)
     last = memory.journal.cursors.get(consolidation.CURSOR, 0)
-    end = min(start + min(settings.NIGHT_BATCH, room), last)
+    end = min(start + min(conf.NIGHT_BATCH, room), last)
     if end <= start:
         return PassReport(done=True)
     batch = [entry for entry in memory.journal.read(start + 1, end) if entry.learnable]

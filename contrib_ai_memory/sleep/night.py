@@ -316,7 +316,7 @@ class Sleep:
         Returns:
             Whether it is awake now.
         """
-        if self._script.asleep and self.night.may_wake and not self._script.busy:
+        if self._script.asleep and self.night.may_wake and self._script.state.busy_since is None:
             self._end(self.night)
         elif self._script.asleep:
             self._script.db.wake_requested = True
@@ -407,8 +407,7 @@ class Sleep:
         """Run one tick of the night, where one is due."""
         script = self._script
         last = script.ndb.last_sleep_tick
-        settings = self._npc.memory.settings
-        rate = min(settings.TICK_RATE_SLEEP, self.schedule["tick_rate_sleep"])
+        rate = self._npc.memory.settings.TICK_RATE_SLEEP
         if last is not None and time.monotonic() - last < rate:
             return
         script.ndb.last_sleep_tick = time.monotonic()

@@ -138,7 +138,7 @@ def _may_be_asked_for(entry: Entry) -> bool:
 
 @defer.inlineCallbacks
 def clear_stale_conversations(memory: Memory) -> Generator[Any, Any, PassReport]:
-    """Drop conversations that were silent for `STALE_CONVERSATION` [A]."""
+    """Drop conversations that were silent for an hour [A]."""
     yield offload.breathe(offload.NIGHT)
     cleared = memory.conversations.clear_stale(memory.clock())
     return PassReport(done=True, read=cleared, changed=cleared)

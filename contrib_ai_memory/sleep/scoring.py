@@ -11,7 +11,7 @@ from typing import Any
 
 from twisted.internet import defer
 
-from .. import offload
+from .. import conf, offload
 from ..ingest.index import reweigh
 from ..llm import router
 from ..records import LOCKED, PassReport
@@ -26,7 +26,7 @@ def score_pending_entries(memory: Memory) -> Generator[Any, Any, PassReport]:
     if not router.rules_judge(memory.settings):
         return PassReport(done=True)
     start = memory.journal.cursors.get(CURSOR, 0)
-    end = min(start + memory.settings.NIGHT_BATCH, len(memory.journal))
+    end = min(start + conf.NIGHT_BATCH, len(memory.journal))
     batch = list(memory.journal.read(start + 1, end))
     pending = [
         e for e in batch if e.learnable and e.scoring_method == "heuristic" and LOCKED not in e.tags

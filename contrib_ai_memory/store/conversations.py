@@ -1,17 +1,17 @@
 """Conversations in progress: the working memory of an NPC.
 
 `character.db.working_memory` = {session id: {participants, messages, started, last_activity,
-pending_actions}}. A conversation is over after `STALE_CONVERSATION` seconds of silence (by default
-an hour). Everything here is small and bounded; it is kept as objects and written together with the
-journal.
+pending_actions}}. A conversation is over after an hour of silence. Everything here is small and
+bounded; it is kept as objects and written together with the journal.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from .. import conf
 from ..privacy import may_hear
 from ..records import Message, seconds_between
 from . import attributes
@@ -66,19 +66,10 @@ class Conversation:
 
 
 class Conversations(attributes.Table[Conversation]):
-    """The conversations of one NPC, by session id.
-
-    Args:
-        npc: The NPC whose Attribute holds them.
-        stale_after: Seconds of silence after which a conversation is over.
-    """
+    """The conversations of one NPC, by session id."""
 
     counted = "messages"
     attribute, kind, name = ATTRIBUTE, Conversation, "session_id"
-
-    def __init__(self, npc: Any, stale_after: Callable[[], float]):
-        super().__init__(npc)
-        self._stale_after = stale_after
 
     def record(self, key: str, plain: dict[str, Any]) -> Conversation:
         messages = [each for each in plain.get("messages", ()) if each.keys() >= WHOLE]
@@ -154,4 +145,4 @@ class Conversations(attributes.Table[Conversation]):
     def _fresh(self, conversation: Conversation, now: str) -> bool:
         if not conversation.last_activity:
             return False
-        return seconds_between(conversation.last_activity, now) <= self._stale_after()
+        return seconds_between(conversation.last_activity, now) <= conf.CONVERSATION_IDLE_SECONDS

@@ -63,8 +63,7 @@ class Reasons(RowsPart[ReplyReasons]):
 
     def note(self, reasons: ReplyReasons, days: float) -> None:
         """Keep what was weighed for a reply, and drop some of those that are older than `days`."""
-        if days:
-            self.put(reasons)
+        self.put(reasons)
         keys = sorted(self.keys(), key=int)
         since = datetime.fromisoformat(reasons.when) - timedelta(days=days)
         for key in keys[:DROPPED_AT_ONCE]:

@@ -28,9 +28,12 @@ SETTINGS = {
     "MIN_OBSERVATIONS": 1,
     "REFLECT_AT": 1,
     "COMPRESS_ABOVE": 1,
-    "COMPRESS_SESSIONS": 8,  # all of them, not the oldest alone
-    "STALE_CONVERSATION": 0.5,
 }
+# conversations are over at once, and all of them are summarised, not the oldest alone
+NO_WAITING = (
+    "from contrib_ai_memory import conf; conf.CONVERSATION_IDLE_SECONDS = 0.5; "
+    "conf.COMPRESS_SHARE = 8; self.msg(str(conf.COMPRESS_SHARE))"
+)
 
 
 class KeepsBack:
@@ -87,6 +90,8 @@ def game(live_game, server) -> Iterator[Game]:
     llm = {"base_url": server.url, "model": MODEL, "retries": 0, "timeout": 100}
     with live_game(SETTINGS | {"LLM": llm}) as game:
         game.start()
+        with Story(game).log_in(SUPERUSER, game.password) as builder:
+            _type(builder, f"py {NO_WAITING}", "8")
         yield game
 
 

@@ -105,7 +105,7 @@ def test_the_heartbeat_ticks_again_after_kill_9_and_no_entry_is_lost(game):
 
     with story.log_in(SUPERUSER, game.password) as builder:
         # read from afar: whatever looks at npc.memory would itself set the heart beating
-        beat = "evennia.search_script('ai_memory_assistant')[0].ndb.last_beat"
+        beat = "evennia.search_script('ai_memory_assistant')[0].state.last_beat"
         _ask_until(builder, f"py {beat}", r"^\d{4}-\d\d-\d\dT", seconds=20)
         builder.send("py len(evennia.search_script('ai_memory_assistant'))")
         assert re.search(r"^1$", builder.drain(1), re.MULTILINE), "an NPC has one heartbeat"
