@@ -42,7 +42,6 @@ TURNS_READ = 4  # newest turns in which a follow-up finds its subject
 TOLD_LATER_DAYS = 14
 
 Commitment = Literal["promise", "debt", "request", "plan"]
-Relation = Literal["at", "before", "after"]
 Side = Literal["", "asker", "listener", "named"]
 
 
@@ -114,35 +113,16 @@ class SaidBefore:
 
 
 @dataclass(frozen=True, slots=True)
-class PresenceQuestion:
-    """Who is asked for, and by which event.
-
-    Attributes:
-        event: The words that name what happened: "Alice lost the bet". Empty for an arrival.
-        whom: Whom it asks about, as written ("I", "Bram"); empty if it asks for everybody.
-        relation: At the event, or before or after the asker came in.
-        first: Whether it is the asker's first visit.
-    """
-
-    event: str = ""
-    whom: str = ""
-    relation: Relation = "at"
-    first: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Wants:
     """What a line wants to know of the situation.
 
     Attributes:
         courtesy: Whether it greets, thanks or parts besides.
-        presence: Who was there, if it asks for that.
         of_a_whole: Whether it asks for all of somebody or something.
         of_this_talk: Whether it asks for what is being talked about.
     """
 
     courtesy: Intent | None = None
-    presence: PresenceQuestion | None = None
     of_a_whole: bool = False
     of_this_talk: bool = False
 

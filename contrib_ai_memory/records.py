@@ -685,20 +685,6 @@ class Visit:
 
 
 @dataclass(frozen=True, slots=True)
-class Coming:
-    """Somebody came to where the NPC is, at a time (ISO 8601).
-
-    Attributes:
-        present: Names of those who were there already.
-        next: The name of the one who came next, or "".
-    """
-
-    when: str
-    present: tuple[str, ...] = ()
-    next: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class OpenItem:
     """An agenda item as it is told to the speaker.
 
@@ -743,9 +729,6 @@ class Situation:
         agenda: What the line asks for of the agenda, else what is open with the speaker; the most
             pressing first.
         nothing_open: Whether the line asks for what is owed or promised, and none of it is open.
-        witnesses: Names by identity of the people who perceived what was recalled; only where the
-            line asks who was there.
-        coming: When the speaker came in; only where the line asks who was there before or after.
     """
 
     place: str = ""
@@ -759,8 +742,6 @@ class Situation:
     lines_asked_for: tuple[str, ...] = ()
     agenda: tuple[OpenItem, ...] = ()
     nothing_open: bool = False
-    witnesses: Mapping[str, str] = field(default_factory=dict)
-    coming: Coming | None = None
 
 
 @dataclass(frozen=True, slots=True)
