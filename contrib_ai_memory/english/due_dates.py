@@ -16,6 +16,10 @@ from datetime import date, datetime, timedelta
 
 from .tokens import HAVE, is_past
 
+WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+MONTHS = (
+    "January February March April May June July August September October November December"
+).split()
 FARTHEST = 270  # days ahead: a date without a year that is further off may as well be past
 
 _WEEKDAYS = {
@@ -280,7 +284,8 @@ def _weekday(match: re.Match[str], today: date, past: bool) -> date | None:
     more = (match["more"] or "").strip()
     ahead = (wanted - today.weekday() - 1) % 7 + 1  # 1-7: on a Friday, "friday" is the next one
     if past:
-        return None if more else today - timedelta(days=(7 - ahead) or 7)
+        to_come = more or (match["before"] or "").startswith(("next", "nxt"))
+        return None if to_come else today - timedelta(days=(7 - ahead) or 7)
     before = (match["before"] or "").strip()
     led = _LED.search(match.string[: match.start("day")])
     another = match.string.startswith(" instead", match.end())
@@ -455,6 +460,10 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date, bool], date 
             (
                 r"\b(?:tonight|tonite|2nite|2night|today|this (?:evening|afternoon))\b(?!'s\b)",
                 _relative(0),
+            ),
+            (
+                r"\b(?:day before yesterday|night before last)\b",
+                lambda _match, today, past: today - timedelta(days=2) if past else None,
             ),
             (
                 r"\b(?:yesterday|last night)\b",

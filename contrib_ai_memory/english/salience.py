@@ -12,8 +12,8 @@ import re
 from dataclasses import dataclass
 
 from ..text.segmentation import WORD
+from .due_dates import MONTHS, WEEKDAYS
 from .stated_preferences import states_preference
-from .time_words import MONTHS, WEEKDAYS
 from .tokens import AUXILIARIES, BASES, FILLERS, FUNCTION_WORDS, NUMBERS, THIRD, is_past, zipf
 
 # --- salience [C §1.5] ----------------------------------------------------------------------------
