@@ -97,9 +97,11 @@ def _any_of(words: Iterable[str]) -> str:
 
 
 _DAYS = _any_of(name for name in _WEEKDAYS if name not in _ALSO_WORDS.split("|"))
-_DAY = rf"(?:{_DAYS}|(?<=\bon )(?:{_ALSO_WORDS})|(?<=\b(?:by|to) )(?:{_ALSO_WORDS})"
-_DAY += rf"|(?<=\b(?:til|nxt) )(?:{_ALSO_WORDS})|(?<=\b(?:this|next|till|come) )(?:{_ALSO_WORDS})"
-_DAY += rf"|(?<=\buntil )(?:{_ALSO_WORDS})|(?:{_ALSO_WORDS})(?= (?:week|night|noon|morning)\b))"
+DAY = rf"(?:{_DAYS}|(?<=\bon )(?:{_ALSO_WORDS})|(?<=\b(?:by|to) )(?:{_ALSO_WORDS})"
+DAY += rf"|(?<=\b(?:til|nxt) )(?:{_ALSO_WORDS})|(?<=\b(?:this|next|till|come) )(?:{_ALSO_WORDS})"
+DAY += rf"|(?<=\buntil )(?:{_ALSO_WORDS})|(?:{_ALSO_WORDS})(?= (?:week|night|noon|morning)\b))"
+TOMORROW = "tomorrow|tmrw|tmr|tmro|tomoro|tomoz|tomorow|tommorow|tommorrow|2moro|2morrow"
+TONIGHT = "tonight|tonite|2nite|2night"
 _MONTH = rf"(?:{_any_of(_MONTHS)})"
 _ORDINAL = (
     rf"(?:(?P<number>\d{{1,2}})(?:st|nd|rd|th)|(?P<word>{_any_of(_ORDINALS)}"
@@ -193,6 +195,15 @@ def _without_weekdays_of(found: list[DueDate]) -> list[DueDate]:
         if not closer:
             kept.append(each)
     return kept
+
+
+def spelt(said: str) -> str:
+    """Return a day in its full spelling: "weds" is "Wednesday", "tmrw" tomorrow."""
+    word = said.lower()
+    if word in _WEEKDAYS:
+        return WEEKDAYS[_WEEKDAYS[word]].capitalize()
+    named = {"tomorrow": TOMORROW, "tonight": TONIGHT}
+    return next((name for name, forms in named.items() if word in forms.split("|")), word)
 
 
 def is_weekday(said: str) -> bool:
@@ -448,17 +459,17 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date, bool], date 
             (r"\b(?:the )?end of next week\b|\bnext week\b(?! on\b)", _next_week),
             (r"\b(?:the )?(?:end of (?:the|this) year|year'?s end)\b", _end_of_year),
             # days from now
-            (r"\bday after (?:tomorrow|tmrw|tmr|tomorow|tommorow)\b", _relative(2)),
+            (rf"\bday after (?:{TOMORROW})\b", _relative(2)),
             (r"\btomorrow week\b", _relative(8)),
             (
-                rf"\b(?:tomorrow|tmrw|tmr|tmro|tomoro|tomorow|tommorow|tommorrow|2moro|2morrow){_PART}"
+                rf"\b(?:{TOMORROW}){_PART}"
                 r"\b(?!'s\b)",
                 _relative(1),
             ),
             (rf"\b{_COUNT} {_UNIT} (?:from (?:now|today|tonight)|hence)\b", _in_days),
             (rf"\b(?:in|within) {_COUNT} {_UNIT}\b(?:'? time\b)?", _in_days),
             (
-                r"\b(?:tonight|tonite|2nite|2night|today|this (?:evening|afternoon))\b(?!'s\b)",
+                rf"\b(?:{TONIGHT}|today|this (?:evening|afternoon))\b(?!'s\b)",
                 _relative(0),
             ),
             (
@@ -483,7 +494,7 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date, bool], date 
                 ),
             ),
             (
-                rf"(?P<before>\b(?:next|nxt|a week|a fortnight)(?: on| from)? )?\b(?P<day>{_DAY})"
+                rf"(?P<before>\b(?:next|nxt|a week|a fortnight)(?: on| from)? )?\b(?P<day>{DAY})"
                 rf"\b(?!'s\b)(?P<more> week\b| fortnight\b| after next\b| next\b)?{_PART}",
                 _weekday,
             ),
