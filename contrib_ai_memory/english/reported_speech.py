@@ -68,23 +68,7 @@ _YOU = re.compile(
     r"|wanted|need|cannot|can't|don't|didn't|won't|haven't|aren't|weren't))?\b",
     re.IGNORECASE,
 )
-_YOU_KNOW = re.compile(r",? (?:you|u|ye|ya) know(?=\s*(?:[.,;!?]|$))", re.IGNORECASE)
 _BE_I = {" are": " am", " were": " was", " aren't": " am not", " weren't": " wasn't", "'re": "'m"}
-# "she paid for me boots"; not "she paid for me yesterday"
-_ME_FOR_MY = re.compile(
-    r"(?:(?<=\bfor )|(?<=\bwith )|(?<=\bin )|(?<=\bon )|(?<=\bof )|(?<=\bat )|(?<=\bfrom )"
-    r"|(?<=\boff )|(?<=\bunder ))me "
-    r"(?!yesterday|today|tonight|tomorrow|again|once|twice|now|then|too|either|instead|though|tho|please|pls|here|there|lol|alone|home|back|all|both|anyway|always"
-    r"|lately|earlier|personally|mostly|well|alright|since|first|last|really|already|still)"
-    r"(?=[a-z]{3,}\s*(?:[.,;!?]|$))",
-    re.IGNORECASE,
-)
-# "i love dancing me", where "me" is no object
-_I_ME = re.compile(
-    r"(?P<said>(?:^|[.!?;] )i (?:(?!\b(?:he|she|they|you|it|we|who|that)\b)[^.!?,;])*?ing) me"
-    r"(?=\s*(?:[.,;!?]|$))",
-    re.IGNORECASE,
-)
 # "my God, am I tired", "me and Bram went", "I asked where am I", "I'ma get ale"
 _NOT_TOLD = re.compile(
     r"^\W*(?:me\b|my (?:god|gods|word|lord|goodness|stars)\b)|\bi['’]?ma\b"
@@ -191,8 +175,6 @@ def second_person(text: str) -> str:
     'you owe me three crowns for my soup.'
     >>> second_person("I'm Colm. i carry the post, im late")
     "you're Colm. you carry the post, you're late"
-    >>> second_person("i love dancing me, ive paid for me boots")
-    "you love dancing, you've paid for your boots"
     >>> second_person("I want you to bake the cake, if you can")
     'you want me to bake the cake, if I can'
     """
@@ -210,7 +192,6 @@ def indirect(text: str) -> str:
     >>> indirect("I told them where I live.")
     ''
     """
-    text = _with_apostrophes(text)
     meant = {token.lower().partition("'")[0] for token in _TOKEN.findall(text)}
     unclear = meant & _OTHERS or quotes(text) or _NOT_TOLD.search(text)
     return "" if unclear else _retold(text, "they", _THIRD_PLURAL)
@@ -220,16 +201,13 @@ def _retold(text: str, subject: str, forms: Mapping[str, str]) -> str:
     """Tell first-person talk of somebody who is "you" or "they" now."""
     out: list[str] = []
     after_i = False
-    text = _YOU_KNOW.sub("", text.replace("’", "'"))
+    text = _with_apostrophes(text)
     if "you" in forms:
         text = _YOU.sub(_i_as_subject, text)
-    text = _ME_FOR_MY.sub("my ", _I_ME.sub(r"\g<said>", text))
     for token in _TOKEN.findall(text):
         word, _, clitic = token.partition("'")
         lower = token.lower()
-        if lower in ("im", "ive"):
-            out.append(subject + {"im": "'re", "ive": "'ve"}[lower])
-        elif word in ("I", "i") and (not clitic or clitic.lower() in _CONTRACTED):
+        if word == "I" and (not clitic or clitic.lower() in _CONTRACTED):
             out.append(subject + {"": "", "m": "'re"}.get(clitic.lower(), f"'{clitic}"))
             after_i = not clitic
         elif lower in forms:
