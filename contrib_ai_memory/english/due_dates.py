@@ -3,7 +3,7 @@
 `due` reads a promise, a debt or a plan forwards: "friday" is the next one. With `past` it reads a
 report backwards: "on tuesday" is the last one. Players type in lower case, with typos and short
 names of days. A day that cannot be told for certain is left out: two days that differ, a day that
-comes every week, feasts that move.
+comes every week.
 """
 
 from __future__ import annotations
@@ -58,22 +58,6 @@ _MONTHS = {
         1,
     )
     for name in names.split()
-}
-_FEASTS = {  # (month, day)
-    "new year'?s day": (1, 1),
-    "candlemas": (2, 2),
-    "(?:st\\.? )?valentine'?s(?: day)?": (2, 14),
-    "lady day": (3, 25),
-    "may day": (5, 1),
-    "midsummer(?:'?s day| day)?": (6, 24),
-    "lammas(?: day)?": (8, 1),
-    "michaelmas": (9, 29),
-    "all hallows'? eve|hallowe'?en": (10, 31),
-    "all hallows'?|all saints'?(?: day)?": (11, 1),
-    "martinmas": (11, 11),
-    "christmas eve": (12, 24),
-    "christmas(?: day)?|xmas|yule": (12, 25),
-    "new year'?s eve": (12, 31),
 }
 _ONES = "first second third fourth fifth sixth seventh eighth ninth".split()
 _TEENS = (
@@ -239,15 +223,6 @@ _IF = re.compile(r"\b(?:if|unless)\b")
 _NOT_BEFORE = re.compile(
     r"(?:\b(?:not|wont|cant|cannot|dont)|n't) (?:\w+ ){0,3}(?:before|until|till?)$"
 )
-# "i won't fail you friday", "not sooner than friday"
-_KEPT_TO = re.compile(
-    r"\b(?:won't|wont|can't|cant|cannot) (?:fail|forget|let|mind|miss|need|be late)\b"
-    r"|\b(?:by|than)$"
-)
-# "we've shifted the wedding to the tenth of may"
-_MOVED_TO = re.compile(
-    r"\b(?:shifted|moved|postponed|pushed|put)\b.{0,40}\b(?:to|till?|until)(?: the)?$"
-)
 _STRUCK = re.compile(r"^ (?:is|was) (?:off|struck|cancelled|moved)\b|^ got away\b")
 
 
@@ -261,8 +236,6 @@ def _is_of_the_past(lower: str, start: int, end: int) -> bool:
     clause = _CLAUSE.split(before)[-1]
     if _TO_COME.search(clause) or re.search(r"\b(?:by|till?|until)\b", lower[start:end]):
         return False
-    if _MOVED_TO.search(clause.rstrip()):
-        return False
     words = _WORD.findall(clause)
     return any(
         (is_past(word) or word in ("was", "were", "did", "didn't", "had"))
@@ -275,7 +248,7 @@ def _is_denied(lower: str, start: int, end: int) -> bool:
     before = _CLAUSE.split(lower[:start])[-1].rstrip()
     if _STRUCK.match(lower[end:]):
         return True
-    if _IF.search(before) or _NOT_BEFORE.search(before) or _KEPT_TO.search(before):
+    if _IF.search(before) or _NOT_BEFORE.search(before):
         return False
     return bool(_DENIED.search(before))
 
@@ -338,10 +311,6 @@ def _moved(match: re.Match[str], today: date, sign: int) -> date:
     return today + timedelta(days=sign * days)
 
 
-def _fortnight(_match: re.Match[str], today: date, past: bool) -> date | None:
-    return None if past else today + timedelta(days=14)
-
-
 def _month_day(match: re.Match[str], today: date, past: bool) -> date | None:
     day = int(match["digits"]) if match.groupdict().get("digits") else _ordinal(match)
     return _nearest(today, _MONTHS[match["month"]], day, match["year"], past)
@@ -361,12 +330,6 @@ def _nearest(today: date, month: int, day: int, year: str | None, past: bool) ->
     fitting = (each for each in days if (each <= today if past else each >= today))
     found = next(fitting, None)
     return found if found and abs((found - today).days) <= FARTHEST else None
-
-
-def _feast(match: re.Match[str], today: date, past: bool) -> date | None:
-    name = match["feast"]
-    month_day = next(when for words, when in _FEASTS.items() if re.fullmatch(words, name))
-    return _nearest(today, *month_day, None, past)
 
 
 def _day_of_month(match: re.Match[str], today: date, past: bool) -> date | None:
@@ -390,12 +353,6 @@ def _end_of_month(_match: re.Match[str], today: date, _past: bool) -> date | Non
     return today.replace(day=monthrange(today.year, today.month)[1])
 
 
-def _end_of_named_month(match: re.Match[str], today: date, past: bool) -> date | None:
-    month = _MONTHS[match["month"]]
-    last = monthrange(today.year, month)[1]
-    return _nearest(today, month, last, None, past)
-
-
 def _end_of_week(_match: re.Match[str], today: date, _past: bool) -> date | None:
     return today + timedelta(days=6 - today.weekday())
 
@@ -407,10 +364,6 @@ def _next_week(_match: re.Match[str], today: date, _past: bool) -> date | None:
 def _next_month(_match: re.Match[str], today: date, _past: bool) -> date | None:
     first = today.replace(day=monthrange(today.year, today.month)[1]) + timedelta(days=1)
     return first.replace(day=monthrange(first.year, first.month)[1])
-
-
-def _end_of_year(_match: re.Match[str], today: date, _past: bool) -> date | None:
-    return date(today.year, 12, 31)
 
 
 def _iso(match: re.Match[str], _today: date, _past: bool) -> date | None:
@@ -428,10 +381,8 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date, bool], date 
         (re.compile(pattern), read)
         for pattern, read in (
             (r"\b\d{4}-\d\d-\d\d\b", _iso),
-            # every week, or one of two
+            # every week
             (rf"\b(?:every|each|most)(?: other)? (?:{_DAYS}|day|night|week|month)s?\b", _nothing),
-            (r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days\b", _nothing),
-            (rf"\b(?:{_DAYS}) (?:or|and|n|to) (?:{_DAYS})\b", _nothing),
             (r"\bin (?:an?|one|two|\d+) (?:\w+ )?or (?:two|three|so|more)\b(?: \w+s\b)?", _nothing),
             # day and month
             (
@@ -449,18 +400,12 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date, bool], date 
                 _month_day,
             ),
             # parts of a month, a week, a year
-            (
-                rf"\b(?:the )?end of {_MONTH.replace('(?:', '(?P<month>')}\b",
-                _end_of_named_month,
-            ),
             (r"\b(?:the )?(?:end of (?:the|this) month|month'?s end|month end)\b", _end_of_month),
             (r"\b(?:the )?end of next month\b|\bnext month\b", _next_month),
             (r"\b(?:the )?(?:end of (?:the|this) week|week'?s end)\b", _end_of_week),
             (r"\b(?:the )?end of next week\b|\bnext week\b(?! on\b)", _next_week),
-            (r"\b(?:the )?(?:end of (?:the|this) year|year'?s end)\b", _end_of_year),
             # days from now
             (rf"\bday after (?:{TOMORROW})\b", _relative(2)),
-            (r"\btomorrow week\b", _relative(8)),
             (
                 rf"\b(?:{TOMORROW}){_PART}"
                 r"\b(?!'s\b)",
@@ -480,11 +425,6 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date, bool], date 
                 r"\b(?:yesterday|last night)\b",
                 lambda _match, today, past: today - timedelta(days=1) if past else None,
             ),
-            (
-                r"\b(?:in|within) (?:an? |one )?fortnight\b"
-                r"|\b(?:an? )?fortnight from (?:now|today)\b",
-                _fortnight,
-            ),
             (rf"\b{_COUNT} {_UNIT} ago\b", _days_ago),
             # weekdays
             (
@@ -498,11 +438,7 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date, bool], date 
                 rf"\b(?!'s\b)(?P<more> week\b| fortnight\b| after next\b| next\b)?{_PART}",
                 _weekday,
             ),
-            # feasts
-            (rf"\b(?P<feast>{'|'.join(_FEASTS)})(?!\w)(?!'s)", _feast),
             # a day of the month
-            (rf"\bweek of the {_ORDINAL}\b", _day_of_month),
-            (rf"\b(?:the )?{_ORDINAL} of (?:the|this) month\b", _day_of_month),
             (rf"\b{_LEAD} the {_ORDINAL}{_BEHIND}", _day_of_month),
             (
                 rf"\bthe (?:(?P<number>\d{{1,2}})(?:st|nd|rd|th)|(?P<word>"

@@ -32,6 +32,7 @@ WEIGHTS = Path(__file__).with_name("supersession_weights.json")
 RAREST = 8.0  # Zipf frequency of the commonest word
 ENDS = 0.35  # recommended: probability from which a fact ends
 SURE = 0.7  # from which the claim of another ends
+OVER = 0.5  # from which a whole line ends, where words say so too
 SHARED_AT_MOST = 20.0  # rarity of shared words that counts in full
 # Statements more alike than these are no likelier to end one another: they may say the same
 ALIKE_AT_MOST, AROUND_AT_MOST, SHARE_AT_MOST, WORDS_AT_MOST = 0.55, 0.6, 0.45, 3.0
@@ -49,6 +50,8 @@ _CUES = {
     r"|not true|was me|never was|made (?:it|that) up|forget|scratch that|turns out|after all)\b",
     "settles": r"\b(?:paid|pay|settled|square|even|here (?:is|are)|gave|gives|brought|delivered"
     r"|done|kept|as promised|owed)\b",
+    "undone": r"\b(?:found|back|again|alive|safe|free|mended|fixed|repaired|rebuilt|recovered"
+    r"|healed|cured|better|returned|reopened)\b",
     "admits": r"^\W*(?:ok(?:ay)?|fine|alright|all right|very well|well|yes|ah|ach|no|so)\b",
     "will": r"\b(?:will|shall|going to|gonna|by|until|till?)\b|['’]ll\b",
 }
@@ -64,6 +67,7 @@ KINDS = (
 _TELLS_CHANGE = (
     "is_over",
     "is_new",
+    "undone",
     "corrects",
     "settles",
     "gives",
@@ -251,6 +255,22 @@ class Look:
     numbers: frozenset[str]
     flags: Mapping[str, bool]
     happened: bool
+
+    @property
+    def may_end(self) -> bool:
+        """Whether it may say that something is over (`says_over`)."""
+        some = ("undone", "called_off", "negated")
+        return bool(self.numbers) or any(self.flags[name] for name in some)
+
+    def says_over(self, old: Look, *, near: bool) -> bool:
+        """Whether its words say that another statement is over, or it denies it or counts anew.
+
+        Args:
+            near: Whether the two are near in meaning.
+        """
+        counts = bool(old.numbers and self.numbers) and old.numbers != self.numbers
+        denied = old.flags["negated"] != self.flags["negated"]
+        return self.flags["undone"] or self.flags["called_off"] or (near and (counts or denied))
 
     @classmethod
     def of(cls, statement: DatedStatement) -> Look:
