@@ -3,9 +3,8 @@
 A linear score over cues of the pair: how alike they are, also beside the other statements that the
 line might end and with the talk around it, the rare words and numbers that they share, who
 speaks and who is spoken of, words of change, truth and payment, and the kinds of both by the
-sentence classifier: a correction ends a boast, a move a place, a gift a debt. Its weights were
-fitted on recorded evenings: `python -m benchmarks.supersession`. What it says is a probability,
-for callers to weigh.
+sentence classifier. Its weights were fitted on recorded evenings: `python -m
+benchmarks.supersession`. What it says is a probability, for callers to weigh.
 """
 
 from __future__ import annotations
@@ -64,39 +63,12 @@ KINDS = (
     *"question answer feeling chatter move".split(),
     *("worth 1", "worth 2", "worth 3"),
 )
-_TELLS_CHANGE = (
-    "is_over",
-    "is_new",
-    "undone",
-    "corrects",
-    "settles",
-    "gives",
-    "done",
-    "called_off",
-    "admits",
-)
+_TELLS_CHANGE = "is_over is_new undone corrects settles gives done called_off admits".split()
 _SETTLED = ("promise", "debt", "plan", "request_npc", "possession")
 _TAKES_BACK = ("corrects", "admits", "called_off", "gives")
 _LASTING = ("boast", "relationship", "debt", "place")  # "he asked me", "I borrowed", "I moved"
 CHANGING = ("place", "occupation", "world", "possession", "preference", "plan")
 SLOTS = ("place", "occupation", "preference", "relationship", "possession", "world", "plan")
-_ENDED_BY = {
-    "boast_corrected": ("boast", "correction"),
-    "lie_corrected": ("lie", "correction"),
-    "claim_corrected": ("claim_self", "correction"),
-    "secret_told": ("secret", "claim_self"),
-    "secret_corrected": ("secret", "correction"),
-    "debt_settled": ("debt", "debt"),
-    "debt_paid": ("debt", "event_seen"),
-    "promise_kept": ("promise", "event_seen"),
-    "promise_moved": ("promise", "promise"),
-    "promise_answered": ("promise", "claim_self"),
-    "request_done": ("request_npc", "event_seen"),
-    "request_changed": ("request_npc", "request_npc"),
-    "plan_done": ("plan", "event_seen"),
-    "plan_corrected": ("plan", "correction"),
-    "world_corrected": ("world", "correction"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,14 +327,14 @@ def features(
     found["shared_x_alike"] = shared * alike
     found["numbers_x_gives"] = numbers_same * found["new_gives"]
     found["shared_x_gives"] = shared * found["new_gives"]
-    return found | _by_kind(new, known, same, alike, shared)
+    return found | _by_kind(new, known, same, alike)
 
 
 def _by_kind(
-    new: Look, known: Sequence[Look], same: np.ndarray, alike: np.ndarray, shared: np.ndarray
+    new: Look, known: Sequence[Look], same: np.ndarray, alike: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Features of the kinds; NaN, which counts as the mean, where a kind is unknown."""
-    later, mentions = new.statement.kinds, new.statement.mentions
+    later = new.statement.kinds
 
     def old_is(kind: str) -> np.ndarray:
         return np.array(
@@ -379,16 +351,6 @@ def _by_kind(
         found[f"both_{kind}"] = both
         found[f"both_{kind}_same"] = both * same
         found[f"both_{kind}_alike"] = both * alike
-    for name, (old_kind, new_kind) in _ENDED_BY.items():
-        both = old_is(old_kind) * new_is(new_kind)
-        found[name] = both
-        found[f"{name}_same"] = both * same
-        found[f"{name}_shared"] = both * shared
-    to_old = np.array([float(each.statement.speaker in mentions) for each in known])
-    gives = float(new.flags["gives"])
-    for kind in ("debt", "promise", "request_npc", "possession"):
-        found[f"{kind}_given"] = gives * old_is(kind) * np.maximum(same, to_old)
-        found[f"{kind}_given_shared"] = gives * old_is(kind) * shared
     for kind in ("correction", "place", "occupation", "event_seen", "debt"):
         found[f"alike_x_{kind}"] = alike * new_is(kind)
         found[f"same_x_{kind}"] = same * new_is(kind)
