@@ -33,7 +33,7 @@ from ..records import (
     seconds_between,
 )
 from ..text.segmentation import words_of
-from . import addressing, agenda_questions, commitments
+from . import addressing, commitments
 from .due_dates import dates, due
 from .questions import asks, sentences_of
 from .tokens import FUNCTION_WORDS, NUMBER_WORD, NUMBERS, content_words, stem
@@ -55,7 +55,6 @@ KEEPS = -1.5  # of a request to keep something
 SETTLES, SETTLED, HALF_SETTLES = 0.0, 1.5, -1.5  # alone, of little else, with words of paying
 CORRECTS, CORRECTED = -1.0, 0.5  # with a day, without one
 NEVER = 99.0
-ASSERTS = 1.0  # of a commitment in a question
 ERRAND = 9.0  # of what is asked for by its form
 ANSWERS = 1.0  # score of the answer, from which a line that names nobody is for the NPC
 SAME_MATTER = 2  # shared stems: a line about an item of the same person
@@ -73,7 +72,6 @@ _NAME = re.compile(r"\b[A-Z]\w*")
 _NUMBER = re.compile(r"\d+")
 _NUMBER_WORD = re.compile(rf"\b(?:{NUMBER_WORD})\b")
 _PAYS = re.compile(r"\b(?:pay|settle|owe)\b", re.IGNORECASE)
-_EVEN = re.compile(r"\b(?:square|even|quits)\b", re.IGNORECASE)
 _PROMISES = re.compile(r"\b(?:promised?|swore|swear|my word)\b", re.IGNORECASE)
 _OATH = re.compile(
     r"\b(?:on|upon|by) (?:my|me|ma) [\w']+(?:'s \w+)?|\bcross (?:my|me|ma) \w+", re.IGNORECASE
@@ -239,8 +237,6 @@ class Line:
             day = _due(sentence, self.entry)
             if self._to_npc and commitments.errand(self._asked(sentence), dated=bool(day)):
                 found.append(Said(place, sentence, "request", day, ERRAND))
-            if commitments.owes(sentence) and _numbers(sentence) and not asks(sentence):
-                found.append(self._said(SpeechAct("debt", sentence, ASSERTS), place, sentence))
         for act in self.acts:
             if act.kind in LEAST:
                 places = _places(act.text, sentences)
@@ -270,10 +266,7 @@ class Line:
             kind = "promise"
         if kind == "promise" and (_PAYS.search(sentence) or (self.owes and _numbers(sentence))):
             kind = "debt"
-        if kind == "request":
-            if self.own or not self._to_npc or not self._about(sentence):
-                return None
-        elif commitments.denies_debt(sentence) or self._only_asks(act):
+        if kind == "request" and (self.own or not self._to_npc or not self._about(sentence)):
             return None
         if any(a.kind == "parting" and a.sure > act.sure and a.text in sentence for a in self.acts):
             return None  # "see you tomorrow"
@@ -282,12 +275,6 @@ class Line:
             return None
         kept = kind == "request" and commitments.keeps(self._asked(act.text))
         return Said(place, sentence, kind, day, ERRAND if kept else act.sure)
-
-    def _only_asks(self, act: SpeechAct) -> bool:
-        """Whether a question commits to nothing: "what do i owe you?"."""
-        if asks(act.text) and act.sure < ASSERTS:
-            return True
-        return asks(self.words) and bool(agenda_questions.read(self.words, self.entry.timestamp))
 
     def _asked(self, text: str) -> str:
         return addressing.without_address(text, self.circle.names)
@@ -484,13 +471,12 @@ class Line:
         if how == "off" and len(_matter(self.words)) <= SAME_MATTER:  # "never mind"
             just = [item for item in mine if _is_just_said(self.entry, item)]
             return max(just, key=lambda item: item.updated, default=None)
-        even = bool(_EVEN.search(self.words))  # which tells of what is owed, and of nothing else
-        if how != "done" or not (self.settles >= SETTLES or even):
+        if how != "done" or self.settles < SETTLES:
             return None
         debts = [item for item in mine if item.kind == "debt" and between & {item.who, item.to}]
         if len(debts) == 1:
             return debts[0]
-        return mine[0] if len(mine) == 1 and not _matter(said) and not even else None
+        return mine[0] if len(mine) == 1 and not _matter(said) else None
 
 
 def _least_shared(item: AgendaItem, how: commitments.Closing, *, sure: bool) -> int:
