@@ -34,9 +34,10 @@ from ..records import (
 )
 from ..text.segmentation import words_of
 from . import addressing, commitments
+from .contradiction import numbers
 from .due_dates import dates, due
 from .questions import asks, sentences_of
-from .tokens import FUNCTION_WORDS, NUMBER_WORD, NUMBERS, content_words, stem
+from .tokens import FUNCTION_WORDS, NUMBERS, content_words, stem
 
 ANSWERED_WITHIN = 120.0  # seconds
 TOLD_FROM = 0.5  # share of a message's stems in the words that pass it on
@@ -69,8 +70,6 @@ _THIRD = frozenset("he she they him her them em".split())
 _OF_ITSELF = re.compile(r"\b(?:I|you shall have)\b")
 _OF_SPEAKER = re.compile(r"\b(?:i|i['’]?(?:m|ll|ve)|me|my|we|us|our)\b", re.IGNORECASE)
 _NAME = re.compile(r"\b[A-Z]\w*")
-_NUMBER = re.compile(r"\d+")
-_NUMBER_WORD = re.compile(rf"\b(?:{NUMBER_WORD})\b")
 _PAYS = re.compile(r"\b(?:pay|settle|owe)\b", re.IGNORECASE)
 _PROMISES = re.compile(r"\b(?:promised?|swore|swear|my word)\b", re.IGNORECASE)
 _OATH = re.compile(
@@ -662,5 +661,4 @@ def _shared(text: str, stated: str, names: set[str]) -> int:
 
 
 def _numbers(text: str) -> set[int]:
-    words = {NUMBERS[word] for word in _NUMBER_WORD.findall(text.lower())}
-    return words | {int(each) for each in _NUMBER.findall(text)[:8] if len(each) < 9}
+    return {int(each) for each in numbers(text) if each.isdecimal() and len(each) < 9}
