@@ -30,7 +30,6 @@ from . import (
     agenda_sentences,
     assistant_talk,
     commitments,
-    confidence,
     contradiction,
     corrections,
     ended_memories,
@@ -135,7 +134,7 @@ class English(Language):
     )
 
     def load(self) -> None:
-        confidence.score.load()
+        addressing.confidence.load()
         questions.score.load()
 
     named = staticmethod(addressing.named)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,6 @@ from ..language import BEFORE
 from ..text.segmentation import words_of
 from .commitments import closes
 from .contradiction import are_apart, negated, numbers, tense_and_mood
-from .linear import Linear
 from .questions import asks
 from .sentence_classifier import LABELS, Sentence, SentenceClassifier
 from .tokens import FUNCTION_WORDS, content_words, holds_number, stem, zipf
@@ -69,6 +69,32 @@ _TAKES_BACK = ("corrects", "admits", "called_off", "gives")
 _LASTING = ("boast", "relationship", "debt", "place")  # "he asked me", "I borrowed", "I moved"
 CHANGING = ("place", "occupation", "world", "possession", "preference", "plan")
 SLOTS = ("place", "occupation", "preference", "relationship", "possession", "world", "plan")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Linear:
+    """A linear score over named features; NaN, an unknown value, counts as the mean.
+
+    Attributes:
+        mean, scale, weights: Of each feature, shape (features,).
+    """
+
+    names: tuple[str, ...]
+    mean: np.ndarray
+    scale: np.ndarray
+    weights: np.ndarray
+    bias: float
+
+    @classmethod
+    def read(cls, stored: Mapping[str, Any]) -> Linear:
+        """Make a score of {"bias": b, "features": {name: [mean, scale, weight]}}."""
+        table = stored["features"]
+        mean, scale, weights = np.array(list(table.values()), dtype=float).reshape(-1, 3).T
+        return cls(tuple(table), mean, scale, weights, stored["bias"])
+
+    def __call__(self, features: Mapping[str, np.ndarray]) -> np.ndarray:
+        table = np.stack([features[name] for name in self.names], axis=-1)
+        return np.nan_to_num((table - self.mean) / self.scale) @ self.weights + self.bias
 
 
 @dataclass(frozen=True, slots=True)

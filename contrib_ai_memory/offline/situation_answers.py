@@ -12,17 +12,19 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 from ..english import agenda_questions
+from ..english.own_words import own_sentences, pronoun_of
+from ..english.questions import sentences_of
 from ..english.reported_speech import capital
 from ..english.tokens import content_words, without_quotations
 from ..language import Intent
 from ..local_time import date_of
 from ..records import KnownPerson, OpenItem, Reply, ReplyRequest
 from ..text.names import names
+from ..text.sanitising import oneline
 from ..text.segmentation import words_of
 from .memory_answers import from_memory, portrait, worth_telling
 from .phrases import last_words, phrase, says
-from .realisation import listed, tell_all
-from .self_description import introduction
+from .realisation import ended, listed, tell_all
 from .sentence_answers import ranked, words_to_it
 from .told_days import age, day_asked, day_told, on_day
 
@@ -46,6 +48,9 @@ _OF_GIVING = content_words(
 _LETTER = re.compile(r"\b(?:messages?|letters?|notes?|word)\b", re.IGNORECASE)
 _TITLES = frozenset("the old young mr mrs miss master mistress lady lord sir that our".split())
 _WAS_HERE = re.compile(r"\b(?:was|were) [^.?!]*\b(?:here|in|around)\b[^.?!]*", re.IGNORECASE)
+_ARTICLE = re.compile(r"^(?:the|an?)\s", re.IGNORECASE)
+# "Odile runs the teahouse, a broad woman with a burned thumb": nobody says that of themselves
+_LOOKS = re.compile(r", an? [^,]*\b(?:m[ae]n|wom[ae]n|person|fellow|girl|boy|lad|lass)\b.*$", re.I)
 _GONE = re.compile(
     r"^\W*(?:(?:where|which way) (?:did|has|is|['’]?s)|when did .* (?:leave|go))\b", re.IGNORECASE
 )
@@ -75,8 +80,16 @@ def _says(kind: str) -> Callable[[ReplyRequest, str], Reply | None]:
     return lambda request, _whom: says(kind, request)
 
 
-def _name(request: ReplyRequest, _whom: str) -> Reply | None:
-    return Reply(introduction(request), told=())
+def _name(request: ReplyRequest, _whom: str) -> Reply:
+    """Introduce the NPC by its name and the first sentence of its persona, in the first person."""
+    named = f"I am {request.npc_name}"
+    first = next(iter(sentences_of(oneline(request.persona))), "").rstrip(".!")
+    if _ARTICLE.match(first):
+        return Reply(f"{named}, {first[0].lower()}{first[1:]}.", told=())
+    called, pronoun = (request.npc_name, *request.npc_names), pronoun_of([request.persona])
+    told = [each for each in own_sentences([first], called, pronoun, persona=True) if each.own]
+    text = " ".join([f"{named}.", *(ended(_LOOKS.sub("", each.text)) for each in told)])
+    return Reply(text, told=())
 
 
 def _place(request: ReplyRequest, _whom: str) -> Reply | None:
