@@ -186,7 +186,6 @@ def test_a_changed_claim_changes_what_a_night_of_talk_leaves(mara, alice):
         ("I don't keep the ferry at Millbrook any more.", "I keep the ferry at Millbrook."),
         ("I paid three crowns for the silver locket.", "I paid 9 crowns for the silver locket."),
         ("The toll is 1,200 crowns.", "The toll is 900 crowns."),
-        ('Sam says: "The bridge is not safe."', 'Sam says: "The bridge is safe."'),
     ],
 )
 def test_a_denial_and_another_number_contradict(new, known):

@@ -37,7 +37,6 @@ _NAME = re.compile(r"(?<!^)(?<![.!?\"“] )\b[A-Z]\w+")
 SAME_MATTER = 0.6  # share of the words that two statements on one matter have in common
 OF_ITS_OWN = 1  # words that one of two counts may have and the other not
 
-_FRAME = re.compile(r'^\S.{0,80}? (?:says: "(?P<said>.+)"|claims that (?P<claimed>.+))$', re.DOTALL)
 _DENYING = re.compile(rf"\b(?:{_NOT}|longer|any ?more|ever)\b|\b\w+n['’]t\b")
 # the number of a lasting state changes; an event with another number is another event
 _STATE = re.compile(
@@ -90,7 +89,6 @@ def contradicts(new: str, known: str) -> bool:
     >>> contradicts("Alice sold nine oxen.", "Alice sold seven oxen.")
     False
     """
-    new, known = _said(new), _said(known)
     if replaces(new, known):
         return True
     if times(new) != times(known) or tense_and_mood(new) != tense_and_mood(known):
@@ -144,12 +142,6 @@ def are_apart(a: str, b: str) -> bool:
 def names(text: str) -> set[str]:
     """Capitalised words inside sentences."""
     return set(_NAME.findall(text))
-
-
-def _said(text: str) -> str:
-    """The statement without its frame: `Sam says: "…"` makes any two sentences of Sam alike."""
-    framed = _FRAME.match(text.strip())
-    return (framed["said"] or framed["claimed"]) if framed else text
 
 
 def _without_numbers(text: str) -> str:
@@ -246,7 +238,6 @@ def denies(new: str, known: str) -> bool:
     """
     if corrects(new, known):
         return True
-    new, known = _said(new), _said(known)
     if not of_the_past(known) or tells_change(new):
         return False
     return negated(new) != negated(known) or contradicts(new, known)
