@@ -59,7 +59,7 @@ from ..records import (
 from ..text.segmentation import words_of
 from . import acts, model_checks, offline_reply, reader
 from .realisation import ended, listed
-from .reported_lines import QUOTATION, quoted, reported, without_name
+from .reported_lines import QUOTATION, quoted, reported, sentences_in, without_name
 
 SUMMARY_SENTENCES = 3
 ATTRIBUTES_AT_MOST = 20
@@ -418,18 +418,9 @@ def _lesson(sentence: str, entry: Entry) -> str:
 def _told(line: str) -> list[str]:
     """The sentences of a line that state something, with their speaker."""
     speaker, colon, words = line.partition(": ")
-    if not colon:
-        speaker, words = "", line
-    told = []
-    for sentence in sentences_of(words):
-        if not tells(sentence):
-            continue
-        sentence = sentence if sentence[-1:] in ".!?…" else sentence + "."
-        if speaker and reported_speech.speaks_of_self(sentence):
-            told.append(reported_speech.third_person(sentence, speaker))
-        else:
-            told.append(f'{speaker} says: "{sentence}"' if speaker else sentence)
-    return told
+    said = (words, speaker) if colon else (line, "")
+    entry = Entry(0, "", said[0], "say", seen_as=said[1])
+    return [told for _sentence, told in sentences_in(entry, "") if told]
 
 
 # --- preferences and what bears them out ----------------------------------------------------------
