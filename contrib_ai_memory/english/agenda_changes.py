@@ -33,7 +33,7 @@ from ..records import (
     seconds_between,
 )
 from ..text.segmentation import words_of
-from . import addressing, commitments
+from . import addressing, agenda_questions, commitments
 from .contradiction import numbers
 from .due_dates import dates, due
 from .questions import asks, sentences_of
@@ -56,6 +56,7 @@ KEEPS = -1.5  # of a request to keep something
 SETTLES, SETTLED, HALF_SETTLES = 0.0, 1.5, -1.5  # alone, of little else, with words of paying
 CORRECTS, CORRECTED = -1.0, 0.5  # with a day, without one
 NEVER = 99.0
+ASSERTS = 1.0  # of a commitment in a question
 ERRAND = 9.0  # of what is asked for by its form
 ANSWERS = 1.0  # score of the answer, from which a line that names nobody is for the NPC
 SAME_MATTER = 2  # shared stems: a line about an item of the same person
@@ -267,6 +268,8 @@ class Line:
             kind = "debt"
         if kind == "request" and (self.own or not self._to_npc or not self._about(sentence)):
             return None
+        if kind != "request" and (commitments.denies_debt(sentence) or self._only_asks(act)):
+            return None
         if any(a.kind == "parting" and a.sure > act.sure and a.text in sentence for a in self.acts):
             return None  # "see you tomorrow"
         will = kind in ("promise", "plan") and act.sure >= OWN
@@ -274,6 +277,12 @@ class Line:
             return None
         kept = kind == "request" and commitments.keeps(self._asked(act.text))
         return Said(place, sentence, kind, day, ERRAND if kept else act.sure)
+
+    def _only_asks(self, act: SpeechAct) -> bool:
+        """Whether a question commits to nothing: "what do i owe you?"."""
+        if asks(act.text) and act.sure < ASSERTS:
+            return True
+        return asks(self.words) and bool(agenda_questions.read(self.words, self.entry.timestamp))
 
     def _asked(self, text: str) -> str:
         return addressing.without_address(text, self.circle.names)
@@ -470,7 +479,7 @@ class Line:
         if how == "off" and len(_matter(self.words)) <= SAME_MATTER:  # "never mind"
             just = [item for item in mine if _is_just_said(self.entry, item)]
             return max(just, key=lambda item: item.updated, default=None)
-        if how != "done" or self.settles < SETTLES:
+        if how != "done":
             return None
         debts = [item for item in mine if item.kind == "debt" and between & {item.who, item.to}]
         if len(debts) == 1:

@@ -115,6 +115,12 @@ _DEBTS = 5  # of these forms; the others tell of what will be done
 _OF_A_THING = re.compile(rf"(?:an?|your|all|(?:the )?(?:{NUMBER_WORD}|\d+))\b", re.IGNORECASE)
 
 
+_NOT_OWED = re.compile(
+    r"\b(?:not|never|\w+n'?t|no longer)\b[^.!?]*\bowe|\bowes? (?:\w+ )?(?:nothing|nobody|no)\b",
+    re.IGNORECASE,
+)
+
+
 def sides(text: str, *, most: int | None = None) -> tuple[str, str]:
     """Return in which words a text names who owes or promises, and to whom; "" if it names nobody.
 
@@ -134,6 +140,11 @@ def sides(text: str, *, most: int | None = None) -> tuple[str, str]:
 def owes(text: str) -> bool:
     """Whether a text says that somebody owes something."""
     return any(sides(text, most=_DEBTS))
+
+
+def denies_debt(text: str) -> bool:
+    """Whether a text says that nothing is owed."""
+    return bool(_NOT_OWED.search(text.translate(_QUOTES)))
 
 
 def creditor(text: str) -> str:

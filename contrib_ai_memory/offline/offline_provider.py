@@ -22,7 +22,7 @@ from ..english.attribute_kinds import kind_of
 from ..english.claims import tells
 from ..english.contradiction import changes, contradicts, says_the_same
 from ..english.questions import asks, sentences_of
-from ..english.salience import RARE_TERMS, has_rare_terms, salience
+from ..english.salience import RARE_TERMS, has_rare_terms, names_someone, salience
 from ..english.sentence_classifier import (
     AGENDA,
     AGENDA_KINDS,
@@ -79,6 +79,7 @@ ACT_CONFIDENCE = 0.3
 # The sentence classifier (`benchmarks.sentences`): probabilities of being worth knowing in a month
 JUDGED_KINDS = ("say", "whisper", "pose", "give")
 WORTH_KEEPING = 0.6  # of a line
+NAMES_SOMEBODY = 0.35  # of one that names somebody or something
 BESIDE = 0.2  # of a sentence of a line that is kept
 DOUBTFUL = ("boast", "joke", "lie")  # kinds that are quoted
 DOUBTED = 0.4
@@ -330,7 +331,7 @@ def _worth_keeping(text: str, judgement: Judgement | None, entry: Entry) -> list
     words = content_words(" ".join(said))
     if judgement is None:
         return said if len(words) > 1 else []
-    if judgement.worth_keeping >= WORTH_KEEPING:
+    if judgement.worth_keeping >= (NAMES_SOMEBODY if names_someone(text) else WORTH_KEEPING):
         return said if words else []
     return said if any(_lasts(each, entry) for each in said) else []
 

@@ -68,10 +68,6 @@ OF_A_MATTER = frozenset("settle debt correction promise request order plan".spli
 SHORT = 12  # words of a line that has one matter
 LONGEST_GREETING = 4  # words of one in other words than the usual
 MESSAGE = "message"  # the matter of what is to be told, remembered or kept
-_TELLS = re.compile(
-    r"\b(?:tell|warn|inform|let|say to|message (?:for|to)|pass (?:it|this|that|word|a word))\b",
-    re.I,
-)
 _GIFT_LOOKS = re.compile(r",| (?:with|shaped|stamped|wrapped|that|which|in an?|folded)\b")
 _FORBIDS = re.compile(r"^\W*(?:\w+ ){0,2}(?:don['’]?t|do not|never|no more)\b", re.IGNORECASE)
 _PAYS_IT = re.compile(  # "here's your six"; not "bram paid me back the six"
@@ -113,7 +109,7 @@ def react(said: str, request: ReplyRequest) -> Reply:
     if not request.acts:
         return says("chatter" if is_chatter(said) else "heard", request)
     acts = _acts(said, request)
-    first = next(filter(_is_errand_of(request), acts), None)
+    first = next(filter(_is_errand, acts), None)
     if first is None or any(act.kind in BEFORE_AN_ERRAND for act in acts):
         made = _said_first(acts, said, request)
     else:
@@ -181,19 +177,11 @@ def with_answer(answer: Reply, said: str, request: ReplyRequest) -> Reply:
 
 def is_errand(request: ReplyRequest) -> bool:
     """Whether a line, however it asks, wants something done later: a message, a reminder."""
-    return any(map(_is_errand_of(request), request.acts))
+    return any(map(_is_errand, request.acts))
 
 
-def _is_errand_of(request: ReplyRequest) -> Callable[[SpeechAct], bool]:
-    def is_errand(act: SpeechAct) -> bool:
-        said = act.text
-        return act.kind in ASKED and (
-            _wants_reminder(said)
-            or bool(_TELLS.search(said) and _known(recipient(said), request))
-            or _is_kept(said)
-        )
-
-    return is_errand
+def _is_errand(act: SpeechAct) -> bool:
+    return act.kind in ASKED and (_wants_reminder(act.text) or _is_kept(act.text))
 
 
 def _wants_reminder(said: str) -> bool:
@@ -294,7 +282,7 @@ def _errand(act: SpeechAct, said: str, request: ReplyRequest) -> Reply | None:
         days = [each for each in days_in(said) if each.lower() not in what.lower()]
         what = ", ".join(filter(None, [what, *days[:1]]))
         return says("reminds" if what else "asked for", request, topic=what)
-    whom = recipient(words) if _TELLS.search(words) else ""
+    whom = recipient(words)
     if not whom:
         return None
     as_said = re.search(rf"(?:\bthe )?{re.escape(whom)}", words, re.IGNORECASE)
