@@ -136,7 +136,8 @@ def third_person(text: str, name: str) -> str:
             out.append({"am": "are", "was": "were"}.get(lower, token))
             plural = False
         else:
-            if lower in ("who", "that") or (lower == "to" and _is_verb(tokens[place + 2 :][:1])):
+            behind = "".join(tokens[place + 2 : place + 3]).lower()
+            if lower in ("who", "that") or (lower == "to" and behind in BASES):
                 present = False
             out.append(third_singular(token) if present and _goes_on(tokens, place) else token)
     told = capital("".join(out))
@@ -243,10 +244,6 @@ def _is_participle(rest: list[str]) -> bool:
         token.lower() for token in rest if token[0].isalpha() and token.lower() not in _ADVERBS
     ]
     return bool(words) and (is_participle(words[0]) or words[0] == "better")
-
-
-def _is_verb(tokens: list[str]) -> bool:
-    return bool(tokens) and tokens[0].lower() in BASES
 
 
 def _goes_on(tokens: list[str], place: int) -> bool:

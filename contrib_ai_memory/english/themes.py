@@ -55,13 +55,7 @@ def themes_of(texts: Sequence[str], passed: Collection[str] = ()) -> list[Theme]
                 places[root].append(place)
             forms.setdefault(root, Counter())[f"the {word}" if before == "the" else word] += 1
     often = [root for root, found_in in places.items() if len(found_in) >= RECURS]
-    often.sort(key=lambda root: (-len(places[root]) * _rarity(root), root))
-    return [Theme(_commonest(forms[root]), tuple(places[root])) for root in often[:THEMES]]
-
-
-def _rarity(root: str) -> float:
-    return MOST_FREQUENT - (zipf(root) if root.islower() else NAME)
-
-
-def _commonest(forms: Counter[str]) -> str:
-    return min(forms, key=lambda each: (-forms[each], each))
+    rarity = {root: MOST_FREQUENT - (zipf(root) if root.islower() else NAME) for root in often}
+    often.sort(key=lambda root: (-len(places[root]) * rarity[root], root))
+    said = {root: max(sorted(forms[root]), key=forms[root].__getitem__) for root in often}
+    return [Theme(said[root], tuple(places[root])) for root in often[:THEMES]]

@@ -60,7 +60,8 @@ _THING = re.compile(
 _CORRECTED = re.compile(r"\b(?:no|nah|wait|scratch|i mean|rather)\b", re.IGNORECASE)
 _AS_SAID_BACK = {"my": "your", "our": "your", "your": "my", "ur": "my", "yer": "my"}
 _AS_SAID_BACK |= dict.fromkeys(("that", "this", "some", "dem"), "the")
-_DATED = frozenset("plan promise request order".split())  # without a day nothing is said back
+_BY_DAY = frozenset("plan promise".split())  # of which the day alone is said back
+_DATED = _BY_DAY | {"request", "order", "debt"}  # said with the day, which a debt may lack
 _NAME = re.compile(
     r"(?<![.!?] )(?<!^)\b(?:(?:Mr|Mrs|Miss|Old|Captain|Nurse|Doctor|Dr|Lady|Lord|Dame)\.? )?"
     r"[A-Z][a-z]+(?:['’-][A-Za-z]+)?(?: [A-Z][a-z]+)?\b"
@@ -94,21 +95,18 @@ def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
     counted = [each for each in sums if " " in each]  # "dryer two is on fire" is not about two
     if meant := _CORRECTED.search(told):  # "saturday, no, sunday, fridays is all pies"
         days = [*islice(days_in(told[meant.end() :]), 1)] or days[-1:]
-    if kind == "settle":
-        parts = (sums or things)[:1]
-    elif kind == "debt":
-        parts = [*(sums or things)[:1], *days[:1]]
-    elif kind == "correction":
-        parts = (days[-1:] or people or sums or things)[:1]
-    elif kind in ("plan", "promise"):
-        parts = days[:1]
-    elif kind in _DATED:
-        parts = [*(things or sums or people)[:1], *days[:1]] if days else []
-    elif kind == "feeling":
-        known = [each for each in [*things, *people] if not each.startswith(("a ", "an "))]
-        parts = (known or counted)[:1]
-    else:
-        parts = (things or people or counted)[:1]
+    known = [each for each in [*things, *people] if not each.startswith(("a ", "an "))]
+    first = {
+        "settle": sums or things,
+        "debt": sums or things,
+        "correction": days[-1:] or people or sums or things,
+        "request": things or sums or people,
+        "order": things or sums or people,
+        "feeling": known or counted,
+    }
+    parts = [] if kind in _BY_DAY else first.get(kind, things or people or counted)[:1]
+    if kind in _DATED:
+        parts = [*parts, *days[:1]] if days or kind == "debt" else []
     return ", ".join(parts[:MOST])
 
 
@@ -149,13 +147,12 @@ def _sums(said: str) -> Iterator[str]:
 
 
 def _things(said: str, names: Collection[str]) -> list[str]:
-    return list(dict.fromkeys(islice(_each_thing(said, names), MOST)))
-
-
-def _each_thing(said: str, names: Collection[str]) -> Iterator[str]:
-    for found in _THING.finditer(said):
-        if words := _noun(found["thing"], names):
-            yield _as_said_back(found["of"], words)
+    things = (
+        _as_said_back(found["of"], words)
+        for found in _THING.finditer(said)
+        if (words := _noun(found["thing"], names))
+    )
+    return list(dict.fromkeys(islice(things, MOST)))
 
 
 def _noun(thing: str, names: Collection[str]) -> list[str]:
