@@ -74,9 +74,9 @@ def _judge(
     corrected = [_is_corrected(each, line) for each in known]
     replaced = [_is_replaced(each, entry, called) for each in known]
     # a correction says which statement it ends
-    certain = corrected if any(corrected) else np.logical_or(over, replaced)
-    if np.any(certain):
-        likely = np.array(certain, dtype=float)
+    certain = np.array(corrected if any(corrected) else np.logical_or(over, replaced))
+    if certain.any():
+        likely = certain.astype(float)
     commits = [
         _commits(look) and not over[place] and not _corrects(new)
         for place, look in enumerate(looks)

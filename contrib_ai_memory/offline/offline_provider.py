@@ -31,7 +31,7 @@ from ..english.sentence_classifier import (
     SentenceClassifier,
 )
 from ..english.stated_preferences import stated, states_preference
-from ..english.tokens import content_words, stem, zipf
+from ..english.tokens import FUNCTION_WORDS, content_words, stem, zipf
 from ..ingest.corrected_lines import corrected
 from ..llm.provider import (
     AttributeDraft,
@@ -564,10 +564,7 @@ def _nearly_equal(a: str, b: str) -> bool:
     """Whether two texts have nearly the same words, in nearly the same order."""
     if not says_the_same(a, b):
         return False
-    return SequenceMatcher(None, _content_stems(a), _content_stems(b)).ratio() >= NEARLY_EQUAL
-
-
-def _content_stems(text: str) -> list[str]:
-    """The stems of the content words, in their order."""
-    content = content_words(text)
-    return [root for root in map(stem, words_of(text)) if root in content]
+    one, other = (
+        [stem(word) for word in words_of(text) if word not in FUNCTION_WORDS] for text in (a, b)
+    )
+    return SequenceMatcher(None, one, other).ratio() >= NEARLY_EQUAL
