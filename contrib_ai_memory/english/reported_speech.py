@@ -36,9 +36,9 @@ _SAME = (
 )
 _IRREGULAR = {"am": "is", "are": "is", "haven't": "hasn't", "don't": "doesn't", "wanna": "wants to"}
 _CONTRACTED = {"m": "is", "ve": "has", "ll": "will", "d": "would"}
-_ADVERBS = frozenset(
+ADVERBS = frozenset(
     "always never often also still just really usually only sometimes rarely seldom even once "
-    "already almost then now no longer".split()
+    "already almost then now no longer both".split()
 )
 _FORMS = {
     "they": {"my": "their", "mine": "theirs", "me": "them", "myself": "themselves"},
@@ -128,7 +128,7 @@ def _retold(text: str, subject: str, name: str = "") -> str:
         elif verb_of_name and token[0].isalpha():
             if lower in ("and", "or"):
                 verb_of_name = False  # "Alice and their brother sing"
-            elif lower not in _ADVERBS and not lower.endswith("ly"):
+            elif lower not in ADVERBS and not lower.endswith("ly"):
                 told = _third(token)
                 present = told != token
                 token, verb_of_name = told, False
@@ -218,9 +218,7 @@ def capital(text: str) -> str:
 
 def _is_participle(rest: list[str]) -> bool:
     """Whether "I'd" is "I had": "I'd been", "I'd always wanted"; and not "I'd like"."""
-    words = [
-        token.lower() for token in rest if token[0].isalpha() and token.lower() not in _ADVERBS
-    ]
+    words = [token.lower() for token in rest if token[0].isalpha() and token.lower() not in ADVERBS]
     return bool(words) and (is_participle(words[0]) or words[0] == "better")
 
 
