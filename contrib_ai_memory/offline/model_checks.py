@@ -238,12 +238,8 @@ class _Lines:
         near = self._near(cited, number)
         if near < NEAR:
             return 0.0
-        return near + self._shared(fact, _stems(*(self.lines[n] for n in cited)))
-
-    def _shared(self, fact: FactDraft, told: Set[str]) -> float:
-        """The share of a fact's telling stems, names of people left out, among others."""
-        telling = self._telling(fact)
-        return len(telling & told) / len(telling) if telling else 1.0
+        telling, told = self._telling(fact), _stems(*(self.lines[n] for n in cited))
+        return near + (len(telling & told) / len(telling) if telling else 1.0)
 
     def _telling(self, fact: FactDraft) -> set[str]:
         """The stems of a fact that tell something: not who says it, no parts of its day."""
