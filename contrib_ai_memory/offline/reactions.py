@@ -8,7 +8,7 @@ PHRASES). Where the local model is not installed, only the acts that rules find 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import replace
 
 from ..english.commitments import errand, keeps, recipient, reminder
@@ -16,10 +16,8 @@ from ..english.due_dates import due
 from ..english.questions import asks, sentences_of
 from ..english.reported_speech import second_person
 from ..english.small_talk import courtesy_of, is_chatter, small_talk_in
-from ..english.tokens import QUESTION_WORDS
 from ..records import Reply, ReplyRequest, SpeechAct
 from ..text.names import forms, names
-from ..text.segmentation import words_of
 from .courtesies import greeting
 from .matter import days_in, matter_of
 from .phrases import says, says_of
@@ -84,10 +82,7 @@ _ONLY_DENIES = re.compile(
     re.IGNORECASE,
 )
 _TELL_ME = re.compile(r"\b(?:tell|show) (?:me|us)\b(?! (?:a|an|to)\b)", re.IGNORECASE)
-_REMIND = re.compile(
-    r"\bremind (?:me|us)\b(?! (?:what|who|whom|where|how|why|which|if|whether)(?:['’]?s)?\b)",
-    re.IGNORECASE,
-)
+_REMIND = re.compile(r"\bremind (?:me|us)\b", re.IGNORECASE)
 _NEXT = re.compile(r"[.?!] |, (?:you|it|he|she|they)\b")  # what is said behind a reminder
 _GLAD = re.compile(
     r"(?<!not )(?<!not so )(?<!n't )\b(?:proud|chuffed|happy|glad|delighted|thrilled)\b",
@@ -139,31 +134,27 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
     if courtesy and courtesy.name.lower() not in known:
         acts.append(SpeechAct(courtesy.name.lower(), said))
     # "look after it, would you?" asks for no answer
-    if _wants_reminder(said):
-        acts = _with_errand(acts, said, _wants_reminder)
     for sentence in sentences_of(said) if request.now else ():
         wants = not asks(sentence) or _POLITELY.match(sentence)
         if wants and _is_kept(sentence):
-            acts = _with_errand(acts, sentence, _is_kept)
+            acts = _with_errand(acts, sentence)
     return replace(request, acts=tuple(acts))
 
 
-def _with_errand(
-    acts: Collection[SpeechAct], said: str, is_one: Callable[[str], bool]
-) -> list[SpeechAct]:
+def _with_errand(acts: Collection[SpeechAct], said: str) -> list[SpeechAct]:
     """Return acts with an errand in place of what they ask: in their words, else in `said`."""
     asked = [act for act in acts if act.kind in ("question", *ASKED)]
-    errands = [replace(act, kind="request") for act in asked if is_one(act.text)]
+    errands = [replace(act, kind="request") for act in asked if _is_kept(act.text)]
     return [each for each in acts if each not in asked] + (errands or [SpeechAct("request", said)])
 
 
 def wants_errand(said: str) -> bool:
     """Whether words ask to be reminded, or to tell or give somebody something."""
-    return errand(said) or _wants_reminder(said)
+    return errand(said, dated=any(days_in(said)))
 
 
 def _is_kept(said: str) -> bool:
-    return errand(said) or keeps(said)
+    return wants_errand(said) or keeps(said)
 
 
 def with_answer(answer: Reply, said: str, request: ReplyRequest) -> Reply:
@@ -181,13 +172,7 @@ def is_errand(request: ReplyRequest) -> bool:
 
 
 def _is_errand(act: SpeechAct) -> bool:
-    return act.kind in ASKED and (_wants_reminder(act.text) or _is_kept(act.text))
-
-
-def _wants_reminder(said: str) -> bool:
-    if QUESTION_WORDS & {*words_of(said)[:2]}:
-        return False  # "what were you to remind me of tomorrow?"
-    return bool(_REMIND.search(said) and (reminder(said) or any(days_in(said))))
+    return act.kind in ASKED and _is_kept(act.text)
 
 
 def thank_for_gift(request: ReplyRequest) -> Reply:
