@@ -1,8 +1,8 @@
 """Ended memories: which of the memories near to a new line that line ends.
 
 A learned score decides (`supersession`), of a whole line, which may tell more, only together with
-words that say that something is over, another number or a denial. What somebody is or where they
-live *now*, and what was named wrongly, is read by rules (`contradiction`). What is promised stays
+words that say that something is over. What somebody is or where they live *now*, a denial, another
+number and what was named wrongly are read by rules (`contradiction`). What is promised stays
 in mind when it is done: the fact is over, the line was true. What somebody else says is a claim,
 which ends nothing unless it is nearly certain.
 """
@@ -22,7 +22,7 @@ from ..text.names import forms, mentioned
 from . import sentence_classifier, supersession
 from .addressing import without_address
 from .claims import tells
-from .contradiction import corrects, denies, replaces
+from .contradiction import changes, denies
 from .questions import sentences_of
 from .sentence_classifier import AGENDA, AGENDA_KINDS, CORRECTION
 from .supersession import ENDS, OVER, SURE, DatedStatement, Look
@@ -45,7 +45,7 @@ def ended(
             for each in known
             if each.superseded_by == by
             or _is_corrected(each, line)
-            or _is_replaced(each, line.entry, called)
+            or _is_changed(each, line.entry, called, near=True)
         ]
     verdicts = _judge(line, vectors, some, names, by)
     judged = {each.id: verdict for each, verdict in zip(some, verdicts, strict=True)}
@@ -68,13 +68,16 @@ def _judge(
     likely = supersession.ended_by(new, vectors[-1], vectors[:-1], looks, old)
     near = (old @ vectors[-1] >= conf.CHANGE_COSINE).tolist()
     over = [
-        _is_own(each, entry) and probability >= OVER and new.says_over(look, near=close)
-        for each, look, probability, close in zip(known, looks, likely.tolist(), near, strict=True)
+        _is_own(each, entry) and probability >= OVER and new.says_over(look)
+        for each, look, probability in zip(known, looks, likely.tolist(), strict=True)
     ]
     corrected = [_is_corrected(each, line) for each in known]
-    replaced = [_is_replaced(each, entry, called) for each in known]
+    changed = [
+        _is_changed(each, entry, called, near=close)
+        for each, close in zip(known, near, strict=True)
+    ]
     # a correction says which statement it ends
-    certain = np.array(corrected if any(corrected) else np.logical_or(over, replaced))
+    certain = np.array(corrected if any(corrected) else np.logical_or(over, changed))
     if certain.any():
         likely = certain.astype(float)
     commits = [
@@ -127,16 +130,17 @@ def _is_own(memory: MemoryRecord, entry: Entry) -> bool:
     return memory.about == entry.source_entity and memory.is_said
 
 
-def _is_replaced(memory: MemoryRecord, entry: Entry, called: tuple[str, ...]) -> bool:
+def _is_changed(memory: MemoryRecord, entry: Entry, called: tuple[str, ...], *, near: bool) -> bool:
     """Whether a rule finds that the speaker of a line has said otherwise now.
 
     Args:
         called: Forms of the NPC's name, by which both may address it.
+        near: Whether the two are near in meaning.
     """
     if not _is_own(memory, entry):
         return False
     now, before = (without_address(text, called) for text in (entry.words, memory.said))
-    return replaces(now, before) or corrects(now, before)
+    return changes(now, before, near=near)
 
 
 def _is_corrected(memory: MemoryRecord, line: NewLine) -> bool:

@@ -22,7 +22,7 @@ import numpy as np
 from ..language import BEFORE
 from ..text.segmentation import words_of
 from .commitments import closes
-from .contradiction import are_apart, negated, numbers, tense_and_mood
+from .contradiction import are_apart, labels, negated, numbers, tense_and_mood
 from .questions import asks
 from .sentence_classifier import LABELS, Sentence, SentenceClassifier
 from .tokens import FUNCTION_WORDS, content_words, holds_number, stem, zipf
@@ -31,7 +31,7 @@ WEIGHTS = Path(__file__).with_name("supersession_weights.json")
 RAREST = 8.0  # Zipf frequency of the commonest word
 ENDS = 0.35  # recommended: probability from which a fact ends
 SURE = 0.7  # from which the claim of another ends
-OVER = 0.5  # from which a whole line ends, where words say so too
+OVER = 0.4  # from which a whole line ends, where words say so too
 SHARED_AT_MOST = 20.0  # rarity of shared words that counts in full
 # Statements more alike than these are no likelier to end one another: they may say the same
 ALIKE_AT_MOST, AROUND_AT_MOST, SHARE_AT_MOST, WORDS_AT_MOST = 0.55, 0.6, 0.45, 3.0
@@ -243,6 +243,7 @@ class Look:
     Attributes:
         words: Content words, without names.
         said: All its content words, in order.
+        labels: Things that it names by a number, each with it (`contradiction.labels`).
         happened: It tells what was done.
     """
 
@@ -251,24 +252,19 @@ class Look:
     said: tuple[str, ...]
     weights: Mapping[str, float]
     numbers: frozenset[str]
+    labels: Mapping[str, str]
     flags: Mapping[str, bool]
     happened: bool
 
     @property
     def may_end(self) -> bool:
-        """Whether it may say that something is over (`says_over`)."""
-        some = ("undone", "called_off", "negated")
-        return bool(self.numbers) or any(self.flags[name] for name in some)
+        """Whether its words may say that something is over (`says_over`)."""
+        return self.flags["undone"] or self.flags["called_off"] or bool(self.labels)
 
-    def says_over(self, old: Look, *, near: bool) -> bool:
-        """Whether its words say that another statement is over, or it denies it or counts anew.
-
-        Args:
-            near: Whether the two are near in meaning.
-        """
-        counts = bool(old.numbers and self.numbers) and old.numbers != self.numbers
-        denied = old.flags["negated"] != self.flags["negated"]
-        return self.flags["undone"] or self.flags["called_off"] or (near and (counts or denied))
+    def says_over(self, old: Look) -> bool:
+        """Whether its words say that another statement is over, or count the same thing anew."""
+        anew = old.numbers != self.numbers and self.labels.items() & old.labels.items()
+        return self.flags["undone"] or self.flags["called_off"] or bool(anew)
 
     @classmethod
     def of(cls, statement: DatedStatement) -> Look:
@@ -282,6 +278,7 @@ class Look:
             tuple(stem(word) for word in words_of(text) if word not in FUNCTION_WORDS),
             {word: max(0.5, RAREST - zipf(word)) for word in words},
             frozenset(numbers(text)),
+            labels(text),
             {name: bool(cue.search(text)) for name, cue in _COMPILED.items()}
             | {
                 "asks": asks(text),

@@ -22,7 +22,7 @@ from ..english.attribute_kinds import kind_of
 from ..english.claims import tells
 from ..english.contradiction import changes, contradicts, says_the_same
 from ..english.questions import asks, sentences_of
-from ..english.salience import RARE_TERMS, has_rare_terms, names_someone, salience
+from ..english.salience import RARE_TERMS, has_number, has_rare_terms, names_someone, salience
 from ..english.sentence_classifier import (
     AGENDA,
     AGENDA_KINDS,
@@ -31,7 +31,16 @@ from ..english.sentence_classifier import (
     SentenceClassifier,
 )
 from ..english.stated_preferences import stated, states_preference
-from ..english.tokens import FUNCTION_WORDS, content_words, stem, zipf
+from ..english.tokens import (
+    AUXILIARIES,
+    BASES,
+    FUNCTION_WORDS,
+    THIRD,
+    content_words,
+    is_past,
+    stem,
+    zipf,
+)
 from ..ingest.corrected_lines import corrected
 from ..llm.provider import (
     AttributeDraft,
@@ -79,11 +88,15 @@ ACT_CONFIDENCE = 0.3
 # The sentence classifier (`benchmarks.sentences`): probabilities of being worth knowing in a month
 JUDGED_KINDS = ("say", "whisper", "pose", "give")
 WORTH_KEEPING = 0.6  # of a line
-NAMES_SOMEBODY = 0.35  # of one that names somebody or something
 BESIDE = 0.2  # of a sentence of a line that is kept
+LIKELY = 0.45  # of a line that is understood by itself
+COUNTED = 0.35  # of one that also has a number
+UNLIKELY = 0.2  # of one that also names somebody
+CLEAR = 3  # content words of a line that is understood by itself
 DOUBTFUL = ("boast", "joke", "lie")  # kinds that are quoted
 DOUBTED = 0.4
 
+_YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _GOES_ON = re.compile(r"\W*(?:he|she|it|they)\b", re.IGNORECASE)  # of the sentence before it
 _UNCLEAR = re.compile(r"\W*(?:he|she|it|they(?! say\b)|that|this|those|these|let)\b", re.IGNORECASE)
 _OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
@@ -331,9 +344,25 @@ def _worth_keeping(text: str, judgement: Judgement | None, entry: Entry) -> list
     words = content_words(" ".join(said))
     if judgement is None:
         return said if len(words) > 1 else []
-    if judgement.worth_keeping >= (NAMES_SOMEBODY if names_someone(text) else WORTH_KEEPING):
+    if judgement.worth_keeping >= WORTH_KEEPING:
         return said if words else []
-    return said if any(_lasts(each, entry) for each in said) else []
+    if any(_lasts(each, entry) for each in said):
+        return said
+    named, counted = names_someone(text), has_number(text)
+    least = UNLIKELY if named else COUNTED if counted else LIKELY
+    likely = entry.kind in TALK_KINDS and judgement.worth_keeping >= least
+    clear = [each for each in said if likely and _is_clear(each)]
+    return clear if len(content_words(" ".join(clear))) >= CLEAR else []
+
+
+def _is_clear(text: str) -> bool:
+    """Whether a text begins with its subject, has a verb and speaks to nobody."""
+    words = words_of(text)
+    if _UNCLEAR.match(text) or _YOU.search(text) or not words:
+        return False
+    verbs = [word in AUXILIARIES | BASES | THIRD or is_past(word) or "'" in word for word in words]
+    short = re.search(r"['’]s\b", text)  # "my nan's in Lisk"
+    return bool(any(verbs) or short) and not (verbs[0] and "'" not in words[0])
 
 
 def _is_worth(said: str, judgement: Judgement | None, entry: Entry) -> bool:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 
-from ..english.commitments import errand, keeps, recipient, reminder
+from ..english.commitments import errand, keeps, recipient, reminder, reminds
 from ..english.due_dates import due
 from ..english.questions import asks, sentences_of
 from ..english.reported_speech import second_person
@@ -135,7 +135,7 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
         acts.append(SpeechAct(courtesy.name.lower(), said))
     # "look after it, would you?" asks for no answer
     for sentence in sentences_of(said) if request.now else ():
-        wants = not asks(sentence) or _POLITELY.match(sentence)
+        wants = not asks(sentence) or _POLITELY.match(sentence) or reminds(sentence)
         if wants and _is_kept(sentence):
             acts = _with_errand(acts, sentence)
     return replace(request, acts=tuple(acts))
