@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from contrib_ai_memory.english import addressing, confidence
+from contrib_ai_memory.english import addressing
 
 from .evenings_data import load, stay_files
 from .harness import Bar, Report, arguments
@@ -63,7 +63,7 @@ def fitted(known: Sequence[Line]) -> tuple[float, dict[str, float]]:
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.linear_model import LogisticRegression
 
-    counted = CountVectorizer(analyzer=confidence.score.features, min_df=SEEN, binary=True)
+    counted = CountVectorizer(analyzer=addressing.confidence.features, min_df=SEEN, binary=True)
     table = counted.fit_transform([each.text for each in known])
     model = LogisticRegression(C=STRENGTH, class_weight="balanced", solver="liblinear")
     model.fit(table, [each.secret for each in known])
@@ -73,7 +73,7 @@ def fitted(known: Sequence[Line]) -> tuple[float, dict[str, float]]:
 
 
 def score(text: str, bias: float, weights: dict[str, float]) -> float:
-    return bias + sum(weights.get(each, 0.0) for each in confidence.score.features(text))
+    return bias + sum(weights.get(each, 0.0) for each in addressing.confidence.features(text))
 
 
 def left_out(known: Sequence[Line]) -> np.ndarray:
@@ -111,7 +111,9 @@ def main() -> int:
     if options.fit:
         bias, weights = fitted(known)
         stored = {"bias": round(bias - least, 3), "weights": dict(sorted(weights.items()))}
-        confidence.score.file.write_text(json.dumps(stored, indent=0, ensure_ascii=False) + "\n")
+        addressing.confidence.file.write_text(
+            json.dumps(stored, indent=0, ensure_ascii=False) + "\n"
+        )
     told = [(each, each.text) for each in known if each.aloud]
     by_rule = [addressing.asks_in_known_words(text) for _, text in told]
     learned = [bool(each) for each in scores[aloud] >= least]

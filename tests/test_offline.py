@@ -300,20 +300,11 @@ def test_an_insight_is_a_sentence_with_telling_words_a_quotation_and_its_evidenc
         assert word not in insight.text.split(", as in ")[0]
 
 
-def test_a_theme_of_several_names_all_who_speak_of_it_and_one_of_nobody_else_is_none(store_folder):
-    [insight] = insights("What is said of the ferry?")
-    assert insight.text.startswith("Alice and Bram both speak of the ferry, as in ")
-    assert insight.evidence == ("1", "2", "3", "5")
-    assert insights("What is said of the flood?") == []
-    assert insights("What have I learned about Bram?") == []
-
-
-def test_it_asks_itself_of_those_who_speak_most_and_of_what_is_spoken_of_most(store_folder):
+def test_it_asks_itself_of_those_who_speak_most(store_folder):
     memories = [said(who, text, number) for number, (who, text) in enumerate(TALK, start=1)]
     assert OfflineProvider().ask_oneself(memories, "Mara") == [
         "What have I learned about Alice?",
         "What have I learned about Bram?",
-        "What is said of the ferry?",
     ]
 
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from pathlib import Path
 
 from ..language import Named
 from ..text.names import KEPT, folded
-from . import commitments, confidence
+from . import commitments
+from .word_score import WordScore
 
 READ_LATELY = 256  # cached lines; the NPCs of a room hear the same
 LOOK_BACK = 60  # characters before and after a name that are read
@@ -212,6 +214,9 @@ def _how(text: str, found: re.Match[str], people: tuple[str, ...]) -> Named:
 
 # --- confidences ---------------------------------------------------------------------------------
 
+# players have other wordings ("u didn't hear it from me"): `python -m benchmarks.confidences`
+confidence = WordScore(Path(__file__).with_name("confidence_weights.json"))
+
 _ANYONE = r"(?:any ?one|any ?body|a (?:living |single )?soul|no ?one|nobody|the others)\b"
 _NOT_TO = (
     r"(?:do not|don'?t|never|not to|won'?t|will not|must not|mustn'?t|can ?not|can'?t) "
@@ -309,7 +314,7 @@ def confides(text: str) -> bool:
     if asks_in_known_words(text):
         return True
     # "tell Kaspo that his boot is in the piano" is a message, however it sounds
-    return confidence.score(text) >= 0 and not commitments.passes_on(text)
+    return confidence(text) >= 0 and not commitments.passes_on(text)
 
 
 def asks_in_known_words(text: str) -> bool:

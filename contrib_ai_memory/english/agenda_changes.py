@@ -34,9 +34,10 @@ from ..records import (
 )
 from ..text.segmentation import words_of
 from . import addressing, agenda_questions, commitments
+from .contradiction import numbers
 from .due_dates import dates, due
 from .questions import asks, sentences_of
-from .tokens import FUNCTION_WORDS, NUMBER_WORD, NUMBERS, content_words, stem
+from .tokens import FUNCTION_WORDS, NUMBERS, content_words, stem
 
 ANSWERED_WITHIN = 120.0  # seconds
 TOLD_FROM = 0.5  # share of a message's stems in the words that pass it on
@@ -70,8 +71,6 @@ _THIRD = frozenset("he she they him her them em".split())
 _OF_ITSELF = re.compile(r"\b(?:I|you shall have)\b")
 _OF_SPEAKER = re.compile(r"\b(?:i|i['’]?(?:m|ll|ve)|me|my|we|us|our)\b", re.IGNORECASE)
 _NAME = re.compile(r"\b[A-Z]\w*")
-_NUMBER = re.compile(r"\d+")
-_NUMBER_WORD = re.compile(rf"\b(?:{NUMBER_WORD})\b")
 _PAYS = re.compile(r"\b(?:pay|settle|owe)\b", re.IGNORECASE)
 _EVEN = re.compile(r"\b(?:square|even|quits)\b", re.IGNORECASE)
 _PROMISES = re.compile(r"\b(?:promised?|swore|swear|my word)\b", re.IGNORECASE)
@@ -239,8 +238,6 @@ class Line:
             day = _due(sentence, self.entry)
             if self._to_npc and commitments.errand(self._asked(sentence), dated=bool(day)):
                 found.append(Said(place, sentence, "request", day, ERRAND))
-            if commitments.owes(sentence) and _numbers(sentence) and not asks(sentence):
-                found.append(self._said(SpeechAct("debt", sentence, ASSERTS), place, sentence))
         for act in self.acts:
             if act.kind in LEAST:
                 places = _places(act.text, sentences)
@@ -270,10 +267,9 @@ class Line:
             kind = "promise"
         if kind == "promise" and (_PAYS.search(sentence) or (self.owes and _numbers(sentence))):
             kind = "debt"
-        if kind == "request":
-            if self.own or not self._to_npc or not self._about(sentence):
-                return None
-        elif commitments.denies_debt(sentence) or self._only_asks(act):
+        if kind == "request" and (self.own or not self._to_npc or not self._about(sentence)):
+            return None
+        if kind != "request" and (commitments.denies_debt(sentence) or self._only_asks(act)):
             return None
         if any(a.kind == "parting" and a.sure > act.sure and a.text in sentence for a in self.acts):
             return None  # "see you tomorrow"
@@ -676,5 +672,4 @@ def _shared(text: str, stated: str, names: set[str]) -> int:
 
 
 def _numbers(text: str) -> set[int]:
-    words = {NUMBERS[word] for word in _NUMBER_WORD.findall(text.lower())}
-    return words | {int(each) for each in _NUMBER.findall(text)[:8] if len(each) < 9}
+    return {int(each) for each in numbers(text) if each.isdecimal() and len(each) < 9}

@@ -3,7 +3,7 @@
 `due` reads a promise, a debt or a plan forwards: "friday" is the next one. With `past` it reads a
 report backwards: "on tuesday" is the last one. Players type in lower case, with typos and short
 names of days. A day that cannot be told for certain is left out: two days that differ, a day that
-comes every week, feasts that move.
+comes every week.
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ from datetime import date, datetime, timedelta
 
 from .tokens import HAVE, is_past
 
+WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+MONTHS = (
+    "January February March April May June July August September October November December"
+).split()
 FARTHEST = 270  # days ahead: a date without a year that is further off may as well be past
 
 _WEEKDAYS = {
@@ -55,22 +59,6 @@ _MONTHS = {
     )
     for name in names.split()
 }
-_FEASTS = {  # (month, day)
-    "new year'?s day": (1, 1),
-    "candlemas": (2, 2),
-    "(?:st\\.? )?valentine'?s(?: day)?": (2, 14),
-    "lady day": (3, 25),
-    "may day": (5, 1),
-    "midsummer(?:'?s day| day)?": (6, 24),
-    "lammas(?: day)?": (8, 1),
-    "michaelmas": (9, 29),
-    "all hallows'? eve|hallowe'?en": (10, 31),
-    "all hallows'?|all saints'?(?: day)?": (11, 1),
-    "martinmas": (11, 11),
-    "christmas eve": (12, 24),
-    "christmas(?: day)?|xmas|yule": (12, 25),
-    "new year'?s eve": (12, 31),
-}
 _ONES = "first second third fourth fifth sixth seventh eighth ninth".split()
 _TEENS = (
     "tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth "
@@ -93,10 +81,12 @@ def _any_of(words: Iterable[str]) -> str:
 
 
 _DAYS = _any_of(name for name in _WEEKDAYS if name not in _ALSO_WORDS.split("|"))
-_DAY = rf"(?:{_DAYS}|(?<=\bon )(?:{_ALSO_WORDS})|(?<=\b(?:by|to) )(?:{_ALSO_WORDS})"
-_DAY += rf"|(?<=\b(?:til|nxt) )(?:{_ALSO_WORDS})|(?<=\b(?:this|next|till|come) )(?:{_ALSO_WORDS})"
-_DAY += rf"|(?<=\buntil )(?:{_ALSO_WORDS})|(?:{_ALSO_WORDS})(?= (?:week|night|noon|morning)\b))"
-_MONTH = rf"(?:{_any_of(_MONTHS)})"
+DAY = rf"(?:{_DAYS}|(?<=\bon )(?:{_ALSO_WORDS})|(?<=\b(?:by|to) )(?:{_ALSO_WORDS})"
+DAY += rf"|(?<=\b(?:til|nxt) )(?:{_ALSO_WORDS})|(?<=\b(?:this|next|till|come) )(?:{_ALSO_WORDS})"
+DAY += rf"|(?<=\buntil )(?:{_ALSO_WORDS})|(?:{_ALSO_WORDS})(?= (?:week|night|noon|morning)\b))"
+TOMORROW = "tomorrow|tmrw|tmr|tmro|tomoro|tomoz|tomorow|tommorow|tommorrow|2moro|2morrow"
+TONIGHT = "tonight|tonite|2nite|2night"
+_MONTH = rf"(?P<month>{_any_of(_MONTHS)})"
 _ORDINAL = (
     rf"(?:(?P<number>\d{{1,2}})(?:st|nd|rd|th)|(?P<word>{_any_of(_ORDINALS)}"
     rf"|{_any_of(word.replace('-', ' ') for word in _ORDINALS if '-' in word)}))"
@@ -191,6 +181,15 @@ def _without_weekdays_of(found: list[DueDate]) -> list[DueDate]:
     return kept
 
 
+def spelt(said: str) -> str:
+    """Return a day in its full spelling: "weds" is "Wednesday", "tmrw" tomorrow."""
+    word = said.lower()
+    if word in _WEEKDAYS:
+        return WEEKDAYS[_WEEKDAYS[word]].capitalize()
+    named = {"tomorrow": TOMORROW, "tonight": TONIGHT}
+    return next((name for name, forms in named.items() if word in forms.split("|")), word)
+
+
 def is_weekday(said: str) -> bool:
     """Whether a text names a day of the week."""
     return any(word in _WEEKDAYS for word in said.lower().split())
@@ -224,15 +223,6 @@ _IF = re.compile(r"\b(?:if|unless)\b")
 _NOT_BEFORE = re.compile(
     r"(?:\b(?:not|wont|cant|cannot|dont)|n't) (?:\w+ ){0,3}(?:before|until|till?)$"
 )
-# "i won't fail you friday", "not sooner than friday"
-_KEPT_TO = re.compile(
-    r"\b(?:won't|wont|can't|cant|cannot) (?:fail|forget|let|mind|miss|need|be late)\b"
-    r"|\b(?:by|than)$"
-)
-# "we've shifted the wedding to the tenth of may"
-_MOVED_TO = re.compile(
-    r"\b(?:shifted|moved|postponed|pushed|put)\b.{0,40}\b(?:to|till?|until)(?: the)?$"
-)
 _STRUCK = re.compile(r"^ (?:is|was) (?:off|struck|cancelled|moved)\b|^ got away\b")
 
 
@@ -246,8 +236,6 @@ def _is_of_the_past(lower: str, start: int, end: int) -> bool:
     clause = _CLAUSE.split(before)[-1]
     if _TO_COME.search(clause) or re.search(r"\b(?:by|till?|until)\b", lower[start:end]):
         return False
-    if _MOVED_TO.search(clause.rstrip()):
-        return False
     words = _WORD.findall(clause)
     return any(
         (is_past(word) or word in ("was", "were", "did", "didn't", "had"))
@@ -260,7 +248,7 @@ def _is_denied(lower: str, start: int, end: int) -> bool:
     before = _CLAUSE.split(lower[:start])[-1].rstrip()
     if _STRUCK.match(lower[end:]):
         return True
-    if _IF.search(before) or _NOT_BEFORE.search(before) or _KEPT_TO.search(before):
+    if _IF.search(before) or _NOT_BEFORE.search(before):
         return False
     return bool(_DENIED.search(before))
 
@@ -268,8 +256,12 @@ def _is_denied(lower: str, start: int, end: int) -> bool:
 # --- one rule a form ------------------------------------------------------------------------------
 
 
-def _relative(days: int) -> Callable[[re.Match[str], date, bool], date | None]:
-    return lambda _match, today, _past: today + timedelta(days=days)
+Read = Callable[[re.Match[str], date, bool], date | None]  # of a match, today, reading backwards
+
+
+def _days_off(days: int) -> Read:
+    """A day that has passed is read in a report alone."""
+    return lambda _match, today, past: today + timedelta(days) if days >= 0 or past else None
 
 
 _LED = re.compile(r"\b(?:make (?:it|that)|on|by|til|till|until|before|come|a|one) $")
@@ -280,7 +272,8 @@ def _weekday(match: re.Match[str], today: date, past: bool) -> date | None:
     more = (match["more"] or "").strip()
     ahead = (wanted - today.weekday() - 1) % 7 + 1  # 1-7: on a Friday, "friday" is the next one
     if past:
-        return None if more else today - timedelta(days=(7 - ahead) or 7)
+        to_come = more or (match["before"] or "").startswith(("next", "nxt"))
+        return None if to_come else today - timedelta(days=(7 - ahead) or 7)
     before = (match["before"] or "").strip()
     led = _LED.search(match.string[: match.start("day")])
     another = match.string.startswith(" instead", match.end())
@@ -298,32 +291,28 @@ def _weekday(match: re.Match[str], today: date, past: bool) -> date | None:
 
 
 def _last_weekday(match: re.Match[str], today: date, past: bool) -> date | None:
-    back = (today.weekday() - _WEEKDAYS[match["day"]] - 1) % 7 + 1
-    return today - timedelta(days=back) if past else None
+    if not (past and match["day"]):
+        return None
+    return today - timedelta(days=(today.weekday() - _WEEKDAYS[match["day"]] - 1) % 7 + 1)
 
 
-def _in_days(match: re.Match[str], today: date, past: bool) -> date | None:
-    return None if past else _moved(match, today, 1)
-
-
-def _days_ago(match: re.Match[str], today: date, past: bool) -> date | None:
-    return _moved(match, today, -1) if past else None
+def _counted(sign: int) -> Read:
+    """What is ago is read in a report alone, and what is to come nowhere else."""
+    return lambda match, today, past: _moved(match, today, sign) if past == (sign < 0) else None
 
 
 def _moved(match: re.Match[str], today: date, sign: int) -> date:
-    count = match["count"]
-    number = int(count) if count.isdecimal() else _COUNTS[count]
-    unit = match["unit"]
+    count, unit = match["count"], match["unit"]
+    number = sign * (int(count) if count.isdecimal() else _COUNTS[count])
     if unit == "month":
-        month = today.year * 12 + today.month - 1 + sign * number
-        year, month = divmod(month, 12)
-        return date(year, month + 1, min(today.day, monthrange(year, month + 1)[1]))
-    days = {"week": 7, "wk": 7, "fortnight": 14}.get(unit, 1) * number
-    return today + timedelta(days=sign * days)
+        last = _last_of_month(today, number)
+        return last.replace(day=min(today.day, last.day))
+    return today + timedelta(days={"week": 7, "wk": 7, "fortnight": 14}.get(unit, 1) * number)
 
 
-def _fortnight(_match: re.Match[str], today: date, past: bool) -> date | None:
-    return None if past else today + timedelta(days=14)
+def _last_of_month(today: date, ahead: int) -> date:
+    year, month = divmod(today.year * 12 + today.month - 1 + ahead, 12)
+    return date(year, month + 1, monthrange(year, month + 1)[1])
 
 
 def _month_day(match: re.Match[str], today: date, past: bool) -> date | None:
@@ -347,150 +336,74 @@ def _nearest(today: date, month: int, day: int, year: str | None, past: bool) ->
     return found if found and abs((found - today).days) <= FARTHEST else None
 
 
-def _feast(match: re.Match[str], today: date, past: bool) -> date | None:
-    name = match["feast"]
-    month_day = next(when for words, when in _FEASTS.items() if re.fullmatch(words, name))
-    return _nearest(today, *month_day, None, past)
-
-
 def _day_of_month(match: re.Match[str], today: date, past: bool) -> date | None:
     """The next such day of a month; that of today is left out, as it may be either."""
-    day = _ordinal(match)
-    step = -1 if past else 1
-    month = today.year * 12 + today.month - 1
-    if (day >= today.day) if past else (day <= today.day):
-        month += step
+    day, step = _ordinal(match), -1 if past else 1
     if day == today.day:
         return None
-    for _each in range(2):  # a month may be too short
-        year, number = divmod(month, 12)
-        if day <= monthrange(year, number + 1)[1]:
-            return date(year, number + 1, day)
-        month += step
-    return None
+    this_month = day < today.day if past else day > today.day
+    months = (_last_of_month(today, step * ahead) for ahead in range(0 if this_month else 1, 3))
+    return next((last.replace(day=day) for last in months if day <= last.day), None)
 
 
-def _end_of_month(_match: re.Match[str], today: date, _past: bool) -> date | None:
-    return today.replace(day=monthrange(today.year, today.month)[1])
-
-
-def _end_of_named_month(match: re.Match[str], today: date, past: bool) -> date | None:
-    month = _MONTHS[match["month"]]
-    last = monthrange(today.year, month)[1]
-    return _nearest(today, month, last, None, past)
-
-
-def _end_of_week(_match: re.Match[str], today: date, _past: bool) -> date | None:
-    return today + timedelta(days=6 - today.weekday())
-
-
-def _next_week(_match: re.Match[str], today: date, _past: bool) -> date | None:
-    return today + timedelta(days=13 - today.weekday())
-
-
-def _next_month(_match: re.Match[str], today: date, _past: bool) -> date | None:
-    first = today.replace(day=monthrange(today.year, today.month)[1]) + timedelta(days=1)
-    return first.replace(day=monthrange(first.year, first.month)[1])
-
-
-def _end_of_year(_match: re.Match[str], today: date, _past: bool) -> date | None:
-    return date(today.year, 12, 31)
-
-
-def _iso(match: re.Match[str], _today: date, _past: bool) -> date | None:
-    return date.fromisoformat(match[0])
-
-
-def _nothing(_match: re.Match[str], _today: date, _past: bool) -> date | None:
+def _no_day(_match: re.Match[str], _today: date, _past: bool) -> date | None:
     """Words of time that name no one day, so that no other rule reads them."""
     return None
 
 
 _PART = r"(?: (?:night|noon|morning|evening|afternoon|midnight))?"
-_RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date, bool], date | None]], ...] = (
-    *(
-        (re.compile(pattern), read)
-        for pattern, read in (
-            (r"\b\d{4}-\d\d-\d\d\b", _iso),
-            # every week, or one of two
-            (rf"\b(?:every|each|most)(?: other)? (?:{_DAYS}|day|night|week|month)s?\b", _nothing),
-            (r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days\b", _nothing),
-            (rf"\b(?:{_DAYS}) (?:or|and|n|to) (?:{_DAYS})\b", _nothing),
-            (r"\bin (?:an?|one|two|\d+) (?:\w+ )?or (?:two|three|so|more)\b(?: \w+s\b)?", _nothing),
-            # day and month
-            (
-                rf"\b(?:the )?(?P<digits>\d{{1,2}})(?! may\b) {_MONTH.replace('(?:', '(?P<month>')}"
-                rf"\b{_YEAR}",
-                _month_day,
-            ),
-            (
-                rf"\b(?:the )?{_ORDINAL}(?: of)? {_MONTH.replace('(?:', '(?P<month>')}\b{_YEAR}",
-                _month_day,
-            ),
-            (
-                rf"\b{_MONTH.replace('(?:', '(?P<month>')}\.?,? (?:the )?(?:{_ORDINAL}"
-                rf"|(?P<digits>\d{{1,2}})\b(?! ?(?:am|pm|o'clock|:)))(?![\w:]){_YEAR}",
-                _month_day,
-            ),
-            # parts of a month, a week, a year
-            (
-                rf"\b(?:the )?end of {_MONTH.replace('(?:', '(?P<month>')}\b",
-                _end_of_named_month,
-            ),
-            (r"\b(?:the )?(?:end of (?:the|this) month|month'?s end|month end)\b", _end_of_month),
-            (r"\b(?:the )?end of next month\b|\bnext month\b", _next_month),
-            (r"\b(?:the )?(?:end of (?:the|this) week|week'?s end)\b", _end_of_week),
-            (r"\b(?:the )?end of next week\b|\bnext week\b(?! on\b)", _next_week),
-            (r"\b(?:the )?(?:end of (?:the|this) year|year'?s end)\b", _end_of_year),
-            # days from now
-            (r"\bday after (?:tomorrow|tmrw|tmr|tomorow|tommorow)\b", _relative(2)),
-            (r"\btomorrow week\b", _relative(8)),
-            (
-                rf"\b(?:tomorrow|tmrw|tmr|tmro|tomoro|tomorow|tommorow|tommorrow|2moro|2morrow){_PART}"
-                r"\b(?!'s\b)",
-                _relative(1),
-            ),
-            (rf"\b{_COUNT} {_UNIT} (?:from (?:now|today|tonight)|hence)\b", _in_days),
-            (rf"\b(?:in|within) {_COUNT} {_UNIT}\b(?:'? time\b)?", _in_days),
-            (
-                r"\b(?:tonight|tonite|2nite|2night|today|this (?:evening|afternoon))\b(?!'s\b)",
-                _relative(0),
-            ),
-            (
-                r"\b(?:yesterday|last night)\b",
-                lambda _match, today, past: today - timedelta(days=1) if past else None,
-            ),
-            (
-                r"\b(?:in|within) (?:an? |one )?fortnight\b"
-                r"|\b(?:an? )?fortnight from (?:now|today)\b",
-                _fortnight,
-            ),
-            (rf"\b{_COUNT} {_UNIT} ago\b", _days_ago),
-            # weekdays
-            (
-                rf"\blast (?P<day>{_DAYS})\b|\b(?:{_DAYS}) last\b",
-                lambda match, today, past: (
-                    _last_weekday(match, today, past) if match["day"] else None
-                ),
-            ),
-            (
-                rf"(?P<before>\b(?:next|nxt|a week|a fortnight)(?: on| from)? )?\b(?P<day>{_DAY})"
-                rf"\b(?!'s\b)(?P<more> week\b| fortnight\b| after next\b| next\b)?{_PART}",
-                _weekday,
-            ),
-            # feasts
-            (rf"\b(?P<feast>{'|'.join(_FEASTS)})(?!\w)(?!'s)", _feast),
-            # a day of the month
-            (rf"\bweek of the {_ORDINAL}\b", _day_of_month),
-            (rf"\b(?:the )?{_ORDINAL} of (?:the|this) month\b", _day_of_month),
-            (rf"\b{_LEAD} the {_ORDINAL}{_BEHIND}", _day_of_month),
-            (
-                rf"\bthe (?:(?P<number>\d{{1,2}})(?:st|nd|rd|th)|(?P<word>"
-                rf"{_any_of(w for w, n in _ORDINALS.items() if n > 3)}"
-                rf"|{_any_of(w.replace('-', ' ') for w in _ORDINALS if '-' in w)}))\b{_BEHIND}",
-                _day_of_month,
-            ),
-            (rf"(?<=day )(?:the )?{_ORDINAL}{_BEHIND}", _day_of_month),
-        )
-    ),
+_NTH = rf"\b(?:the )?{_ORDINAL}"
+_RULES: tuple[tuple[re.Pattern[str], Read], ...] = tuple(
+    (re.compile(pattern), read)
+    for pattern, read in (
+        (r"\b\d{4}-\d\d-\d\d\b", lambda match, _today, _past: date.fromisoformat(match[0])),
+        # no one day
+        (rf"\b(?:every|each|most)(?: other)? (?:{_DAYS}|day|night|week|month)s?\b", _no_day),
+        (r"\bin (?:an?|one|two|\d+) (?:\w+ )?or (?:two|three|so|more)\b(?: \w+s\b)?", _no_day),
+        # day and month
+        (rf"\b(?:the )?(?P<digits>\d{{1,2}})(?! may\b) {_MONTH}\b{_YEAR}", _month_day),
+        (rf"{_NTH}(?: of)? {_MONTH}\b{_YEAR}", _month_day),
+        (
+            rf"\b{_MONTH}\.?,? (?:the )?(?:{_ORDINAL}"
+            rf"|(?P<digits>\d{{1,2}})\b(?! ?(?:am|pm|o'clock|:)))(?![\w:]){_YEAR}",
+            _month_day,
+        ),
+        # parts of a month and a week
+        (
+            r"\b(?:the )?(?:end of (?:the|this) month|month'?s end|month end)\b",
+            lambda _match, today, _past: _last_of_month(today, 0),
+        ),
+        (
+            r"\b(?:the )?end of next month\b|\bnext month\b",
+            lambda _match, today, _past: _last_of_month(today, 1),
+        ),
+        (
+            r"\b(?:the )?(?:end of (?:the|this) week|week'?s end)\b",
+            lambda _match, today, _past: today + timedelta(days=6 - today.weekday()),
+        ),
+        (
+            r"\b(?:the )?end of next week\b|\bnext week\b(?! on\b)",
+            lambda _match, today, _past: today + timedelta(days=13 - today.weekday()),
+        ),
+        # days from now, and ago
+        (rf"\b{_COUNT} {_UNIT} (?:from (?:now|today|tonight)|hence)\b", _counted(1)),
+        (rf"\b(?:in|within) {_COUNT} {_UNIT}\b(?:'? time\b)?", _counted(1)),
+        (rf"\b{_COUNT} {_UNIT} ago\b", _counted(-1)),
+        (rf"\bday after (?:{TOMORROW})\b", _days_off(2)),
+        (rf"\b(?:{TOMORROW}){_PART}\b(?!'s\b)", _days_off(1)),
+        (rf"\b(?:{TONIGHT}|today|this (?:evening|afternoon))\b(?!'s\b)", _days_off(0)),
+        (r"\b(?:day before yesterday|night before last)\b", _days_off(-2)),
+        (r"\b(?:yesterday|last night)\b", _days_off(-1)),
+        # weekdays
+        (rf"\blast (?P<day>{_DAYS})\b|\b(?:{_DAYS}) last\b", _last_weekday),
+        (
+            rf"(?P<before>\b(?:next|nxt|a week|a fortnight)(?: on| from)? )?\b(?P<day>{DAY})"
+            rf"\b(?!'s\b)(?P<more> week\b| fortnight\b| after next\b| next\b)?{_PART}",
+            _weekday,
+        ),
+        # a day of the month
+        (rf"\b{_LEAD} the {_ORDINAL}{_BEHIND}", _day_of_month),
+        (rf"\bthe (?!first\b|second\b|third\b){_ORDINAL}\b{_BEHIND}", _day_of_month),
+        (rf"(?<=day )(?:the )?{_ORDINAL}{_BEHIND}", _day_of_month),
+    )
 )

@@ -30,14 +30,12 @@ from . import (
     agenda_sentences,
     assistant_talk,
     commitments,
-    confidence,
     contradiction,
     corrections,
     ended_memories,
     follow_ups,
     own_words,
     persona_protection,
-    presence_questions,
     questions,
     reported_speech,
     routing,
@@ -136,7 +134,7 @@ class English(Language):
     )
 
     def load(self) -> None:
-        confidence.score.load()
+        addressing.confidence.load()
         questions.score.load()
 
     named = staticmethod(addressing.named)
@@ -224,7 +222,6 @@ class English(Language):
     def wants(self, said: str, line: str) -> Wants:
         return Wants(
             small_talk.courtesy_of(said),
-            presence_questions.read(said),
             questions.asks_of_a_whole(line.lower()),
             bool(_OF_THIS_TALK.search(line)),
         )

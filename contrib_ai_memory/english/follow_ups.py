@@ -168,15 +168,12 @@ def _newest(turns: Sequence[SaidBefore], find: Callable[[str], Sequence[str]]) -
     """
     for turn in reversed(turns):
         if found := find(turn.text):
-            return _MINE.sub(_turned, found[0]) if turn.own else found[-1]
+            return _MINE.sub(lambda of: _TURNED[of[0].lower()], found[0]) if turn.own else found[-1]
     return ""
 
 
 _MINE = re.compile(r"^(?:my|your)\b", re.IGNORECASE)
-
-
-def _turned(found: re.Match[str]) -> str:
-    return "your" if found.group().lower() == "my" else "my"
+_TURNED = {"my": "your", "your": "my"}
 
 
 def _person_in(text: str, names: Sequence[str]) -> str:

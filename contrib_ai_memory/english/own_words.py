@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from .reported_speech import ADVERBS
 from .tokens import AFTER_A_VERB, BASES, FUNCTION_WORDS, quotes, third_singular
 
 SHE, HE, THEY, YOU = "she", "he", "they", "you"
@@ -41,10 +42,6 @@ _BASE_OF = {third_singular(base): base for base in BASES} | {
     "doesn't": "don't",
     "weren't": "wasn't",
 }
-_ADVERBS = frozenset(
-    "always never often also still just really usually only sometimes rarely seldom even once "
-    "already almost then now no longer both".split()
-)
 _NO_S = frozenset("was as this his its us plus less always perhaps".split())
 _BEFORE_AN_OBJECT = frozenset(
     "a an the his her my their its me him them it no nothing everything anything nobody".split()
@@ -213,7 +210,7 @@ def _retold(marked: str, pronoun: str, *, refers: bool, rivals: bool) -> str:
             out.append(token)
             verb &= not token.startswith(",")  # an apposition
         elif verb:
-            verb = word in _ADVERBS or word.endswith("ly")
+            verb = word in ADVERBS or word.endswith("ly")
             present = not verb and _base(token) != token
             out.append(token if verb else _base(token))
         elif _closed_before(tokens, place):

@@ -9,7 +9,6 @@ Liora's. What a pose shows of its poser counts as seen; the rest is the poser's 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from .questions import sentences_of
 from .tokens import (
@@ -37,15 +36,14 @@ _SAME = (
 )
 _IRREGULAR = {"am": "is", "are": "is", "haven't": "hasn't", "don't": "doesn't", "wanna": "wants to"}
 _CONTRACTED = {"m": "is", "ve": "has", "ll": "will", "d": "would"}
-_ADVERBS = frozenset(
+ADVERBS = frozenset(
     "always never often also still just really usually only sometimes rarely seldom even once "
-    "already almost then now no longer".split()
+    "already almost then now no longer both".split()
 )
 _FORMS = {
-    "my": ("{name}'s", "their"),
-    "mine": ("{name}'s", "theirs"),
-    "me": ("{name}", "them"),
-    "myself": ("{name}", "themselves"),
+    "they": {"my": "their", "mine": "theirs", "me": "them", "myself": "themselves"},
+    "you": {"my": "your", "mine": "yours", "me": "you", "myself": "yourself"}
+    | {"you": "me", "your": "my", "yours": "mine", "yourself": "myself"},
 }
 _OF_US = {
     "we": "they",
@@ -55,9 +53,6 @@ _OF_US = {
     "ourselves": "themselves",
 }
 _AND_I = re.compile(r"^(?P<mine>[Mm]y [\w-]+(?: [\w-]+)?) and I\b")
-_FIRST = {"you": "me", "your": "my", "yours": "mine", "yourself": "myself"}
-_SECOND = {"my": "your", "mine": "yours", "me": "you", "myself": "yourself"}
-_THIRD_PLURAL = {"my": "their", "mine": "theirs", "me": "them", "myself": "themselves"}
 _OWN_I = "\ue000"  # the NPC's "I" until all others are changed
 # "if you can", "you were late": the NPC is "I" there, and not "me"
 _YOU = re.compile(
@@ -68,23 +63,7 @@ _YOU = re.compile(
     r"|wanted|need|cannot|can't|don't|didn't|won't|haven't|aren't|weren't))?\b",
     re.IGNORECASE,
 )
-_YOU_KNOW = re.compile(r",? (?:you|u|ye|ya) know(?=\s*(?:[.,;!?]|$))", re.IGNORECASE)
 _BE_I = {" are": " am", " were": " was", " aren't": " am not", " weren't": " wasn't", "'re": "'m"}
-# "she paid for me boots"; not "she paid for me yesterday"
-_ME_FOR_MY = re.compile(
-    r"(?:(?<=\bfor )|(?<=\bwith )|(?<=\bin )|(?<=\bon )|(?<=\bof )|(?<=\bat )|(?<=\bfrom )"
-    r"|(?<=\boff )|(?<=\bunder ))me "
-    r"(?!yesterday|today|tonight|tomorrow|again|once|twice|now|then|too|either|instead|though|tho|please|pls|here|there|lol|alone|home|back|all|both|anyway|always"
-    r"|lately|earlier|personally|mostly|well|alright|since|first|last|really|already|still)"
-    r"(?=[a-z]{3,}\s*(?:[.,;!?]|$))",
-    re.IGNORECASE,
-)
-# "i love dancing me", where "me" is no object
-_I_ME = re.compile(
-    r"(?P<said>(?:^|[.!?;] )i (?:(?!\b(?:he|she|they|you|it|we|who|that)\b)[^.!?,;])*?ing) me"
-    r"(?=\s*(?:[.,;!?]|$))",
-    re.IGNORECASE,
-)
 # "my God, am I tired", "me and Bram went", "I asked where am I", "I'ma get ale"
 _NOT_TOLD = re.compile(
     r"^\W*(?:me\b|my (?:god|gods|word|lord|goodness|stars)\b)|\bi['’]?ma\b"
@@ -114,9 +93,15 @@ def third_person(text: str, name: str) -> str:
     ('Alice is the smith.', 'Alice fishes.')
     """
     text = _introduced(_AND_I.sub(r"I and \g<mine>", _with_apostrophes(text)), name)
+    told = capital(_retold(text, "they", name))
+    return re.sub(r"(?<=[.!?] )[a-z]", lambda first: first[0].upper(), told)
+
+
+def _retold(text: str, subject: str, name: str = "") -> str:
+    """Tell first-person talk of somebody who is "they" or "you" now, at first by name if given."""
     tokens = _TOKEN.findall(text)
     out: list[str] = []
-    named = False
+    named = not name
     verb_of_name = False
     present = False  # the name does something now: "and say" is another thing that it does
     plural = False
@@ -125,7 +110,7 @@ def third_person(text: str, name: str) -> str:
         lower = token.lower()
         if word == "I" and (not clitic or clitic.lower() in _CONTRACTED):
             if named:
-                out.append("they" + _clitic_of_they(clitic))
+                out.append(subject + {"": "", "m": "'re"}.get(clitic.lower(), f"'{clitic}"))
                 plural = not clitic
             else:
                 contracted = _CONTRACTED.get(clitic.lower(), "")
@@ -134,29 +119,29 @@ def third_person(text: str, name: str) -> str:
                 out.append(f"{name} {contracted}".rstrip())
                 verb_of_name = not clitic
                 named = True
-        elif lower in _FORMS:
-            first, later = _FORMS[lower]
-            out.append(later if named else first.format(name=name))
+        elif lower in _FORMS[subject]:
+            by_name = f"{name}'s" if lower in ("my", "mine") else name
+            out.append(_FORMS[subject][lower] if named else by_name)
             named = True
-        elif word.lower() in _OF_US and (not clitic or word.lower() == "we"):
+        elif name and word.lower() in _OF_US and (not clitic or word.lower() == "we"):
             out.append(_OF_US[word.lower()] + (f"'{clitic}" if clitic else ""))
         elif verb_of_name and token[0].isalpha():
             if lower in ("and", "or"):
                 verb_of_name = False  # "Alice and their brother sing"
-            elif lower not in _ADVERBS and not lower.endswith("ly"):
+            elif lower not in ADVERBS and not lower.endswith("ly"):
                 told = _third(token)
                 present = told != token
                 token, verb_of_name = told, False
             out.append(token)
         elif plural and token[0].isalpha():
-            out.append({"am": "are", "was": "were"}.get(lower, token))
+            out.append({"am": "are", "was": "were", "wasn't": "weren't"}.get(lower, token))
             plural = False
         else:
-            if lower in ("who", "that") or (lower == "to" and _is_verb(tokens[place + 2 :][:1])):
+            behind = "".join(tokens[place + 2 : place + 3]).lower()
+            if lower in ("who", "that") or (lower == "to" and behind in BASES):
                 present = False
             out.append(third_singular(token) if present and _goes_on(tokens, place) else token)
-    told = capital("".join(out))
-    return re.sub(r"(?<=[.!?] )[a-z]", lambda first: first[0].upper(), told)
+    return "".join(out)
 
 
 _BARE_NOT = re.compile(
@@ -191,12 +176,11 @@ def second_person(text: str) -> str:
     'you owe me three crowns for my soup.'
     >>> second_person("I'm Colm. i carry the post, im late")
     "you're Colm. you carry the post, you're late"
-    >>> second_person("i love dancing me, ive paid for me boots")
-    "you love dancing, you've paid for your boots"
     >>> second_person("I want you to bake the cake, if you can")
     'you want me to bake the cake, if I can'
     """
-    return _retold(text, "you", _SECOND | _FIRST)
+    text = _YOU.sub(_i_as_subject, _with_apostrophes(text))
+    return _retold(text, "you").replace(_OWN_I, "I")
 
 
 def indirect(text: str) -> str:
@@ -210,36 +194,9 @@ def indirect(text: str) -> str:
     >>> indirect("I told them where I live.")
     ''
     """
-    text = _with_apostrophes(text)
     meant = {token.lower().partition("'")[0] for token in _TOKEN.findall(text)}
     unclear = meant & _OTHERS or quotes(text) or _NOT_TOLD.search(text)
-    return "" if unclear else _retold(text, "they", _THIRD_PLURAL)
-
-
-def _retold(text: str, subject: str, forms: Mapping[str, str]) -> str:
-    """Tell first-person talk of somebody who is "you" or "they" now."""
-    out: list[str] = []
-    after_i = False
-    text = _YOU_KNOW.sub("", text.replace("’", "'"))
-    if "you" in forms:
-        text = _YOU.sub(_i_as_subject, text)
-    text = _ME_FOR_MY.sub("my ", _I_ME.sub(r"\g<said>", text))
-    for token in _TOKEN.findall(text):
-        word, _, clitic = token.partition("'")
-        lower = token.lower()
-        if lower in ("im", "ive"):
-            out.append(subject + {"im": "'re", "ive": "'ve"}[lower])
-        elif word in ("I", "i") and (not clitic or clitic.lower() in _CONTRACTED):
-            out.append(subject + {"": "", "m": "'re"}.get(clitic.lower(), f"'{clitic}"))
-            after_i = not clitic
-        elif lower in forms:
-            out.append(forms[lower])
-        elif after_i and token[0].isalpha():
-            out.append({"am": "are", "was": "were", "wasn't": "weren't"}.get(lower, token))
-            after_i = False
-        else:
-            out.append(token)
-    return "".join(out).replace(_OWN_I, "I")
+    return "" if unclear else _retold(_with_apostrophes(text), "they")
 
 
 def _i_as_subject(found: re.Match[str]) -> str:
@@ -261,14 +218,8 @@ def capital(text: str) -> str:
 
 def _is_participle(rest: list[str]) -> bool:
     """Whether "I'd" is "I had": "I'd been", "I'd always wanted"; and not "I'd like"."""
-    words = [
-        token.lower() for token in rest if token[0].isalpha() and token.lower() not in _ADVERBS
-    ]
+    words = [token.lower() for token in rest if token[0].isalpha() and token.lower() not in ADVERBS]
     return bool(words) and (is_participle(words[0]) or words[0] == "better")
-
-
-def _is_verb(tokens: list[str]) -> bool:
-    return bool(tokens) and tokens[0].lower() in BASES
 
 
 def _goes_on(tokens: list[str], place: int) -> bool:
@@ -277,10 +228,6 @@ def _goes_on(tokens: list[str], place: int) -> bool:
     after = tokens[place + 1 : place + 3]
     beside = not after or not after[0].isspace() or after[-1].lower() in AFTER_A_VERB
     return tokens[place].lower() in BASES and before in (["and"], ["or"]) and beside
-
-
-def _clitic_of_they(clitic: str) -> str:
-    return {"": "", "m": " are"}.get(clitic.lower(), f"'{clitic}")
 
 
 def _third(verb: str) -> str:

@@ -9,11 +9,10 @@ life high. The word fields below imitate that by rule.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from ..text.segmentation import WORD
+from .due_dates import MONTHS, WEEKDAYS
 from .stated_preferences import states_preference
-from .time_words import MONTHS, WEEKDAYS
 from .tokens import AUXILIARIES, BASES, FILLERS, FUNCTION_WORDS, NUMBERS, THIRD, is_past, zipf
 
 # --- salience [C §1.5] ----------------------------------------------------------------------------
@@ -120,17 +119,10 @@ SHORT = 20  # words; a longer text that mentions a meal is not about eating
 SALIENCE_WEIGHT = 1.5  # what a salience of 1 adds
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
-    """Words of one subject in their base form, and what their presence adds, once per text."""
-
-    adds: float
-    words: str
-
-
+# words of one subject in their base form, and what their presence adds, once per text
 FIELDS = {
     # Who belongs to whom lasts longest and is asked for most
-    "ties": Field(
+    "ties": (
         1.2,
         "friend friendship brother sister sibling mother father mum mom dad parent son daughter "
         "child children wife wives husband spouse family uncle aunt cousin nephew niece "
@@ -139,14 +131,14 @@ FIELDS = {
         "rival enemy ally mentor apprentice companion colleague neighbour neighbor",
     ),
     # The turns of a life: the far end of the scale of Park et al.
-    "life and death": Field(
+    "life and death": (
         1.5,
         "die dying death dead kill murder slay slain corpse bury funeral grave mourn suicide drown "
         "birth born newborn pregnant pregnancy ill illness sick disease plague fever wound "
         "bleed cripple heal cure resurrect",
     ),
     # Plutchik's wheel in everyday words; liking and hating of one's own is counted as preference
-    "feelings": Field(
+    "feelings": (
         0.8,
         "love hate afraid fear fright scare terror terrified dread worry anxious angry anger "
         "fury furious rage jealous envy envious happy happiness joy joyful glad sad sadness sorrow "
@@ -155,7 +147,7 @@ FIELDS = {
         "admire adore despise miss heartbroken passion forgive forgave forgiven",
     ),
     # What may hurt somebody, now or later
-    "danger and conflict": Field(
+    "danger and conflict": (
         1.2,
         "danger dangerous threat threaten warn warning attack fight fought battle war raid siege "
         "murderer bandit assassin army invade invasion destroy destruction burn flood storm "
@@ -165,7 +157,7 @@ FIELDS = {
         "emergency",
     ),
     # What is told to few, and what is hidden, taken or untrue
-    "secrets and crimes": Field(
+    "secrets and crimes": (
         1.2,
         "secret secretly hide hid hidden conceal confess confession steal stole stolen theft thief "
         "thieves rob robbery smuggle smuggler spy conspiracy conspire traitor treason "
@@ -173,14 +165,14 @@ FIELDS = {
         "culprit",
     ),
     # Who owes whom is remembered
-    "money": Field(
+    "money": (
         0.8,
         "money gold silver coin pay paid payment debt owe loan lend lent borrow price cost "
         "expensive sell sold buy bought purchase reward fee rent tax taxes wage salary inherit "
         "inheritance rich poor fortune afford",
     ),
     # What is agreed or intended has a tomorrow in which it is needed
-    "plans and promises": Field(
+    "plans and promises": (
         0.8,
         "promise swear swore sworn vow oath pledge agree agreement plan intend intention decide "
         "decision remind remember forget forgot appointment deadline ambition mission "
@@ -188,14 +180,14 @@ FIELDS = {
         "sought search",
     ),
     # What gathers people happens once
-    "events": Field(
+    "events": (
         1.0,
         "party wedding festival feast banquet ceremony celebrate celebration anniversary birthday "
         "holiday election vote trial council tournament contest concert parade ritual coronation "
         "graduation exam interview meeting reunion harvest",
     ),
     # Thought, learning and real talk, beside what hands do
-    "mind and talk": Field(
+    "mind and talk": (
         1.0,
         "discuss discussion converse conversation talk confide debate negotiate advise advice "
         "persuade apologize apologise reflect reflection ponder consider contemplate learn study "
@@ -204,7 +196,7 @@ FIELDS = {
         "understood believe",
     ),
     # What everybody does every day: 1 on the scale of Park et al., when it is seen in passing
-    "routine": Field(
+    "routine": (
         -0.4,
         "sleep slept asleep nap doze snore wake woke bed wash bathe shower bath brush comb dress "
         "undress shave eat ate eaten chew drink drank sip cook bake boil fry breakfast lunch "
@@ -273,7 +265,7 @@ def signals_of(text: str) -> dict[str, float]:
     digit = _DIGIT.search(text)
     if present <= FILLERS and not digit:
         return {"nothing said": NOTHING_SAID} if words else {}
-    found = {name: FIELDS[name].adds for name in map(_FIELD_OF.get, present) if name}
+    found = {name: FIELDS[name][0] for name in map(_FIELD_OF.get, present) if name}
     for name, (adds, pattern) in PATTERNS.items():
         if pattern.search(text):
             found[name] = adds
@@ -313,7 +305,7 @@ def _forms(word: str) -> set[str]:
 
 _FIELD_OF = {
     form: name
-    for name, field in FIELDS.items()
-    for word in field.words.split()
+    for name, (_adds, words) in FIELDS.items()
+    for word in words.split()
     for form in _forms(word)
 }

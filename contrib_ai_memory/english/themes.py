@@ -14,7 +14,6 @@ RECURS = 2  # memories that a theme is found in, at least
 TELLING_BELOW = 5.25  # Zipf frequency; `ferry` has 4.0, `church` 5.2, `family` 5.7
 MOST_FREQUENT = 8.0  # Zipf frequency of `the`
 NAME = 4.5  # what any name counts for
-THE = 0.6  # share of its mentions from which "the" belongs to a theme
 
 # a noun ends a phrase that a determiner begins, a name has a capital inside a sentence
 _NOUN = re.compile(
@@ -56,18 +55,7 @@ def themes_of(texts: Sequence[str], passed: Collection[str] = ()) -> list[Theme]
                 places[root].append(place)
             forms.setdefault(root, Counter())[f"the {word}" if before == "the" else word] += 1
     often = [root for root, found_in in places.items() if len(found_in) >= RECURS]
-    often.sort(key=lambda root: (-len(places[root]) * _rarity(root), root))
-    return [Theme(_as_said(forms[root]), tuple(places[root])) for root in often[:THEMES]]
-
-
-def _rarity(root: str) -> float:
-    return MOST_FREQUENT - (zipf(root) if root.islower() else NAME)
-
-
-def _as_said(forms: Counter[str]) -> str:
-    """Return the commonest form of a word, with "the" where that mostly stands before it."""
-    bare = Counter[str]()
-    for form, count in forms.items():
-        bare[form.removeprefix("the ")] += count
-    word = min(bare, key=lambda each: (-bare[each], each))
-    return f"the {word}" if forms[f"the {word}"] >= THE * bare[word] else word
+    rarity = {root: MOST_FREQUENT - (zipf(root) if root.islower() else NAME) for root in often}
+    often.sort(key=lambda root: (-len(places[root]) * rarity[root], root))
+    said = {root: max(sorted(forms[root]), key=forms[root].__getitem__) for root in often}
+    return [Theme(said[root], tuple(places[root])) for root in often[:THEMES]]

@@ -6,14 +6,9 @@ import re
 from datetime import date, timedelta
 
 from ..language import NamedDate
+from .due_dates import MONTHS, WEEKDAYS, dates, is_weekday
 
-WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
-MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
-_NUMBER_OF = {month.lower(): number for number, month in enumerate(MONTHS, 1)}
-_NUMBER_OF |= {month[:3].lower(): number for number, month in enumerate(MONTHS, 1)} | {"sept": 9}
-_SHORT = "|".join([*(month[:3] for month in MONTHS if month != "May"), "Sept"])
+_SHORT = "|".join(month[:3] for month in MONTHS if month != "May") + "|Sept"
 # a short name counts beside a day alone: "Mar 3", "3 mar"
 _DATE = re.compile(
     r"\b(?:(?P<day>\d{1,2})(?:st|nd|rd|th)?(?: of)? )?"
@@ -21,74 +16,51 @@ _DATE = re.compile(
     r"(?: (?:the )?(?P<after>\d{1,2})(?:st|nd|rd|th)?\b)?(?:,? (?:of )?(?P<year>\d{4})\b)?",
     re.IGNORECASE,
 )
-_WEEKDAY_NUMBER = {day[:3]: number for number, day in enumerate(WEEKDAYS)}
+_NUMBER_OF = {month[:3].lower(): number for number, month in enumerate(MONTHS, 1)}
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
-_WEEKDAYS = rf"(?:{'|'.join(WEEKDAYS)})s?"
+_LAST_WEEK = re.compile(r"\blast week\b", re.IGNORECASE)
 # without may, which is mostly the verb
-_MONTH_NAMES = "|".join(month.lower() for month in MONTHS if month != "May")
+_NAMES = "|".join([*(f"{day}s?" for day in WEEKDAYS), *(each for each in MONTHS if each != "May")])
 _RELATIVE = r"yesterday|today|tonight|tomorrow|last|next|ago|night|weeks?|weekends?|months?|years?"
 _TIME = re.compile(
-    rf"\b(?:{_RELATIVE}|{_WEEKDAYS}|{_MONTH_NAMES}|morning|noon|evening|spring|summer|autumn|winter"
-    r"|dawn|dusk|midnight)\b",
+    rf"\b(?:{_RELATIVE}|{_NAMES}|morning|noon|evening|spring|summer|autumn|winter|dawn|dusk"
+    r"|midnight)\b",
     re.IGNORECASE,
 )
 _WHEN_SAID = re.compile(
-    rf"\b(?:{_RELATIVE}|{_WEEKDAYS}|{_MONTH_NAMES}|since|recently|just|soon|morning|few days"
-    r"|the other day|(?:in|of|on) may|(?:19|20)\d\d)\b",
+    rf"\b(?:{_RELATIVE}|{_NAMES}|since|recently|just|soon|morning|few days|the other day"
+    r"|(?:in|of|on) may|(?:19|20)\d\d)\b",
     re.IGNORECASE,
 )
 _BEFORE_MAY = re.compile(
     r"\b(?:in|of|during|since|early|late|mid|by|until|before|after|last|this)[ -]$", re.IGNORECASE
-)
-_NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split()
-_COUNTS = {word: number for number, word in enumerate(_NUMBERS, 1)}
-_COUNTS |= {"a": 1, "an": 1, "a couple of": 2, "couple of": 2, "a few": 3}
-_DAYS_IN = {"day": 1, "night": 1, "week": 7, "fortnight": 14}
-_AGO = re.compile(
-    rf"\b(\d{{1,3}}|{'|'.join(sorted(_COUNTS, key=len, reverse=True))}) "
-    rf"({'|'.join(_DAYS_IN)})s? (?:ago|back)\b",
-    re.IGNORECASE,
-)
-_LATELY = {
-    "the day before yesterday": 2,
-    "the night before last": 2,
-    "yesterday": 1,
-    "last night": 1,
-    "last evening": 1,
-    "last week": 7,
-    "today": 0,
-    "tonight": 0,
-    "this morning": 0,
-    "this evening": 0,
-    "this afternoon": 0,
-}
-_LATELY_SAID = re.compile(rf"\b(?:{'|'.join(_LATELY)})\b", re.IGNORECASE)
-# a short name counts behind a word of time alone: "sun" and "mon" are words too
-_ON_WEEKDAY = re.compile(
-    r"(?P<to_come>\b(?:next|coming|every|each|till|until|by) )?"
-    rf"\b(?P<day>{'|'.join(WEEKDAYS)}"
-    rf"|(?:(?<=\bon )|(?<=\blast )|(?<=\bthis ))(?:{'|'.join(day[:3] for day in WEEKDAYS)}))\b",
-    re.IGNORECASE,
 )
 
 
 def named_in(question: str, today: date) -> list[NamedDate]:
     """The dates in a question; a year alone counts only where no month is named."""
     found = [
-        NamedDate(_number(m["year"]), _month(m["month"]), _number(m["day"] or m["after"]))
+        NamedDate(int(m["year"] or 0) or None, _NUMBER_OF[m["month"][:3].lower()], _day(m))
         for m in _DATE.finditer(question)
         if (m["month"] != "May" and m["month"][0].isupper())
-        or m["day"]
-        or m["after"]
+        or _day(m)
         or m["year"]
         or _BEFORE_MAY.search(question[: m.start()])
     ]
-    found = [named for named in found if named.year is None or named.year >= 1]
-    days = _ago(question)
-    if not found:  # "the Sunday before 25 October" names the date
-        days += _weekdays(question, today)
-    found += [_days_ago(today, each) for each in days]
+    days = [
+        each.day
+        for each in dates(_DATE.sub(" ", question), today, past=True)
+        # "the Sunday before 25 October" names the date
+        if each.day <= today and not (found and is_weekday(each.said))
+    ]
+    days += [today - timedelta(days=7) for _ in _LAST_WEEK.finditer(question)]
+    found += [NamedDate(each.year, each.month, each.day) for each in days]
     return found or [NamedDate(int(year)) for year in _YEAR.findall(question)]
+
+
+def _day(found: re.Match[str]) -> int | None:
+    day = found["day"] or found["after"]
+    return int(day) if day else None
 
 
 def tells_time(text: str) -> bool:
@@ -99,34 +71,3 @@ def tells_time(text: str) -> bool:
 def times(text: str) -> set[str]:
     """Words of a time, in lower case: two statements with other times do not contradict."""
     return {word.lower() for word in _TIME.findall(text)}
-
-
-def _ago(question: str) -> list[int]:
-    days = [_count(m[1].lower()) * _DAYS_IN[m[2].lower()] for m in _AGO.finditer(question)]
-    return days + [_LATELY[m.group().lower()] for m in _LATELY_SAID.finditer(question)]
-
-
-def _count(said: str) -> int:
-    return int(said) if said.isdecimal() else _COUNTS[said]
-
-
-def _weekdays(question: str, today: date) -> list[int]:
-    """How many days ago the weekdays of a question were last; those to come are left out."""
-    return [
-        (today.weekday() - _WEEKDAY_NUMBER[m["day"].lower()[:3]] - 1) % 7 + 1
-        for m in _ON_WEEKDAY.finditer(question)
-        if not m["to_come"]
-    ]
-
-
-def _days_ago(today: date, days: int) -> NamedDate:
-    then = today - timedelta(days=days)
-    return NamedDate(then.year, then.month, then.day)
-
-
-def _number(digits: str | None) -> int | None:
-    return int(digits) if digits else None
-
-
-def _month(name: str) -> int:
-    return _NUMBER_OF[name.lower().rstrip(".")]

@@ -236,12 +236,7 @@ def hearsay(text: str) -> list[tuple[int, int]]:
     return found
 
 
-_NUMBER_WORDS = (
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety "
-    "hundred thousand dozen half pair"
-)
-_NUMBER = re.compile(rf"\b(?:\d+|{'|'.join(_NUMBER_WORDS.split())})\b", re.IGNORECASE)
+_NUMBER = re.compile(rf"\b(?:\d+|one|dozen|half|pair|{NUMBER_WORD})\b", re.IGNORECASE)
 
 
 def holds_number(text: str) -> bool:

@@ -1,8 +1,7 @@
 """The matter of what somebody says, in words that can be said back: "Saturday, the watch".
 
 Whoever keeps a counter says back the day, the sum, the name or the thing, and both know that it was
-heard. No grammar: days and sums are known by their form, things by the word before them, and where
-there is none of these it is the rarest word.
+heard. No grammar: days and sums are known by their form, things by the word before them.
 """
 
 from __future__ import annotations
@@ -11,47 +10,15 @@ import re
 from collections.abc import Collection, Iterator
 from itertools import islice
 
+from ..english.due_dates import DAY, TOMORROW, TONIGHT, WEEKDAYS, spelt
 from ..english.tokens import BASES, FILLERS, FUNCTION_WORDS, NUMBER_WORD, NUMBERS, is_past, zipf
 
 COMMON = 5.3  # Zipf frequency from which a noun says nothing: "the thing", "my way"
-RARE = 4.9  # below which a word alone says what is meant
-MISSPELT = 4.6  # that of a word which no list has
-SHORTEST = 4  # letters of that: "kip" is more likely a verb
 MOST = 2  # parts
 
-_WEEK = {day: day for day in "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()}
-_WEEK = {day.lower(): day for day in _WEEK} | {
-    short: day
-    for day, every in {
-        "Monday": "mon",
-        "Tuesday": "tue tues",
-        "Wednesday": "wed weds wensday",
-        "Thursday": "thu thur thurs",
-        "Friday": "fri",
-        "Saturday": "sat",
-        "Sunday": "sun",
-    }.items()
-    for short in every.split()
-}
-_SHORT = "|".join(each for each in _WEEK if len(each) < 6)
-_LONG = "|".join(each for each in _WEEK if len(each) >= 6)
-_SOON = {
-    spelt: meant
-    for meant, every in {
-        "tomorrow": "tomorrow tomoz tmrw tmr 2moro 2morrow tomorow",
-        "tonight": "tonight tonite 2nite 2night",
-        "today": "today 2day",
-        "noon": "noon",
-        "midnight": "midnight",
-        "dawn": "dawn",
-        "dusk": "dusk",
-    }.items()
-    for spelt in every.split()
-}
 _DAY = re.compile(
-    rf"\b(?:(?P<long>{_LONG})s?|(?P<soon>{'|'.join(_SOON)})"
-    rf"|(?:(?:on|by|till?|until|next|this|come|for|nah|no) |(?<=, ))(?P<short>{_SHORT})"
-    r"|(?P<clear>tues|weds|thurs)|(?P<nth>(?:the )?\d{1,2}(?:st|nd|rd|th)))(?![\w’'])",
+    rf"\b(?:(?P<soon>{TOMORROW}|{TONIGHT}|today|noon|midnight|dawn|dusk)|(?P<day>{DAY}|tues|weds"
+    r"|thurs)s?|(?P<nth>(?:the )?\d{1,2}(?:st|nd|rd|th)))(?![\w’'])",
     re.IGNORECASE,
 )
 _SPELT = {value: word for word, value in NUMBERS.items() if "-" in word or " " not in word}
@@ -90,28 +57,19 @@ _THING = re.compile(
     rf"(?P<thing>(?:(?!(?:{'|'.join(_END)})\b)[a-z][a-z'’-]+ ?){{1,3}})",
     re.IGNORECASE,
 )
-# "a copy of the map", "a charm for sleep"
-_OF_WHAT = re.compile(
-    r"(?P<by>of|for) (?:(?P<of>my|the|an?|our|her|his|their|your) )?"
-    rf"(?P<thing>(?:(?!(?:{'|'.join(_END)})\b)[a-z][a-z'’-]+ ?){{1,2}})",
-    re.IGNORECASE,
-)
 _CORRECTED = re.compile(r"\b(?:no|nah|wait|scratch|i mean|rather)\b", re.IGNORECASE)
 _AS_SAID_BACK = {"my": "your", "our": "your", "your": "my", "ur": "my", "yer": "my"}
 _AS_SAID_BACK |= dict.fromkeys(("that", "this", "some", "dem"), "the")
-_SHORTENED = re.compile(
-    r"(?:i|you|he|she|it|we|they|that|there|who|what)['’]?(?:ll|d|ve|re|m|s)", re.IGNORECASE
-)
-_DATED = frozenset("plan promise request order".split())  # without a day nothing is said back
-_NAMED_ALONE = _DATED | frozenset({"settle", "feeling"})  # the rarest says nothing
+_BY_DAY = frozenset("plan promise".split())  # of which the day alone is said back
+_DATED = _BY_DAY | {"request", "order", "debt"}  # said with the day, which a debt may lack
 _NAME = re.compile(
     r"(?<![.!?] )(?<!^)\b(?:(?:Mr|Mrs|Miss|Old|Captain|Nurse|Doctor|Dr|Lady|Lord|Dame)\.? )?"
     r"[A-Z][a-z]+(?:['’-][A-Za-z]+)?(?: [A-Z][a-z]+)?\b"
 )
-# before a verb, "she swells up", and before what something is only likened to
-_DOES = re.compile(r"\b(?:i|you|u|he|she|it|they|we|who|(?:like|as)(?: an?)?)\s$", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z][a-z'’-]{2,}")
-_NO_MATTER = frozenset([*FUNCTION_WORDS, *FILLERS, *_WEEK, *_SOON, *_END, "abide", "stand"])
+_NO_MATTER = frozenset(
+    [*FUNCTION_WORDS, *FILLERS, *WEEKDAYS, *_END, *TONIGHT.split("|"), *TOMORROW.split("|")]
+)
 
 
 def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
@@ -137,23 +95,18 @@ def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
     counted = [each for each in sums if " " in each]  # "dryer two is on fire" is not about two
     if meant := _CORRECTED.search(told):  # "saturday, no, sunday, fridays is all pies"
         days = [*islice(days_in(told[meant.end() :]), 1)] or days[-1:]
-    if kind == "settle":
-        parts = (sums or things)[:1]
-    elif kind == "debt":
-        parts = [*(sums or things)[:1], *days[:1]]
-    elif kind == "correction":
-        parts = (days[-1:] or people or sums or things)[:1]
-    elif kind in ("plan", "promise"):
-        parts = days[:1]
-    elif kind in _DATED:
-        parts = [*(things or sums or people)[:1], *days[:1]] if days else []
-    elif kind == "feeling":
-        known = [each for each in [*things, *people] if not each.startswith(("a ", "an "))]
-        parts = (known or counted)[:1]
-    else:
-        parts = (things or people or counted)[:1]
-    if not parts and kind not in _NAMED_ALONE:
-        parts = [each for each in [_rarest(told, names)] if each]
+    known = [each for each in [*things, *people] if not each.startswith(("a ", "an "))]
+    first = {
+        "settle": sums or things,
+        "debt": sums or things,
+        "correction": days[-1:] or people or sums or things,
+        "request": things or sums or people,
+        "order": things or sums or people,
+        "feeling": known or counted,
+    }
+    parts = [] if kind in _BY_DAY else first.get(kind, things or people or counted)[:1]
+    if kind in _DATED:
+        parts = [*parts, *days[:1]] if days or kind == "debt" else []
     return ", ".join(parts[:MOST])
 
 
@@ -173,10 +126,8 @@ def days_in(said: str) -> Iterator[str]:
     for found in _DAY.finditer(said):
         if found["nth"]:
             yield f"the {found['nth'].lower().removeprefix('the ')}"
-        elif found["soon"]:
-            yield _SOON[found["soon"].lower()]
         else:
-            yield _WEEK[(found["long"] or found["short"] or found["clear"]).lower()]
+            yield spelt(found["soon"] or found["day"])
 
 
 def sums_in(said: str) -> list[str]:
@@ -191,23 +142,17 @@ def _sums(said: str) -> Iterator[str]:
         if found["pence"]:
             yield found["pence"].lower()
         elif of or number not in ("one", "half"):
-            spelt = _SPELT.get(int(number), number) if number.isdigit() else number
-            yield f"{spelt} {of}".strip()
+            word = _SPELT.get(int(number), number) if number.isdigit() else number
+            yield f"{word} {of}".strip()
 
 
 def _things(said: str, names: Collection[str]) -> list[str]:
-    return list(dict.fromkeys(islice(_each_thing(said, names), MOST)))
-
-
-def _each_thing(said: str, names: Collection[str]) -> Iterator[str]:
-    for found in _THING.finditer(said):
-        if words := _noun(found["thing"], names):
-            whole = len(words) == len(found["thing"].split())
-            of = _OF_WHAT.match(said, found.end()) if whole else None
-            more = _noun(of["thing"], names) if of else []
-            yield _as_said_back(found["of"], words) + (
-                f" {of['by'].lower()} {_as_said_back(of['of'] or '', more)}" if of and more else ""
-            )
+    things = (
+        _as_said_back(found["of"], words)
+        for found in _THING.finditer(said)
+        if (words := _noun(found["thing"], names))
+    )
+    return list(dict.fromkeys(islice(things, MOST)))
 
 
 def _noun(thing: str, names: Collection[str]) -> list[str]:
@@ -240,19 +185,3 @@ def _people(said: str, names: Collection[str]) -> list[str]:
         if not {each.lower(), each.split()[-1].lower()} & {*names, *_NO_MATTER}
         and not (each.isupper() or (each[-1] == "s" and each[-2] in "'’"))
     ]
-
-
-def _rarest(said: str, names: Collection[str]) -> str:
-    best, word = RARE, ""
-    for found in _WORD.finditer(said):
-        lower = found[0].lower().replace("’", "'")
-        if lower in _NO_MATTER or lower in names or lower.endswith(("'s", "ly", "n't")):
-            continue
-        if len(lower) < SHORTEST or _SHORTENED.fullmatch(lower):
-            continue
-        if lower in BASES or _is_verb(lower) or _DOES.search(said[: found.start()]):
-            continue
-        known = zipf(lower)
-        if (rarity := known if known > 2 else MISSPELT) < best:
-            best, word = rarity, found[0]
-    return word

@@ -30,7 +30,6 @@ from ..records import (
     Entry,
     FactDraft,
     LineInTalk,
-    MemoryRecord,
     TalkLine,
 )
 from .acts import read
@@ -101,7 +100,7 @@ def checked(digest: Digest, passage: Passage) -> CheckedDigest:
     """Hold the facts of a digest against its passage (worker thread)."""
     if not digest.facts:
         return CheckedDigest(digest, Counter())
-    lines = _Lines.of(digest.facts, passage)
+    lines = _Lines(digest.facts, passage)
     kept, refused = [], Counter[str]()
     for number, fact in enumerate(digest.facts):
         told = lines.told(number, fact)
@@ -147,53 +146,28 @@ def _said(entry: Entry) -> TalkLine:
     return TalkLine(entry.seen_as, entry.content, entry.kind)
 
 
-@dataclass(frozen=True, slots=True)
 class _Lines:
     """The lines of a passage with how near each fact of a digest is to them and to what is known.
 
     Attributes:
         lines: Of the entries, then of what stands around them.
-        answered: For each entry, the places of the lines around that stand just before it.
-        speakers: Stems of the names of who says or does something.
         facts_at, lines_at: Vectors of unit length, (facts, size) and (lines, size).
         near_known: (facts, known facts) cosines.
+        speakers, names, shown: Stems of who speaks, of everybody's names, of all that is shown.
     """
 
-    npc_name: str
-    entries: tuple[Entry, ...]
-    lines: tuple[str, ...]
-    answered: tuple[tuple[int, ...], ...]
-    speakers: Set[str]
-    facts_at: np.ndarray
-    lines_at: np.ndarray
-    near_known: np.ndarray
-    known: tuple[MemoryRecord, ...]
-    names: Set[str]
-    shown: Set[str]
-
-    @classmethod
-    def of(cls, facts: Sequence[FactDraft], passage: Passage) -> _Lines:
-        around = [*passage.entries, *passage.around]
-        lines = tuple(map(_line, around))
-        texts = [fact.text for fact in facts]
-        known = [fact.content for fact in passage.known]
-        vectors = embedder.shared().encode([*texts, *lines, *known], known=True)
-        facts_at, rest = vectors[: len(texts)], vectors[len(texts) :]
-        speakers = _stems(*(each.seen_as for each in around))
-        people = speakers | _stems(passage.npc_name, *passage.known_names)
-        return cls(
-            passage.npc_name,
-            passage.entries,
-            lines,
-            tuple(_answered(around, n, len(passage.entries)) for n in range(len(passage.entries))),
-            speakers,
-            facts_at,
-            rest[: len(lines)],
-            facts_at @ rest[len(lines) :].T,
-            passage.known,
-            people,
-            people | _stems(*lines, *known) | _DATES,
-        )
+    def __init__(self, facts: Sequence[FactDraft], passage: Passage):
+        self.passage, self.entries = passage, passage.entries
+        self.around = [*passage.entries, *passage.around]
+        self.lines = [each.with_speaker() for each in self.around]
+        texts, known = [fact.text for fact in facts], [fact.content for fact in passage.known]
+        vectors = embedder.shared().encode([*texts, *self.lines, *known], known=True)
+        self.facts_at, rest = vectors[: len(texts)], vectors[len(texts) :]
+        self.lines_at = rest[: len(self.lines)]
+        self.near_known = self.facts_at @ rest[len(self.lines) :].T
+        self.speakers = _stems(*(each.seen_as for each in self.around))
+        self.names = self.speakers | _stems(passage.npc_name, *passage.known_names)
+        self.shown = self.names | _stems(*self.lines, *known) | _DATES
 
     def told(self, number: int, fact: FactDraft) -> FactDraft | str:
         """Return a fact with the lines that tell it, or the reason why it is refused."""
@@ -220,12 +194,8 @@ class _Lines:
         if _FIRST_OR_SECOND.search(without_quotations(text)):
             if len(told) > 1 or told[0].kind not in TALK_KINDS:
                 return NOT_REPORTED
-            text = reported(without_name(told[0].words, self.npc_name), told[0])
-        return replace(
-            fact,
-            text=text,
-            journal_ids=tuple(entry.id for entry in told),
-        )
+            text = reported(without_name(told[0].words, self.passage.npc_name), told[0])
+        return replace(fact, text=text, journal_ids=tuple(entry.id for entry in told))
 
     def related(self, number: int, fact: FactDraft) -> FactDraft:
         """Return a fact without the known ones that it has nothing to do with."""
@@ -237,11 +207,17 @@ class _Lines:
 
     def _answers(self, cited: Sequence[int], number: int, fact: FactDraft) -> bool:
         """Whether lines tell a fact together with what they answer."""
-        before = [place for n in cited for place in self.answered[n]]
+        before = [place for n in cited for place in self._answered(n)]
         return (
             self._near(cited, number) >= NEAR
             and self._support([*cited, *before], number, fact) >= TOLD_BY_OTHER
         )
+
+    def _answered(self, place: int) -> list[int]:
+        """Return the places of the lines just before a line that are not of the passage itself."""
+        order = sorted(range(len(self.around)), key=lambda each: self.around[each].id)
+        at = order.index(place)
+        return [n for n in order[max(0, at - ANSWERED) : at] if n >= len(self.entries)]
 
     def _is_absent(self, who: str, cited: Sequence[int]) -> bool:
         """Whether the lines name somebody who says nothing in the passage."""
@@ -262,12 +238,8 @@ class _Lines:
         near = self._near(cited, number)
         if near < NEAR:
             return 0.0
-        return near + self._shared(fact, _stems(*(self.lines[n] for n in cited)))
-
-    def _shared(self, fact: FactDraft, told: Set[str]) -> float:
-        """The share of a fact's telling stems, names of people left out, among others."""
-        telling = self._telling(fact)
-        return len(telling & told) / len(telling) if telling else 1.0
+        telling, told = self._telling(fact), _stems(*(self.lines[n] for n in cited))
+        return near + (len(telling & told) / len(telling) if telling else 1.0)
 
     def _telling(self, fact: FactDraft) -> set[str]:
         """The stems of a fact that tell something: not who says it, no parts of its day."""
@@ -277,24 +249,14 @@ class _Lines:
 
     def _agrees(self, number: int, fact: FactDraft, known_id: str) -> bool:
         """Whether a known fact, which a fact repeats or ends, tells of the same."""
-        place = next((n for n, known in enumerate(self.known) if known.id == known_id), None)
+        every = self.passage.known
+        place = next((n for n, known in enumerate(every) if known.id == known_id), None)
         if place is None:
             return False
-        told = [_line(entry) for entry in self.entries if entry.id in fact.journal_ids]
-        known = content_words(_REPORTS.sub("", self.known[place].content)) - _DATES
+        told = [entry.with_speaker() for entry in self.entries if entry.id in fact.journal_ids]
+        known = content_words(_REPORTS.sub("", every[place].content)) - _DATES
         shared = len(known & _stems(fact.text, *told)) / len(known) if known else 0.0
         return float(self.near_known[number, place]) + shared >= AGREES
-
-
-def _answered(lines: Sequence[Entry], place: int, new: int) -> tuple[int, ...]:
-    """Return the places of those of the lines just before one that are none of the first `new`."""
-    order = sorted(range(len(lines)), key=lambda each: lines[each].id)
-    at = order.index(place)
-    return tuple(each for each in order[max(0, at - ANSWERED) : at] if each >= new)
-
-
-def _line(entry: Entry) -> str:
-    return entry.with_speaker()
 
 
 def _stems(*texts: str) -> Set[str]:

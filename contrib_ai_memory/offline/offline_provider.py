@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 
@@ -31,7 +31,16 @@ from ..english.sentence_classifier import (
     SentenceClassifier,
 )
 from ..english.stated_preferences import stated, states_preference
-from ..english.tokens import AUXILIARIES, BASES, THIRD, content_words, is_past, stem, zipf
+from ..english.tokens import (
+    AUXILIARIES,
+    BASES,
+    FUNCTION_WORDS,
+    THIRD,
+    content_words,
+    is_past,
+    stem,
+    zipf,
+)
 from ..ingest.corrected_lines import corrected
 from ..llm.provider import (
     AttributeDraft,
@@ -59,16 +68,15 @@ from ..records import (
 from ..text.segmentation import words_of
 from . import acts, model_checks, offline_reply, reader
 from .realisation import ended, listed
-from .reported_lines import QUOTATION, quoted, reported, without_name
+from .reported_lines import QUOTATION, quoted, reported, sentences_in, without_name
 
 SUMMARY_SENTENCES = 3
 ATTRIBUTES_AT_MOST = 20
-QUESTIONS = 3
+QUESTIONS = 3  # about as many people
 
 NEARLY_EQUAL = 0.8  # of the words of two attributes, in their order
 
 WELL_SAID = 3  # mentions that make "often"
-SPEAKERS = 4  # named by an insight
 QUOTED = 160  # characters of a quotation in an insight
 
 # confidence in something said once: kin and home last, a plain fact may not
@@ -92,7 +100,6 @@ _YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _GOES_ON = re.compile(r"\W*(?:he|she|it|they)\b", re.IGNORECASE)  # of the sentence before it
 _UNCLEAR = re.compile(r"\W*(?:he|she|it|they(?! say\b)|that|this|those|these|let)\b", re.IGNORECASE)
 _OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
-_OF_A_THEME = re.compile(r"^What is said of (?P<theme>.+)\?$")
 
 
 class OfflineProvider:
@@ -280,13 +287,10 @@ class OfflineProvider:
         return _with_acts(drafts, name, observations)
 
     def ask_oneself(self, memories: Sequence[MemoryRecord], npc_name: str) -> list[str]:
-        """Ask about the people heard most, and the theme mentioned most."""
+        """Ask about the people heard most."""
         heard = Counter(memory.speaker for memory in memories if memory.speaker)
         often = sorted(heard, key=lambda name: (-heard[name], name))
-        questions = [f"What have I learned about {name}?" for name in often[: QUESTIONS - 1]]
-        texts = [memory.content for memory in _once(memories)]
-        shared = themes.themes_of(texts, _names((*heard, npc_name)))[:1]
-        return [*questions, *(f"What is said of {theme.said}?" for theme in shared)]
+        return [f"What have I learned about {name}?" for name in often[:QUESTIONS]]
 
     def reflect(
         self,
@@ -294,7 +298,7 @@ class OfflineProvider:
         npc_name: str,
         known: Sequence[str] = (),
     ) -> list[InsightDraft]:
-        """Name what recurs in the memories of the person asked about, or who mentions a theme."""
+        """Name what recurs in the memories of the person asked about."""
         return [
             insight
             for question, memories in questions
@@ -444,18 +448,9 @@ def _lesson(sentence: str, entry: Entry) -> str:
 def _told(line: str) -> list[str]:
     """The sentences of a line that state something, with their speaker."""
     speaker, colon, words = line.partition(": ")
-    if not colon:
-        speaker, words = "", line
-    told = []
-    for sentence in sentences_of(words):
-        if not tells(sentence):
-            continue
-        sentence = sentence if sentence[-1:] in ".!?…" else sentence + "."
-        if speaker and reported_speech.speaks_of_self(sentence):
-            told.append(reported_speech.third_person(sentence, speaker))
-        else:
-            told.append(f'{speaker} says: "{sentence}"' if speaker else sentence)
-    return told
+    said = (words, speaker) if colon else (line, "")
+    entry = Entry(0, "", said[0], "say", seen_as=said[1])
+    return [told for _sentence, told in sentences_in(entry, "") if told]
 
 
 # --- preferences and what bears them out ----------------------------------------------------------
@@ -524,43 +519,19 @@ def _once(memories: Sequence[MemoryRecord]) -> list[MemoryRecord]:
 
 
 def _insights(question: str, memories: Sequence[MemoryRecord], npc_name: str) -> list[InsightDraft]:
+    """Draw an insight into what somebody often speaks of, with a quotation and its evidence."""
     spoken = [memory for memory in _once(memories) if memory.speaker]
-    speakers = {memory.speaker for memory in spoken}
-    passed = _names((*speakers, npc_name))
-    asked = _OF_A_THEME.match(question)
-    if asked:
-        return _of_many(asked["theme"], spoken)
-    named = [name for name in sorted(speakers) if re.search(rf"\b{re.escape(name)}\b", question)]
-    return _of_one(named[0], spoken, passed) if named else []
-
-
-def _names(people: Iterable[str]) -> set[str]:
-    return {word.lower() for name in people for word in name.split()}
-
-
-def _of_one(
-    name: str, memories: Sequence[MemoryRecord], passed: Collection[str]
-) -> list[InsightDraft]:
-    """An insight into what somebody often speaks of, with a quotation and its evidence."""
-    of_them = [memory for memory in memories if memory.speaker == name]
-    found = themes.themes_of([memory.content for memory in of_them], passed)
+    speakers = sorted({memory.speaker for memory in spoken})
+    name = next((each for each in speakers if re.search(rf"\b{re.escape(each)}\b", question)), "")
+    of_them = [memory for memory in spoken if memory.speaker == name]
+    called = {word.lower() for each in (*speakers, npc_name) for word in each.split()}
+    found = themes.themes_of([memory.content for memory in of_them], called)
     if sum(len(theme.places) for theme in found) < WELL_SAID:
         return []
     cited = dict.fromkeys(of_them[place].id for theme in found for place in theme.places)
     about = [of_them[place] for place in found[0].places]
     text = f"{name} often speaks of {listed([theme.said for theme in found])}"
     return [InsightDraft(text + _as_in(about, found[0].said), tuple(cited))]
-
-
-def _of_many(theme: str, memories: Sequence[MemoryRecord]) -> list[InsightDraft]:
-    """An insight into who speaks of a theme, where there are at least two."""
-    about = [memory for memory in memories if _mentions(memory.content, theme)]
-    people = sorted({memory.speaker for memory in about})
-    if len(people) < 2:
-        return []
-    both = "both" if len(people) == 2 else "all"
-    text = f"{listed(people[:SPEAKERS])} {both} speak of {theme}"
-    return [InsightDraft(text + _as_in(about, theme), tuple(memory.id for memory in about))]
 
 
 def _as_in(memories: Sequence[MemoryRecord], theme: str) -> str:
@@ -622,10 +593,7 @@ def _nearly_equal(a: str, b: str) -> bool:
     """Whether two texts have nearly the same words, in nearly the same order."""
     if not says_the_same(a, b):
         return False
-    return SequenceMatcher(None, _content_stems(a), _content_stems(b)).ratio() >= NEARLY_EQUAL
-
-
-def _content_stems(text: str) -> list[str]:
-    """The stems of the content words, in their order."""
-    content = content_words(text)
-    return [root for root in map(stem, words_of(text)) if root in content]
+    one, other = (
+        [stem(word) for word in words_of(text) if word not in FUNCTION_WORDS] for text in (a, b)
+    )
+    return SequenceMatcher(None, one, other).ratio() >= NEARLY_EQUAL

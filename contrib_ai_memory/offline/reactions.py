@@ -8,33 +8,31 @@ PHRASES). Where the local model is not installed, only the acts that rules find 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import replace
 
-from ..english.commitments import errand, keeps, recipient, reminder
+from ..english.commitments import errand, keeps, recipient, reminder, reminds
 from ..english.due_dates import due
 from ..english.questions import asks, sentences_of
 from ..english.reported_speech import second_person
 from ..english.small_talk import courtesy_of, is_chatter, small_talk_in
-from ..english.tokens import QUESTION_WORDS
 from ..records import Reply, ReplyRequest, SpeechAct
 from ..text.names import forms, names
-from ..text.segmentation import words_of
 from .courtesies import greeting
 from .matter import days_in, matter_of
-from .phrases import says
+from .phrases import says, says_of
 
 # the most pressing first; each with its kinds of phrases, with a matter and without
 REACTIONS: dict[str, tuple[str, str]] = {
     "alarm": ("", "alarm"),
     "secret": ("", "confided"),
-    "settle": ("settled of", "settled"),
+    "settle": ("settled", "settled"),
     "debt": ("owed", "heard"),
     "correction": ("set right", "corrected"),
-    "promise": ("promised of", "promised"),
-    "request": ("asked for a day", "asked for"),
-    "order": ("asked for a day", "asked for"),
-    "feeling": ("sorry for", "sorry"),
+    "promise": ("promised", "promised"),
+    "request": ("asked for", "asked for"),
+    "order": ("asked for", "asked for"),
+    "feeling": ("sorry", "sorry"),
     "apology": ("", "apology"),
     "insult": ("", "insulted"),
     "praise": ("", "compliment"),
@@ -68,10 +66,6 @@ OF_A_MATTER = frozenset("settle debt correction promise request order plan".spli
 SHORT = 12  # words of a line that has one matter
 LONGEST_GREETING = 4  # words of one in other words than the usual
 MESSAGE = "message"  # the matter of what is to be told, remembered or kept
-_TELLS = re.compile(
-    r"\b(?:tell|warn|inform|let|say to|message (?:for|to)|pass (?:it|this|that|word|a word))\b",
-    re.I,
-)
 _GIFT_LOOKS = re.compile(r",| (?:with|shaped|stamped|wrapped|that|which|in an?|folded)\b")
 _FORBIDS = re.compile(r"^\W*(?:\w+ ){0,2}(?:don['’]?t|do not|never|no more)\b", re.IGNORECASE)
 _PAYS_IT = re.compile(  # "here's your six"; not "bram paid me back the six"
@@ -88,10 +82,7 @@ _ONLY_DENIES = re.compile(
     re.IGNORECASE,
 )
 _TELL_ME = re.compile(r"\b(?:tell|show) (?:me|us)\b(?! (?:a|an|to)\b)", re.IGNORECASE)
-_REMIND = re.compile(
-    r"\bremind (?:me|us)\b(?! (?:what|who|whom|where|how|why|which|if|whether)(?:['’]?s)?\b)",
-    re.IGNORECASE,
-)
+_REMIND = re.compile(r"\bremind (?:me|us)\b", re.IGNORECASE)
 _NEXT = re.compile(r"[.?!] |, (?:you|it|he|she|they)\b")  # what is said behind a reminder
 _GLAD = re.compile(
     r"(?<!not )(?<!not so )(?<!n't )\b(?:proud|chuffed|happy|glad|delighted|thrilled)\b",
@@ -113,7 +104,7 @@ def react(said: str, request: ReplyRequest) -> Reply:
     if not request.acts:
         return says("chatter" if is_chatter(said) else "heard", request)
     acts = _acts(said, request)
-    first = next(filter(_is_errand_of(request), acts), None)
+    first = next(filter(_is_errand, acts), None)
     if first is None or any(act.kind in BEFORE_AN_ERRAND for act in acts):
         made = _said_first(acts, said, request)
     else:
@@ -143,31 +134,27 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
     if courtesy and courtesy.name.lower() not in known:
         acts.append(SpeechAct(courtesy.name.lower(), said))
     # "look after it, would you?" asks for no answer
-    if _wants_reminder(said):
-        acts = _with_errand(acts, said, _wants_reminder)
     for sentence in sentences_of(said) if request.now else ():
-        wants = not asks(sentence) or _POLITELY.match(sentence)
+        wants = not asks(sentence) or _POLITELY.match(sentence) or reminds(sentence)
         if wants and _is_kept(sentence):
-            acts = _with_errand(acts, sentence, _is_kept)
+            acts = _with_errand(acts, sentence)
     return replace(request, acts=tuple(acts))
 
 
-def _with_errand(
-    acts: Collection[SpeechAct], said: str, is_one: Callable[[str], bool]
-) -> list[SpeechAct]:
+def _with_errand(acts: Collection[SpeechAct], said: str) -> list[SpeechAct]:
     """Return acts with an errand in place of what they ask: in their words, else in `said`."""
     asked = [act for act in acts if act.kind in ("question", *ASKED)]
-    errands = [replace(act, kind="request") for act in asked if is_one(act.text)]
+    errands = [replace(act, kind="request") for act in asked if _is_kept(act.text)]
     return [each for each in acts if each not in asked] + (errands or [SpeechAct("request", said)])
 
 
 def wants_errand(said: str) -> bool:
     """Whether words ask to be reminded, or to tell or give somebody something."""
-    return errand(said) or _wants_reminder(said)
+    return errand(said, dated=any(days_in(said)))
 
 
 def _is_kept(said: str) -> bool:
-    return errand(said) or keeps(said)
+    return wants_errand(said) or keeps(said)
 
 
 def with_answer(answer: Reply, said: str, request: ReplyRequest) -> Reply:
@@ -181,25 +168,11 @@ def with_answer(answer: Reply, said: str, request: ReplyRequest) -> Reply:
 
 def is_errand(request: ReplyRequest) -> bool:
     """Whether a line, however it asks, wants something done later: a message, a reminder."""
-    return any(map(_is_errand_of(request), request.acts))
+    return any(map(_is_errand, request.acts))
 
 
-def _is_errand_of(request: ReplyRequest) -> Callable[[SpeechAct], bool]:
-    def is_errand(act: SpeechAct) -> bool:
-        said = act.text
-        return act.kind in ASKED and (
-            _wants_reminder(said)
-            or bool(_TELLS.search(said) and _known(recipient(said), request))
-            or _is_kept(said)
-        )
-
-    return is_errand
-
-
-def _wants_reminder(said: str) -> bool:
-    if QUESTION_WORDS & {*words_of(said)[:2]}:
-        return False  # "what were you to remind me of tomorrow?"
-    return bool(_REMIND.search(said) and (reminder(said) or any(days_in(said))))
+def _is_errand(act: SpeechAct) -> bool:
+    return act.kind in ASKED and _is_kept(act.text)
 
 
 def thank_for_gift(request: ReplyRequest) -> Reply:
@@ -208,7 +181,7 @@ def thank_for_gift(request: ReplyRequest) -> Reply:
     if len(what.split()) > LONGEST_GIFT:
         what = _GIFT_LOOKS.split(what)[0]
     if what and len(what.split()) <= LONGEST_GIFT:
-        return says("gift of", request, topic=what)
+        return says_of(what, "gift", request, "!")
     return says("gift", request)
 
 
@@ -258,7 +231,7 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
     if act.kind in ASKED and (errand := _errand(act, said, request)):
         return errand
     if act.kind == "feeling" and _GLAD.search(said):
-        with_matter, without = "glad of", "glad"
+        with_matter, without = "glad", "glad"
     tries = [_sentence_of(act.text, said)]
     if act.kind == "correction":
         tries = [act.text, said]
@@ -267,7 +240,11 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
     kinds = [act.kind, MESSAGE] if act.kind in ASKED and keeps(act.text) else [act.kind]
     topics = (matter_of(each, kind, called) for kind in kinds for each in tries if with_matter)
     topic = next(filter(None, topics), "")
-    return says(with_matter, request, topic=topic) if topic else says(without, request)
+    if not topic:
+        return says(without, request)
+    if with_matter == without:
+        return says_of(topic, without, request, "!" if without == "glad" else ".")
+    return says(with_matter, request, topic=topic)
 
 
 def _sentence_of(words: str, said: str) -> str:
@@ -294,7 +271,7 @@ def _errand(act: SpeechAct, said: str, request: ReplyRequest) -> Reply | None:
         days = [each for each in days_in(said) if each.lower() not in what.lower()]
         what = ", ".join(filter(None, [what, *days[:1]]))
         return says("reminds" if what else "asked for", request, topic=what)
-    whom = recipient(words) if _TELLS.search(words) else ""
+    whom = recipient(words)
     if not whom:
         return None
     as_said = re.search(rf"(?:\bthe )?{re.escape(whom)}", words, re.IGNORECASE)

@@ -121,23 +121,10 @@ def _without_echo(said: str, asked: str) -> str:
     return " ".join(rest) or said
 
 
-_HUSH = re.compile(
-    r"\s*(?:so |and |please |pls |but )?(?:keep (?:it|this|that)\b|mum['’]?s\b|not a word\b)", re.I
-)
-# "Bram said, keep it to yourself", "my motto is, not a word"
-_LEADS_TO_WORDS = re.compile(
-    r"^\W*(?:if|when|unless)\b|\b(?:sa(?:id|ys?)|told|tells?|ask(?:s|ed)?|begg?(?:s|ed)|whispered"
-    r"|is|was|please)\W*(?:me|us|him|her|them)?\W*$",
-    re.I,
-)
-
-
 def _without_hushing(said: str) -> str:
     """Return words without what asks for confidence at their end: "…, keep it to yourself"."""
     told, _comma, rest = said.rpartition(",")
-    if not told.strip() or not _HUSH.match(rest) or _LEADS_TO_WORDS.search(told):
-        return said
-    return told if hushes(rest) else said
+    return told if told.strip() and hushes(rest) else said
 
 
 def _gift(memory: MemoryRecord, request: ReplyRequest) -> str:

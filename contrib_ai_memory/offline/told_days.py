@@ -8,15 +8,12 @@ from __future__ import annotations
 import re
 from datetime import date, datetime, timedelta
 
-from ..english.due_dates import due
+from ..english.due_dates import MONTHS, WEEKDAYS, due
 from ..local_time import date_of, local
 
 _TODAY = re.compile(r"\b(?:today|tonight|earlier|this (?:morning|evening|afternoon))\b", re.I)
 DAYS_BY_NUMBER = 10  # older days are told by their date
-_DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
-_MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
+_DAYS = [day.capitalize() for day in WEEKDAYS]
 _HOURS = ((5, "night"), (12, "morning"), (17, "afternoon"), (22, "evening"), (24, "night"))
 _NUMBERS = "two three four five six seven eight nine ten".split()
 
@@ -69,7 +66,7 @@ def dated(day: date, today: date) -> str:
 
 def _without_weekday(day: date, today: date) -> str:
     year = f" {day.year}" if day.year != today.year else ""
-    return f"{day.day} {_MONTHS[day.month - 1]}{year}"
+    return f"{day.day} {MONTHS[day.month - 1]}{year}"
 
 
 def age(then: str, now: str) -> timedelta:
@@ -82,4 +79,4 @@ def moment_told(now: str) -> str:
     when = datetime.fromisoformat(local(now))
     part = next(name for until, name in _HOURS if when.hour < until)
     within = "at night" if part == "night" else f"in the {part}"
-    return f"{_DAYS[when.weekday()]}, {when.day} {_MONTHS[when.month - 1]}, {within}"
+    return f"{_DAYS[when.weekday()]}, {when.day} {MONTHS[when.month - 1]}, {within}"
