@@ -10,7 +10,6 @@ from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -408,10 +407,11 @@ def _erase(say: Say, person: str, npc: Any, yes: bool) -> None:
     _open_store(say)
     for each in npcs:
         audit.record(None, "erase a person", each, identity)
-    everywhere = partial(erase.erase_from, [npc]) if npc else erase.erase_everywhere
+    names = () if name == identity else (name,)
     with tqdm(total=len(npcs), unit=" NPCs", desc="erasing") as bar:
-        names = () if name == identity else (name,)
-        done = offload.wait(everywhere(identity, names, lambda _npc: bar.update()))
+        only = [npc] if npc else None
+        work = erase.erase_everywhere(identity, names, lambda _npc: bar.update(), only)
+        done = offload.wait(work)
     keys = {each.dbref: each.key for each in npcs}
     for dbref, erased in done.items():
         say(f"{keys[dbref]} ({dbref}): {erased.summary()}")
