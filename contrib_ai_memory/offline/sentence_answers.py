@@ -50,8 +50,10 @@ SEVERAL = 2  # sentences told where all of somebody or something is asked for
 NEARLY_AS_GOOD = 3.0  # less than the best score, for the second
 BY_THE_ASKER = 1.0  # surer of the asker's own words, where what is theirs is asked about
 LACKS_NUMBER = 2.0  # less for what holds none of the numbers that the question holds
+OF_COMING = 2.0  # more for a coming or going, where such is asked for
+OVER = 3.0  # more for what is over, where what was before is asked for
 OF_A_SECRET = 2.0  # more for what the asker said in confidence, where such is asked for
-OF_OTHERS = 1.2  # less for the words of others, where a question is about the NPC alone
+OF_OTHERS = 3.0  # less for the words of others, where a question is about the NPC alone
 NAMES_SOMEBODY = 0.9  # more for what names somebody, where a person is asked for
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
 MOST_WORDS = 40  # of all that is told
@@ -70,6 +72,9 @@ _FOR_THE_ACTOR = re.compile(
     r"|if (?:asked|anyone|anybody|somebody|someone|a player)|players?|npc|responds?|repl(?:y|ies)"
     r"|speaks?|talks?|answers?)\b",
     re.IGNORECASE,
+)
+_TOLD_AS_ASKED = re.compile(  # "did you know that …"
+    r"^\W*(?:did|have|had) (?:you|u|ye|ya) (?:know|hear|heard)(?: that)?[,?]? (?=\S+ \S)", re.I
 )
 _OF_THE_ASKERS = re.compile(r"\b(?:my|mine|our|ours|about (?:me|us))\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
@@ -160,7 +165,10 @@ def _more(candidate: SentenceCandidate, request: ReplyRequest) -> float:
     secret = is_the_askers_secret(candidate, request) and asks_of_a_secret(request)
     known = tuple(each for each in request.situation.known_names if each != request.speaker)
     who = bool(_WHO.search(request.utterance)) and names_someone(candidate.text, known)
-    more = OF_A_SECRET * secret + NAMES_SOMEBODY * who
+    moves = bool(candidate.memory and MOVE_KINDS.intersection(candidate.memory.tags))
+    over = bool(candidate.memory and candidate.memory.held_until)
+    was = over and bool(_OF_BEFORE.search(request.utterance))
+    more = OVER * was + OF_COMING * moves + OF_A_SECRET * secret + NAMES_SOMEBODY * who
     return more - LACKS_NUMBER * lacks - OF_OTHERS * others
 
 
@@ -424,7 +432,7 @@ def _read(memory: MemoryRecord, text: str, request: ReplyRequest) -> str:
     days = None
     if memory.record == "entry" and memory.created_at and request.now:
         days = (date_of(request.now) - date_of(memory.created_at)).days
-    return reader.sentence_read(memory.speaker, days, text)
+    return reader.sentence_read(memory.speaker, days, _TOLD_AS_ASKED.sub("", text))
 
 
 def repeats(text: str, said: str) -> bool:
