@@ -40,7 +40,7 @@ def told(operation: Operation, npc: Any, result: Any) -> str:
 
 def carry_out(npc: Any, who: Any, operation: Operation, arguments: dict[str, Any]) -> Any:
     """Run an operation, as a Deferred of what was done (reactor thread)."""
-    done = operation.run(npc, who, **arguments)
+    done = operation.repeat(npc, who, **arguments)
     return done.addCallback(lambda result: told(operation, npc, result))
 
 
