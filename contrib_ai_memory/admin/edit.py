@@ -49,7 +49,7 @@ from ..store import pause as pause_switch
 from ..store.links import Link, link_id
 from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id
-from ..store.preferences import Preference
+from ..store.preferences import PastPreference, Preference
 from ..store.profiles import Profile, ProfileAttribute, ProfileObservation
 from ..store.removal import Removal
 from ..text.sanitising import oneline, sanitise
@@ -61,6 +61,14 @@ from .undo_log import Act, Before, one_at_a_time
 
 class CannotEdit(InputError):
     """There is nothing to change, or the change is not possible."""
+
+
+class AlreadyDone(CannotEdit):
+    """A memory already has its new tags; `memory` is the memory as it is."""
+
+    def __init__(self, message: str, memory: MemoryRecord):
+        super().__init__(message)
+        self.memory = memory
 
 
 # --- adding and changing --------------------------------------------------------------------------
@@ -375,6 +383,10 @@ def _tag(
     entry = ids.entry_of(npc.memory, link_id(old))
     kept = (tag for tag in (entry or old).tags if tag not in drop)
     tags = tuple(dict.fromkeys((*kept, *add)))
+    if tags == (entry or old).tags:
+        state = "is not" if drop else "is already"
+        problem = f"{ids.short(old)} {state} {(drop or add)[-1]}."
+        raise AlreadyDone(problem, replace(old, tags=tags))
     # a pinned one no longer expires
     new = replace(old, tags=tags, expires_at=None if add else old.expires_at)
     line = {"tags": tags} if entry else {}
@@ -721,14 +733,20 @@ def _index_skipped(memory: Memory, entry: Entry) -> Generator[Any, Any, None]:
 
 
 def _restore_preference(memory: Memory, preference: Preference) -> list[End]:
-    """Restore a preference that was removed, unless another one was stated since: that holds.
-    Returns the memories that are superseded by it."""
+    """Restore a preference that was removed; if another one was stated since, as its history.
+    Returns the memories that are superseded by that."""
     now = memory.preferences.get(preference.identity, preference.slot, preference.audience)
     own = {preference.memory_id, *(held.memory_id for held in preference.history)}
-    if now and now.memory_id not in own and now.since > preference.since:
-        return [End(preference.memory_id, now.memory_id, now.since)]
-    memory.preferences.put(preference)
-    return []
+    if now is None or now.memory_id in own or now.since <= preference.since:
+        memory.preferences.put(preference)
+        return []
+    text, memory_id, number = preference.text, preference.memory_id, preference.journal_id
+    was = PastPreference(text, memory_id, preference.since, now.since, number)
+    since = [held for held in now.history if held.memory_id not in own]
+    history = (*preference.history, was, *since)[-conf.PREFERENCE_HISTORY :]
+    now = replace(now, history=history)
+    memory.preferences.put(now)
+    return preference_slots.replaced(now)
 
 
 def _restore_text(memory: Memory, preference: Preference) -> list[End]:

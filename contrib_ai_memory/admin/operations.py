@@ -15,6 +15,7 @@ from inspect import Parameter, signature
 from typing import Any, get_args, get_origin, get_type_hints
 
 from twisted.internet import defer
+from twisted.python.failure import Failure
 
 from ..records import MemoryRecord
 from ..store.links import link_id
@@ -149,6 +150,15 @@ class Operation:
         if "who" in _parameters(self.function)[:2]:
             given["who"] = who
         return defer.maybeDeferred(self.function, **given, **arguments)
+
+    def repeat(self, npc: Any, who: Any, /, **arguments: Any) -> defer.Deferred:
+        """Run it; where it is done already, give the memory as it is in place of an error."""
+
+        def as_it_is(problem: Failure) -> Any:
+            problem.trap(edit.AlreadyDone)
+            return problem.value.memory
+
+        return self.run(npc, who, **arguments).addErrback(as_it_is)
 
     def done(self, npc: Any, result: Any) -> str:
         """Tell what was done."""
