@@ -86,7 +86,7 @@ def _night_lines(night: inspect.NightDone) -> list[str]:
             figures = f"{done.read:>6} read {done.changed:>6} changed"
             lines.append(f"  {done.title:<24} {figures} {done.seconds:>8.2f} s")
         lines += [f"    {safe(phrase)}" for phrase in done.told]
-        lines += [f"    |r{safe(error)}|n" for error in done.errors]
+        lines += [f"    |rFailed: {safe(error)}|n" for error in done.errors]
     return lines if len(lines) > 1 else [*lines, "  nothing to do"]
 
 
