@@ -252,8 +252,8 @@ def key_with_digest(readable: str, *exact: str) -> str:
 
 def to_plain(record: Any) -> dict[str, Any]:
     """Return the fields of a record that differ from their defaults, and of the records in it."""
-    kind = type_of(type(record))
-    return kind.dump_python(record, mode="json", exclude_defaults=True, warnings=False)
+    cls: Any = type(record)
+    return type_of(cls).dump_python(record, mode="json", exclude_defaults=True, warnings=False)
 
 
 def from_plain(cls: Callable[..., Record], plain: Any) -> Record:

@@ -54,7 +54,7 @@ def _condition(key: str, value: Any, kinds: Any) -> Any:
         names = ("DatetimeRange", "RangeDateTime") if times else ("Range", "RangeFloat")
         range_of = next(getattr(kinds, name) for name in names if hasattr(kinds, name))
         return kinds.FieldCondition(key=key, range=range_of(**value))
-    operator, wanted = next(iter(value.items()), ("", None))
+    operator, wanted = next(iter(value.items()), ("", []))
     if len(value) != 1 or operator not in _MATCHES:
         known = ", ".join(sorted(_RANGE | set(_MATCHES)))
         raise ValueError(f"filter {key!r}: {value!r} is not one of Mem0's operators ({known})")
