@@ -254,7 +254,7 @@ class OpenAIProvider:
             bounds = bounds if self._takes_bounds and form == prompts.FORMS[0] else None
             asked, options = prompts.in_form(messages, model, form, bounds)
             try:
-                answer = self._answered(purpose, asked, deadline, **options)
+                answer = self._answered(purpose, asked, deadline, None, **options)
             except Refused as refusal:
                 # a form that was accepted before is not the reason
                 if settled or refusal.status not in _FORM_REFUSED:
@@ -283,7 +283,7 @@ class OpenAIProvider:
         purpose: str,
         messages: Messages,
         deadline: float,
-        enough: Enough | None = None,
+        enough: Enough | None,
         **options: object,
     ) -> schemas.Completion:
         """Ask, again after a passing fault and for each parameter that is refused by name."""

@@ -455,7 +455,7 @@ def completion(body: bytes) -> Completion:
     parts = content if isinstance(content, list) else [{"text": content}]
     texts = (mapping(each).get("text") for each in parts)  # parts of another type are no text
     text = "".join(each for each in texts if isinstance(each, str))
-    tokens = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    tokens: tuple[Any, Any] = usage.get("prompt_tokens"), usage.get("completion_tokens")
     return Completion(
         text.encode("utf-8", "ignore").decode(),
         listed(message.get("tool_calls")),
