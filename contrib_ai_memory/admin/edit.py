@@ -587,10 +587,12 @@ def _note(
     """Log a change of a memory; for an undo, keep it and its entry beside what `before` has."""
     entry, short = ids.entry_of(npc.memory, link_id(old)), ids.short(old)
     known = yield change_job(memory_store.get, [old.id])
+    # words that stay are not kept: they may be long, and an undo would not put them back
+    wordless = {} if "content" in before.fields else {"content": "", "key": "", "line": ""}
     before = replace(
         before,
-        entries=[entry.to_dict()] if entry else [],
-        memories=[each.to_dict() for each in known or [old]],
+        entries=[entry.to_dict() | wordless] if entry else [],
+        memories=[each.to_dict() | wordless for each in known or [old]],
     )
     if not undo_log.add(npc, who, action, [short], before):
         raise CannotEdit(f"{short} is too large to be edited: add a new memory and forget it.")
