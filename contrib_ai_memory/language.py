@@ -42,6 +42,7 @@ TURNS_READ = 4  # newest turns in which a follow-up finds its subject
 TOLD_LATER_DAYS = 14
 
 Commitment = Literal["promise", "debt", "request", "plan"]
+Relation = Literal["at", "before", "after"]
 Side = Literal["", "asker", "listener", "named"]
 
 
@@ -106,10 +107,21 @@ class SaidBefore:
 
 
 @dataclass(frozen=True, slots=True)
+class PresenceQuestion:
+    """Who is asked for, and by which event."""
+
+    event: str = ""  # the words that name what happened: "Alice lost the bet"; none of an arrival
+    whom: str = ""  # whom it asks about, as written ("I", "Bram"); empty if it asks for everybody
+    relation: Relation = "at"  # at the event, or before or after the asker came in
+    first: bool = False  # whether it is the asker's first visit
+
+
+@dataclass(frozen=True, slots=True)
 class Wants:
     """What a line wants to know of the situation."""
 
     courtesy: Intent | None = None  # whether it greets, thanks or parts besides
+    presence: PresenceQuestion | None = None  # who was there, if it asks for that
     of_a_whole: bool = False  # whether it asks for all of somebody or something
     of_this_talk: bool = False  # whether it asks for what is being talked about
 

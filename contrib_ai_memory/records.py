@@ -602,6 +602,15 @@ class Visit:
 
 
 @dataclass(frozen=True, slots=True)
+class Coming:
+    """Somebody came to where the NPC is, at a time (ISO 8601)."""
+
+    when: str
+    present: tuple[str, ...] = ()  # names of those who were there already
+    next: str = ""  # the name of the one who came next, or ""
+
+
+@dataclass(frozen=True, slots=True)
 class OpenItem:
     """An agenda item as it is told to the speaker."""
 
@@ -639,6 +648,10 @@ class Situation:
     agenda: tuple[OpenItem, ...] = ()
     # whether the line asks for what is owed or promised, and none of it is open
     nothing_open: bool = False
+    # names by identity of those who perceived what was recalled; where the line asks who was there
+    witnesses: Mapping[str, str] = field(default_factory=dict)
+    # when the speaker came in; where the line asks who was there before or after
+    coming: Coming | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -452,6 +452,57 @@ def test_nobody_elses_affairs_are_told_of_a_newcomer(asks, bram, alice, tavern):
     assert "eels" in answer and "Tom" not in answer
 
 
+def test_it_says_who_was_there_when_something_happened(asks, alice, bram, tavern):
+    bram.location = tavern
+    asks(alice, "I lost the bet about the grey mare.")
+    bram.location = None
+    answer = asks(alice, "who was in here when I lost the bet?")
+    assert answer.startswith("Somebody whom I do not know was here then.")
+    bram.location = tavern
+    asks(bram, "I sell eels.")
+    bram.location = None
+    answer = asks(alice, "who was in here when I lost the bet?")
+    assert answer.startswith("Bram was here then.") and "grey mare" in answer
+    asks(alice, "my brother Aldo keeps bees at the mill.")
+    answer = asks(alice, "who heard me say it about the bees?")
+    assert answer.startswith("Nobody else was here.")
+
+
+def test_it_says_whether_somebody_was_there(asks, alice, bram, tavern):
+    bram.location = None
+    asks(alice, "I lost the bet about the grey mare.")
+    bram.location = tavern
+    assert asks(bram, "was I here when Alice lost the bet?").startswith(
+        "No, you were not here then."
+    )
+    assert asks(bram, "was alice here when she lost the bet?").startswith(
+        "Yes, Alice was here then."
+    )
+
+
+def test_a_whispered_line_is_no_event_for_others(asks, mara, alice, bram, tavern):
+    alice.execute_cmd("whisper mara = I lost the bet about the grey mare.")
+    offload.wait(mara.assistant.at_tick())
+    mara.assistant.nattributes.clear()
+    bram.location = tavern
+    answer = asks(bram, "who was here when Alice lost the bet?")
+    assert "mare" not in answer and "was here then" not in answer
+
+
+def test_it_says_who_was_there_before_somebody_came_and_who_came_next(asks, alice, bram, tavern):
+    green = create_object("typeclasses.rooms.Room", key="The Green")
+    bram.location = green
+    asks(alice, "I keep the ferry at Millbrook.")
+    bram.move_to(tavern)
+    assert asks(bram, "who was already here when I came in?") == (
+        "Alice was here before you came today."
+    )
+    assert asks(bram, "who came in after me?") == "Nobody came after you today."
+    alice.move_to(green)
+    alice.move_to(tavern)
+    assert asks(bram, "who came in after me?") == "Alice came after you today."
+
+
 def test_what_is_told_keeps_the_question_that_it_answers(asks, alice):
     asks(alice, "no onion for me? it makes my throat close")
     assert "onion" in asks(alice, "what makes my throat close?")

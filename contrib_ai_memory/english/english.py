@@ -36,6 +36,7 @@ from . import (
     follow_ups,
     own_words,
     persona_protection,
+    presence_questions,
     questions,
     reported_speech,
     routing,
@@ -222,6 +223,7 @@ class English(Language):
     def wants(self, said: str, line: str) -> Wants:
         return Wants(
             small_talk.courtesy_of(said),
+            presence_questions.read(said),
             questions.asks_of_a_whole(line.lower()),
             bool(_OF_THIS_TALK.search(line)),
         )

@@ -47,6 +47,7 @@ from .situation_answers import (
     last_seen,
     news,
     nothing_open,
+    who_was_there,
 )
 
 NO_TIME = frozenset(
@@ -131,6 +132,8 @@ def _answer(request: ReplyRequest) -> Reply:
     said = words_to_it(request)
     if _is_call(said, request):
         return says("greeted again", request)
+    if there := who_was_there(request, said):
+        return there
     intent = Intent[request.intent] if request.intent and not small_talk_in(said) else None
     if intent and request.surely_meant:
         if intent in STOCK and (known := _of_the_sheet(request)):

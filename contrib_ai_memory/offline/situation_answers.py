@@ -11,14 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 
-from ..english import agenda_questions
+from ..embedding import embedder
+from ..embedding.model import ModelAway
+from ..english import agenda_questions, presence_questions
 from ..english.own_words import own_sentences, pronoun_of
 from ..english.questions import sentences_of
 from ..english.reported_speech import capital
 from ..english.tokens import content_words, without_quotations
 from ..language import Intent
 from ..local_time import date_of
-from ..records import KnownPerson, OpenItem, Reply, ReplyRequest
+from ..records import KnownPerson, MemoryRecord, OpenItem, Reply, ReplyRequest
 from ..text.names import names
 from ..text.sanitising import oneline
 from ..text.segmentation import words_of
@@ -28,6 +30,7 @@ from .realisation import ended, listed, tell_all
 from .sentence_answers import ranked, words_to_it
 from .told_days import age, day_asked, day_told, on_day
 
+SAME_EVENT = 0.35  # cosine of an event and a memory of it
 TALK_TOLD = 5  # lines of the last talk
 VISITORS_TOLD = 6
 NEWS_TOLD = 2  # lines of others
@@ -127,6 +130,71 @@ def _visitors(request: ReplyRequest, _whom: str) -> Reply | None:
         return Reply(f"Nobody that I saw {when}{but}.", told=())
     who = list(seen)[:VISITORS_TOLD]
     return Reply(f"{listed(who)} {'was' if len(who) == 1 else 'were'} here {when}.", told=())
+
+
+def who_was_there(request: ReplyRequest, said: str) -> Reply | None:
+    """Say who was there when something happened, or before or after the speaker came in."""
+    asked = presence_questions.read(said)
+    if asked is None:
+        return None
+    if asked.relation != "at":
+        return _beside_coming(request, asked.relation) if request.situation.coming else None
+    memory = _memory_of(asked.event, request)
+    if memory is None:
+        return None
+    told = tell_all([memory], replace(request, utterance=asked.event), by_date=True)
+    return Reply(f"{_witnesses_told(memory, asked.whom, request)} {told}", told=(memory.id,))
+
+
+def _memory_of(event: str, request: ReplyRequest) -> MemoryRecord | None:
+    """Return the memory that is nearest to an event, None if none is near or the model is away."""
+    seen = [each for each in worth_telling(request) if each.record == "entry"]
+    try:
+        asked = embedder.shared().encode([event])
+        near = embedder.shared().encode([each.said for each in seen], known=True) @ asked[0]
+    except ModelAway:
+        return None
+    return seen[int(near.argmax())] if near.max(initial=0.0) >= SAME_EVENT else None
+
+
+def _witnesses_told(memory: MemoryRecord, whom: str, request: ReplyRequest) -> str:
+    """Say who perceived something besides the one who did it, or whether somebody did."""
+    people = request.situation.witnesses
+    there = [who for who in memory.witnesses if people.get(who) != memory.speaker]
+    others = [people[who] for who in there if who in people and who != request.speaker_id]
+    if not people.keys() >= {*there}:
+        others.append("somebody whom I do not know")
+    you = request.speaker_id in there
+    person = _known(request, whom) if whom else None
+    if person is None:
+        everybody = [*others, *(["you"] if you else [])]
+        return f"{capital(_were(everybody))} here then." if everybody else "Nobody else was here."
+    oneself = person.identity == request.speaker_id
+    name = "you" if oneself else person.name
+    if person.identity in memory.witnesses:
+        return f"Yes, {_were([name])} here then."
+    besides = _were([*others, *(["you"] if you else [])]) if others or you else ""
+    no = f"No, {_were([name])} not here then"
+    return f"{no}; {besides}." if besides else f"{no}."
+
+
+def _were(who: Sequence[str]) -> str:
+    return f"{listed(who)} {'were' if len(who) > 1 or who == ['you'] else 'was'}"
+
+
+def _beside_coming(request: ReplyRequest, relation: str) -> Reply | None:
+    """Say who was there before the speaker came in, or who came next."""
+    coming = request.situation.coming
+    if coming is None:
+        return None
+    today = date_of(request.now)
+    when = on_day(date_of(coming.when), today)
+    if relation == "after":
+        who = f"{coming.next} came" if coming.next else "Nobody came"
+        return Reply(f"{who} after you {when}.", told=())
+    if not coming.present:
+        return Reply(f"Nobody was here before you came {when}.", told=())
+    return Reply(f"{capital(_were(coming.present))} here before you came {when}.", told=())
 
 
 def last_seen(request: ReplyRequest, whom: str) -> Reply | None:

@@ -230,6 +230,7 @@ def prepare(memory: Memory, entry: Entry) -> Generator[Any, Any, tuple[ToolLoop,
     situation, others = situation_of(
         memory,
         entry if meant == said else replace(entry, content=meant),
+        (each.memory for each in recalled.memories),
         line.intent,
     )
     yield offload.breathe(offload.REPLY)
@@ -496,6 +497,7 @@ def provenance_of_situation(
     evidence = [str(number) for each in situation.people for number in each.evidence]
     known = [each.identity for each in situation.people if each.attributes or each.seen_before]
     known += [each.identity for each in situation.company if each.standing != "stranger"]
+    known += situation.witnesses
     known += [each.about for each in reasons if each.about]
     return Provenance(
         tuple(dict.fromkeys([*evidence, *map(link_id, reasons)])), sources=tuple(sorted({*known}))

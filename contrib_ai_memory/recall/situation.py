@@ -6,7 +6,7 @@ journal is only collected for lines that ask for it.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,9 +14,9 @@ from typing import Any
 from .. import language
 from ..ingest.corrected_lines import corrected_before
 from ..ingest.index import to_memory
-from ..language import Intent, Wants
+from ..language import Intent, PresenceQuestion, Wants
 from ..local_time import date_of, day_of, local
-from ..records import TALK_KINDS, Entry, KnownPerson, MemoryRecord, Situation, Visit
+from ..records import TALK_KINDS, Coming, Entry, KnownPerson, MemoryRecord, Situation, Visit
 from ..store.npc_memory import Memory
 from ..store.profiles import ProfileAttribute
 from ..text.names import forms
@@ -30,15 +30,17 @@ GIFTS = 8  # of one giver, the last
 TALK_LINES = 5  # of the last talk, the most important
 A_TALK = 3  # lines from which a conversation is one to tell of
 ATTRIBUTES = 5  # of a profile
+NEXT_WITHIN = timedelta(hours=6)  # after somebody came in, for who came next
 COMPANY = 8  # people in the room of whom is told how they are known
 
 
 def situation_of(
     memory: Memory,
     entry: Entry,
+    recalled: Iterable[MemoryRecord] = (),
     intent: Intent | None = None,
 ) -> tuple[Situation, tuple[MemoryRecord, ...]]:
-    """Look at the situation in which a line was said to the NPC that wants this.
+    """Look at the situation in which a line was said that wants this and recalled that.
 
     Returns:
         The situation, and the memories of `Situation.lines_asked_for` and `Situation.agenda`, and
@@ -53,6 +55,7 @@ def situation_of(
     listeners = (entry.source_entity,) if entry.source_entity and entry.private else ()
     wants = _wants(memory, entry)
     meant = intent or wants.courtesy
+    who_was_there = wants.presence
     look_up = _LOOKED_UP.get(meant) if meant else None
     talk = look_up(memory, entry) if look_up else ()
     agenda, evidence = open_items(memory, entry)
@@ -82,6 +85,8 @@ def situation_of(
         lines_asked_for=tuple(each.id for each in talk),
         agenda=agenda,
         nothing_open=not agenda and nothing_open(memory, entry),
+        witnesses=_witnesses(memory, recalled) if who_was_there else {},
+        coming=_coming(memory, entry, who_was_there) if who_was_there else None,
     )
     return found_here, (*talk, *evidence, *profiled)
 
@@ -119,6 +124,42 @@ def _visits(lately: Sequence[Entry]) -> Iterator[Visit]:
             leaves = entry.kind == "leave"
             place = language.get().destination(entry.content) if leaves else ""
             yield Visit(entry.seen_as, entry.timestamp, place)
+
+
+def _witnesses(memory: Memory, recalled: Iterable[MemoryRecord]) -> dict[str, str]:
+    """Return the names by identity of those who perceived what was recalled."""
+    identities = dict.fromkeys(who for each in recalled for who in each.witnesses)
+    return {who: name for who in identities if (name := memory.people.name_of(who))}
+
+
+def _coming(memory: Memory, entry: Entry, asked: PresenceQuestion) -> Coming | None:
+    """Return when the speaker came in: on the day that is named, the first time, or last."""
+    if asked.relation == "at":
+        return None
+    speaker, now = entry.source_entity or "", local(memory.clock())
+    seen = [
+        each
+        for each in _lately(memory)
+        if each.origin == "perceived" and not each.private and each.id < entry.id
+    ]
+    came = [each for each in seen if each.kind == "arrive" and each.source_entity == speaker]
+    day = None if asked.first else language.get().day_asked(entry.content, now)
+    if day:
+        came = [each for each in came if day_of(each.timestamp) == day.isoformat()]
+    if not came:
+        return None
+    at = came[0] if asked.first else came[-1]
+    until = datetime.fromisoformat(at.timestamp) + NEXT_WITHIN
+    later = (
+        each.seen_as
+        for each in seen
+        if each.id > at.id
+        and each.kind == "arrive"
+        and each.source_entity != speaker
+        and datetime.fromisoformat(each.timestamp) <= until
+    )
+    present = (memory.people.name_of(who) for who in at.witnesses if who != speaker)
+    return Coming(at.timestamp, tuple(filter(None, present)), next(later, ""))
 
 
 def _last_talk(memory: Memory, entry: Entry) -> tuple[MemoryRecord, ...]:
