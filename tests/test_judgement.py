@@ -226,14 +226,13 @@ def test_no_rule_settles_a_preference_that_the_model_does_not_draw(mara, hear, m
     assert not is_retired(mara, first)
 
 
-@pytest.mark.parametrize("relation", [None, "changes"])
-def test_a_taught_preference_replaces_another_where_the_model_says_so(mara, model, relation):
+def test_a_taught_preference_replaces_another_in_its_slot_whatever_the_model_says(mara, model):
     offload.wait(mara.memory.ingest("I love tea with honey.", user_id="#Alice"))
-    model.relations = relation
+    model.relations = None
     offload.wait(mara.memory.ingest("I hate tea with honey.", user_id="#Alice"))
     taught = memory_store.shared().list(mara.memory.id, record="taught")
     assert {each.content: bool(each.superseded_by) for each in taught} == {
-        "I love tea with honey.": bool(relation),
+        "I love tea with honey.": True,
         "I hate tea with honey.": False,
     }
 

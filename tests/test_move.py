@@ -164,7 +164,7 @@ def test_run_twice_it_ends_the_same(talked, alice, bram, local, move_to):
     ("store", "problem"),
     [
         ("qdrant_edge", "in that store already"),
-        ("chroma", "chroma is not supported"),
+        ("chroma", "does not name a supported store"),
         ('{"provider": "qdrant"', "is not JSON"),
         ('{"provider": "qdrant", "config": {"urll": "x"}}', "urll"),
         ('{"provider": "qdrant", "config": {"url": "http://127.0.0.1:9"}}', "does not answer"),

@@ -16,6 +16,7 @@ from itertools import islice
 from ..embedding import embedder
 from ..embedding.model import ModelAway
 from ..english.addressing import confides, without_address
+from ..english.contradiction import tells_change
 from ..english.own_words import own_sentences, pronoun_of
 from ..english.questions import (
     asks,
@@ -219,7 +220,7 @@ def _latest_first(best: list[SentenceCandidate]) -> list[SentenceCandidate]:
         each
         for each in best
         if each.score >= NOTHING_BELOW
-        and each.rank >= best[0].rank - LATER_WITHIN
+        and each.rank >= best[0].rank - LATER_WITHIN - tells_change(each.text)
         and _told_at(each) > since
         and len(about & content_words(each.text)) >= ON_ONE_MATTER
     ]
