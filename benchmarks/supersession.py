@@ -29,9 +29,9 @@ from pydantic import BaseModel
 
 from contrib_ai_memory.embedding.model import EmbeddingModel, open_model
 from contrib_ai_memory.english import supersession
+from contrib_ai_memory.english.linear import Linear
 from contrib_ai_memory.english.sentence_classifier import LABELS, Sentence, SentenceClassifier
 from contrib_ai_memory.english.sentence_classifier import load as load_classifier
-from contrib_ai_memory.english.supersession import Linear
 from contrib_ai_memory.language import BEFORE, NEAREST
 from contrib_ai_memory.text.names import mentioned
 

@@ -4,6 +4,7 @@ import pytest
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.admin import forget
+from contrib_ai_memory.english.contradiction import changes
 from contrib_ai_memory.english.corrections import changed, completed
 from contrib_ai_memory.store import memory_store
 
@@ -231,6 +232,41 @@ def test_a_correction_is_completed_from_the_line_before(said, before, meant):
 def test_what_leaves_a_doubt_is_no_correction(said, before):
     found = completed(said, [before])
     assert found is None
+
+
+@pytest.mark.parametrize(
+    ("known", "over"),
+    [
+        ("barrel 3 holds 21 apples", True),
+        ("barrel 5 holds 21 apples", False),
+        ("barrel 3 holds 21 pears", False),
+        ("barrel 3 held 21 apples", False),
+    ],
+)
+def test_a_count_is_over_only_of_the_same_in_the_same(known, over):
+    assert changes("barrel 3 has only 9 apples left now", known, near=False) is over
+
+
+@pytest.mark.parametrize(
+    ("said", "known", "over"),
+    [
+        ("tom is back!", "My brother Tom has been missing since the flood.", True),
+        ("they have not found tom", "My brother Tom has been missing since the flood.", False),
+        ("have they found tom?", "My brother Tom has been missing since the flood.", False),
+        ("they found my purse", "My brother Tom has been missing since the flood.", False),
+        ("my brother Jack is back", "My brother Tom is missing.", False),
+        ("im better now", "im sick", True),
+        ("im better now", "my brother is sick", False),
+        ("i found a coin", "i lost my purse", False),
+        ("if tom is back i'll be glad", "My brother Tom is missing.", False),
+        ("the wedding's off, im not marrying anymore", "im engaged to corin", True),
+        ("the bridge is open again", "the bridge is closed", True),
+        ("i don't drink ale anymore", "i drink ale every evening", True),
+        ("i don't love him anymore", "i love my dog", False),
+    ],
+)
+def test_a_state_ends_when_its_end_is_told(said, known, over):
+    assert changes(said, known, near=False) is over
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.embedding import embedder
-from contrib_ai_memory.english.contradiction import contradicts, replaces
+from contrib_ai_memory.english.contradiction import contradicts, replaces, undoes
 from contrib_ai_memory.llm.provider import Pair, Relation, Statement
 from contrib_ai_memory.offline.offline_provider import OfflineProvider
 from contrib_ai_memory.records import MemoryRecord, Percept
@@ -186,6 +186,7 @@ def test_a_changed_claim_changes_what_a_night_of_talk_leaves(mara, alice):
         ("I don't keep the ferry at Millbrook any more.", "I keep the ferry at Millbrook."),
         ("I paid three crowns for the silver locket.", "I paid 9 crowns for the silver locket."),
         ("The toll is 1,200 crowns.", "The toll is 900 crowns."),
+        ('Sam says: "The bridge is not safe."', 'Sam says: "The bridge is safe."'),
     ],
 )
 def test_a_denial_and_another_number_contradict(new, known):
@@ -206,6 +207,10 @@ def test_a_denial_and_another_number_contradict(new, known):
         ("I don't like the inn at Elmstead.", "I live at the inn at Elmstead."),
         ("Wolves did not kill my sheep in Elmstead.", "Wolves killed my sheep."),
         ("I don't keep the ferry at Millbrook.", "My brother keeps the ferry at Millbrook."),
+        (
+            "My uncle did not sell the mare of the miller.",
+            "I sold the mare of my uncle to a miller.",
+        ),
         ("The bridge is not safe at night.", "The bridge at the mill is safe."),
         ("I can't wait for the harvest fair.", "I wait for the harvest fair."),
         ('Sam says: "Let\'s not do that then."', 'Sam says: "Let\'s go down there."'),
@@ -250,6 +255,21 @@ def test_what_is_one_thing_at_a_time_is_what_it_is_now(new, known):
 )
 def test_what_may_be_twice_is_not_replaced(new, known):
     assert not replaces(new, known) and not replaces(known, new)
+
+
+@pytest.mark.parametrize(
+    ("new", "known", "ends"),
+    [
+        ("The gate is open.", "The gate is closed.", True),
+        ("The bridge was mended.", "The bridge is washed away.", True),
+        ("The roof is mended.", "The roof leaks.", True),
+        ("The door is open.", "The door is broken.", False),
+        ("The mill opens at noon.", "The mill leaks.", False),
+        ("The gate is mended.", "The gate is closed.", False),
+    ],
+)
+def test_a_state_is_ended_by_what_ends_it(new, known, ends):
+    assert undoes(new, known) is ends
 
 
 # --- the lines behind it --------------------------------------------------------------------------

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import re
 
-from ..text.segmentation import WORD
+from ..text.segmentation import WORD, words_of
 from . import tokens
+from .questions import asks
 from .time_words import times
-from .tokens import NUMBER_WORD, NUMBERS, content_words
+from .tokens import NUMBER_WORD, NUMBERS, content_words, stem
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _LABEL = re.compile(
@@ -23,6 +24,9 @@ _LABEL = re.compile(
     r"|that)\s+)(?P<thing>[^\W\d_]+)\s+(?P<number>\d+)\b"
 )
 _NUMBER_WORD = re.compile(rf"\b(?:{NUMBER_WORD})\b")
+_COUNTED = re.compile(
+    rf"\b(?P<number>\d+(?:[.,]\d+)*|{NUMBER_WORD}) (?P<unit>[^\W\d_]{{3,}})(?! \d)"
+)
 _NOT = "not|no|never|nobody|nothing|none|without|cannot|neither|nor"
 _NEGATION = re.compile(rf"\b(?:{_NOT})\b|n['’]t\b")
 # negative in form alone: "can't wait", "not only"
@@ -34,9 +38,16 @@ _NO_DENIAL = re.compile(
     r" (?:i|you|he|she|it|we|they|there)\W*$"
 )
 _NAME = re.compile(r"(?<!^)(?<![.!?\"“] )\b[A-Z]\w+")
+_NEW_PLAN = re.compile(r"^\W*(?:\w+,? ){0,2}change of plans?\b", re.IGNORECASE)
+_DAY_TO_COME = re.compile(
+    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|tonight|next (?:week|month|year))\b",
+    re.IGNORECASE,
+)
+OF_A_PLAN = 2  # words that a plan and its change share
 SAME_MATTER = 0.6  # share of the words that two statements on one matter have in common
 OF_ITS_OWN = 1  # words that one of two counts may have and the other not
 
+_FRAME = re.compile(r'^\S.{0,80}? (?:says: "(?P<said>.+)"|claims that (?P<claimed>.+))$', re.DOTALL)
 _DENYING = re.compile(rf"\b(?:{_NOT}|longer|any ?more|ever)\b|\b\w+n['’]t\b")
 # the number of a lasting state changes; an event with another number is another event
 _STATE = re.compile(
@@ -67,15 +78,25 @@ def changes(new: str, known: str, *, near: bool) -> bool:
         near: Whether the two are near in meaning.
     """
     # two places need not be near in meaning, nor a name and the one that was wrong
-    if replaces(new, known) or corrects(new, known):
+    if replaces(new, known) or _corrects(new, known) or counts_anew(new, known):
+        return True
+    if undoes(new, known) or is_no_longer(new, known) or _plans_anew(new, known):
         return True
     return near and contradicts(new, known)
 
 
-def corrects(new: str, known: str) -> bool:
+def _corrects(new: str, known: str) -> bool:
     """Whether a statement names a word of a known one as wrong: "not Thunder, Lightning"."""
     wrong = [word for match in _CORRECTED.finditer(new) for word in content_words(match["wrong"])]
     return bool(set(wrong) & content_words(known))
+
+
+def _plans_anew(new: str, known: str) -> bool:
+    """Whether a statement changes a plan: "change of plan, we're not off to Ashby on Thursday"."""
+    shared = content_words(new) & content_words(known)
+    if not _NEW_PLAN.match(new) or len(shared) < OF_A_PLAN:
+        return False
+    return bool(_WILL.search(known) or _DAY_TO_COME.search(known))
 
 
 def contradicts(new: str, known: str) -> bool:
@@ -89,11 +110,10 @@ def contradicts(new: str, known: str) -> bool:
     >>> contradicts("Alice sold nine oxen.", "Alice sold seven oxen.")
     False
     """
+    new, known = _said(new), _said(known)
     if replaces(new, known):
         return True
     if times(new) != times(known) or tense_and_mood(new) != tense_and_mood(known):
-        return False
-    if _subject(_without_numbers(new)) != _subject(_without_numbers(known)):
         return False
     if negated(new) != negated(known):
         return _denies(new, known) if negated(new) else _denies(known, new)
@@ -144,6 +164,12 @@ def names(text: str) -> set[str]:
     return set(_NAME.findall(text))
 
 
+def _said(text: str) -> str:
+    """The statement without its frame: `Sam says: "…"` makes any two sentences of Sam alike."""
+    framed = _FRAME.match(text.strip())
+    return (framed["said"] or framed["claimed"]) if framed else text
+
+
 def _without_numbers(text: str) -> str:
     return _NUMBER_WORD.sub("", _NUMBER.sub("", text.lower()))
 
@@ -165,23 +191,66 @@ def _subject(text: str) -> list[str]:
     return before
 
 
+def _in_order(text: str) -> list[str]:
+    matter = _matter(text)
+    return [root for root in map(stem, words_of(text)) if root in matter]
+
+
 def _denies(denial: str, claim: str) -> bool:
-    """Whether a denial denies a claim: it says no more than the claim does."""
+    """Whether a denial denies a claim: it says no more than the claim does, in the same order."""
     if not (names(denial) <= names(claim) and numbers(denial) <= numbers(claim)):
         return False
+    if _subject(denial) != _subject(claim):
+        return False
     denied, claimed = _matter(denial), _matter(claim)
+    rest = iter(_in_order(claim))
+    if not all(root in rest for root in _in_order(denial)):
+        return False  # "the uncle sold it" is not denied by "it was not sold to the uncle"
     return len(denied) >= 2 and denied <= claimed and len(denied) >= SAME_MATTER * len(claimed)
 
 
 def _counts_otherwise(new: str, known: str) -> bool:
     """Whether both state a lasting number of the same thing, and not the same number."""
-    now, before = numbers(new), numbers(known)
-    a, b = _matter(new), _matter(known)
-    if now == before or not len(now) == len(before) > 0 or are_apart(new, known):
+    if not numbers(new) or not numbers(known) or numbers(new) == numbers(known):
         return False
+    if len(numbers(new)) != len(numbers(known)) or are_apart(new, known):
+        return False
+    if _subject(_without_numbers(new)) != _subject(_without_numbers(known)):
+        return False
+    a, b = _matter(new), _matter(known)
     if len(a & b) < 2 or len(a ^ b) > OF_ITS_OWN:
         return False
     return all(_STATE.search(text) or _ONE_THING.search(text) for text in (new, known))
+
+
+def counts_anew(new: str, known: str) -> bool:
+    """Whether both count the same in one labelled thing: "barrel 3 has only 9 apples now".
+
+    The label and what is counted say enough; the words around them may differ.
+    """
+    new, known = _said(new), _said(known)
+    shared = labels(new).items() & labels(known).items()
+    if not shared or are_apart(new, known) or _BESIDE.search(new):
+        return False
+    if _subject(_without_numbers(new)) != _subject(_without_numbers(known)):
+        return False
+    moods = [
+        tense_and_mood(re.sub(r"\bleft\b", "", text)) for text in (new, known)
+    ]  # "9 apples left"
+    if moods[0] != moods[1] or negated(new) or negated(known):
+        return False
+    now, before = _counted(new), _counted(known)
+    changed = any(now[unit] != before[unit] for unit in now.keys() & before.keys())
+    return changed and all(_STATE.search(text.lower()) for text in (new, known))
+
+
+def _counted(text: str) -> dict[str, str]:
+    """What a text counts, each with its number in figures."""
+    found = {}
+    for each in _COUNTED.finditer(text.lower()):
+        [number] = numbers(each["number"]) or {each["number"]}
+        found[stem(each["unit"])] = number
+    return found
 
 
 def tense_and_mood(text: str) -> tuple[bool, frozenset[str], bool, bool]:
@@ -236,8 +305,9 @@ def denies(new: str, known: str) -> bool:
     >>> denies("I do not live in Wick any more.", "I live in Wick.")
     False
     """
-    if corrects(new, known):
+    if _corrects(new, known):
         return True
+    new, known = _said(new), _said(known)
     if not of_the_past(known) or tells_change(new):
         return False
     return negated(new) != negated(known) or contradicts(new, known)
@@ -314,3 +384,137 @@ def _held(text: str) -> tuple[str, str, str] | None:
             name = _COMMON.match(found["what"])
         return (found["who"].lower(), kind, name["name"].lower()) if name else None
     return None
+
+
+# --- states that end ------------------------------------------------------------------------------
+
+_BACK = r"(?:is|are|was|were|['’]s|['’]re|came|comes|got|made it) (?:[\w'’]+ )?"
+_PLACED = r"\b(?:of|on|at|in|by|to|over|near|from|with|above|below|under|behind)\b"
+_THING = rf"^\W*(?P<what>\w(?:(?!{_PLACED})[\w'’ -])*?)(?: {_PLACED}[^.]*)?"
+# what somebody or something is in, what is said when they no longer are, and whether "I was ill"
+# and "I am well" are surely of one state
+_STATES = tuple(
+    (re.compile(state, re.IGNORECASE), re.compile(over, re.IGNORECASE), own)
+    for state, over, own in (
+        (
+            r"\b(?:missing|lost|vanished|disappeared|stolen|kidnapped|captured|imprisoned|run away"
+            r"|ran away|(?:is|are|was|were|been) (?:gone|taken))\b",
+            rf"\b(?:found|turned up|returned|recovered|rescued|freed|released|escaped)\b"
+            rf"|{_BACK}(?:alive|safe|back|home|free)\b",
+            False,
+        ),
+        (
+            r"\b(?:ill|sick|unwell|hurt|wounded|injured|dying|feverish|in bed|has a fever)\b",
+            r"\b(?:recovered|healed|cured)\b"
+            r"|\b(?:is|are|am|i['’]?m|['’]s|feel|feels|got|getting) (?:[\w'’]+ )?"
+            r"(?:better|well|healthy|on (?:his|her|my|their) feet)\b",
+            True,
+        ),
+        (r"\b(?:closed|shut|blocked|flooded)\b", r"\b(?:re)?open(?:s|ed)?\b|\bpassable\b", False),
+        (
+            # of the thing itself: "the flag on the bridge is down" says nothing of the bridge
+            rf"{_THING}(?: (?:is|are|(?:has|have) been)|['’](?:s|re|ve)(?: been)?)(?: still| now)?"
+            r" (?:washed (?:out|away)|cut off|impassable"
+            r"|down(?=\W*$| (?:again|now|still|since|today|tonight)\b))\b",
+            r"\b(?:re)?open(?:s|ed)?\b|\bpassable\b|\b(?:mended|fixed|repaired|rebuilt)\b"
+            r"|\b(?:is|are|['’]s) (?:back )?up (?:again|and)\b|\bstands? again\b",
+            False,
+        ),
+        (
+            rf"{_THING} (?:was|were) (?:washed (?:out|away)|cut off)\b",  # once, or still
+            r"\b(?:mended|fixed|repaired|rebuilt)\b",
+            False,
+        ),
+        (r"\b(?:is|are|['’]s) open\b", r"\b(?:closed|shut)\b", False),
+        (
+            r"\b(?:broken|ruined|torn|leaks|leaking)\b",  # that it broke once stays true
+            r"\b(?:mended|fixed|repaired|rebuilt)\b|\bworks again\b",
+            False,
+        ),
+        (
+            r"\b(?:engaged|betrothed|marrying|(?:getting|be|get) married|marry|my wedding)\b",
+            r"\b(?:wedding|engagement|betrothal|marriage)(?:['’]?s| is| was| has been)?(?: all)?"
+            r" (?:off|called off|cancell?ed|broken off)\b|\bbroke (?:it|things) off\b",
+            True,
+        ),
+    )
+)
+_OF_ONESELF = re.compile(
+    r"^\W*(?:i|i['’]?m|im|i['’]?ve|i['’]?ll|we|we['’]?re|our|the wedding)\b", re.I
+)
+_NO_LONGER = re.compile(
+    r"\bno longer\b|(?:\bnot|n['’]?t)\b(?: [\w'’]+){1,6} any ?more\b", re.IGNORECASE
+)
+_OF_IT = re.compile(r"\b(?:him|her|it|them|that|this|one|so)\b", re.IGNORECASE)
+_I_AM = re.compile(r"\b(?:im|i['’]m|ive|i['’]ve)\b", re.IGNORECASE)
+_OF_MINE = re.compile(r"\b(?:[Mm]y|[Oo]ur) [a-z]+,? (?P<name>[A-Z]\w+)")
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")  # players begin sentences in lower case
+_CLAUSE_END = re.compile(r"(?<=[.!?;,:])\s+|\s+(?=but\b|because\b)")
+
+
+def undoes(new: str, known: str) -> bool:
+    """Whether a statement tells the end of a state: who was missing is found, what broke is mended.
+
+    >>> undoes("They found my brother!", "My brother Tom has been missing since the flood.")
+    True
+    >>> undoes("They found my brother!", "My purse is missing.")
+    False
+    >>> undoes("The bridge is open again.", "The bridge is down, nobody can cross.")
+    True
+    """
+    new, known = _said(new), _said(known)
+    of_new, of_known = _OF_MINE.search(new), _OF_MINE.search(known)
+    if of_new and of_known and of_new["name"] != of_known["name"]:
+        return False
+    told = [each for each in _SENTENCE_END.split(new) if not (asks(each) or _IF.search(each))]
+    for sentence in (clause for each in told for clause in _CLAUSE_END.split(each)):
+        if _WILL.search(sentence):
+            continue
+        for state, over, own in _STATES:
+            ending = over.search(sentence)
+            stated = _stated(state, known) if ending else ""
+            if not ending or not stated or (negated(sentence) and not negated(ending[0])):
+                continue
+            alike = _shared(_without(sentence, ending), stated)
+            if alike or (own and _OF_ONESELF.match(sentence) and _OF_ONESELF.match(known)):
+                return True
+    return False
+
+
+def _stated(state: re.Pattern[str], known: str) -> str:
+    """Return what a statement says to be in a state, "" if no clause of it says that."""
+    found = [state.search(each) for each in _CLAUSE_END.split(known) if not negated(each)]
+    things = [each.groupdict().get("what") or state.sub(" ", known) for each in found if each]
+    return " ".join(things)
+
+
+def is_no_longer(new: str, known: str) -> bool:
+    """Whether a statement says that what a known one says of its speaker holds no longer.
+
+    >>> is_no_longer("im not marrying anymore", "Im getting married in May.")
+    True
+    """
+    known = _said(known)
+    if negated(known) or not _OF_ONESELF.match(known):
+        return False
+    told = _of_what(known)
+    for clause in _CLAUSE_END.split(_said(new)):
+        if not (_NO_LONGER.search(clause) and _OF_ONESELF.match(clause)) or asks(clause):
+            continue
+        over = _of_what(_DENYING.sub(" ", clause.lower()))
+        if over and over <= told and not _OF_IT.search(clause):
+            return True
+    return False
+
+
+def _of_what(text: str) -> set[str]:
+    return content_words(_I_AM.sub(" ", text))
+
+
+def _shared(a: str, b: str) -> set[str]:
+    """The content words that two texts share, but for those of being and becoming."""
+    return (_of_what(a) & _of_what(b)) - {"get", "go", "come", "back", "sinc", "today", "yesterday"}
+
+
+def _without(text: str, found: re.Match[str]) -> str:
+    return text[: found.start()] + " " + text[found.end() :]

@@ -1,10 +1,8 @@
 """Ended memories: which of the memories near to a new line that line ends.
 
-A learned score decides (`supersession`), of a whole line, which may tell more, only together with
-words that say that something is over. What somebody is or where they live *now*, a denial, another
-number and what was named wrongly are read by rules (`contradiction`). What is promised stays
-in mind when it is done: the fact is over, the line was true. What somebody else says is a claim,
-which ends nothing unless it is nearly certain.
+A rule decides about a whole line, since it may tell more; a learned score about facts
+(`supersession`). What is promised stays in mind when it is done: the fact is over, the line was
+true. What somebody else says is a claim, which ends nothing unless it is nearly certain.
 """
 
 from __future__ import annotations
@@ -19,14 +17,17 @@ from ..language import EndingVerdict, NewLine
 from ..local_time import local
 from ..records import TALK_KINDS, Entry, MemoryRecord
 from ..text.names import forms, mentioned
-from . import sentence_classifier, supersession
+from . import commitments, sentence_classifier, supersession
 from .addressing import without_address
 from .claims import tells
-from .contradiction import changes, denies
+from .contradiction import changes, counts_anew, denies, says_the_same
 from .questions import sentences_of
 from .sentence_classifier import AGENDA, AGENDA_KINDS, CORRECTION
-from .supersession import ENDS, OVER, SURE, DatedStatement, Look
+from .supersession import ENDS, SURE, DatedStatement, Look
 from .tokens import content_words
+
+LINE_ENDS = 1.0  # probability from which a whole line ends: that of a rule, no learned one
+SAME_CONTENT = 0.8  # share of a memory's words in a line that says it again
 
 
 def ended(
@@ -37,15 +38,15 @@ def ended(
     by: str,
 ) -> list[EndingVerdict]:
     """Judge which memories a line ends, as `language.Language.ended`."""
-    new, called = Look.of(_new_statement(line.entry, names)), forms(names[:1])
+    entry, called = line.entry, forms(names[:1])
     some = list(known)
-    if known[0].record == "entry" and not new.may_end:  # most lines need no vectors
+    if known[0].record == "entry":  # a rule decides: most lines need no vectors
         some = [
             each
             for each in known
             if each.superseded_by == by
             or _is_corrected(each, line)
-            or _is_changed(each, line.entry, called, near=True)
+            or _is_changed(each, entry, called, near=True)
         ]
     verdicts = _judge(line, vectors, some, names, by)
     judged = {each.id: verdict for each, verdict in zip(some, verdicts, strict=True)}
@@ -66,22 +67,24 @@ def _judge(
     looks = _looks([_statement(each, names) for each in known], old, [_kind(e) for e in known])
     [new] = _looks([_new_statement(entry, names)], vectors[-1:], [entry.kind])
     likely = supersession.ended_by(new, vectors[-1], vectors[:-1], looks, old)
-    near = (old @ vectors[-1] >= conf.CHANGE_COSINE).tolist()
-    over = [
-        _is_own(each, entry) and probability >= OVER and new.says_over(look)
-        for each, look, probability in zip(known, looks, likely.tolist(), strict=True)
-    ]
+    near_in_meaning = (old @ vectors[-1] >= conf.CHANGE_COSINE).tolist()
+    certain = np.array(
+        [
+            _is_changed(each, entry, called, near=near)
+            for each, near in zip(known, near_in_meaning, strict=True)
+        ]
+    )
     corrected = [_is_corrected(each, line) for each in known]
-    changed = [
-        _is_changed(each, entry, called, near=close)
-        for each, close in zip(known, near, strict=True)
-    ]
-    # a correction says which statement it ends
-    certain = np.array(corrected if any(corrected) else np.logical_or(over, changed))
+    if any(corrected):  # it says which statement it ends
+        certain = np.array(corrected)
     if certain.any():
         likely = certain.astype(float)
+    called_off = commitments.closes(entry.content) == "off"
     commits = [
-        _commits(look) and not over[place] and not _corrects(new)
+        _commits(look)
+        and not (called_off and certain[place])
+        and not _corrects(new)
+        and not counts_anew(entry.words, look.statement.text)  # "barrel 3 holds 21" is no promise
         for place, look in enumerate(looks)
     ]
     return [
@@ -106,14 +109,17 @@ def _ends(
     commits: bool,
     corrected: bool,
 ) -> bool:
+    entry = line.entry
     if memory.superseded_by == by:  # by a step that was killed
         return True
     if memory.superseded_by and probability < 1:
         return False
-    if memory.record == "entry":
-        return probability >= 1 and (corrected or not (commits or _says_more(memory)))
-    claim_of_another = line.entry.kind in TALK_KINDS and memory.about != line.entry.source_entity
-    return probability >= (SURE if claim_of_another else ENDS)
+    claim_of_another = entry.kind in TALK_KINDS and memory.about != entry.source_entity
+    is_line = memory.record == "entry"
+    least = LINE_ENDS if is_line else SURE if claim_of_another else ENDS
+    if probability < least or (is_line and not corrected and (commits or _says_more(memory))):
+        return False
+    return probability >= 1 or not _is_said_again(memory, entry)
 
 
 def committing(facts: Sequence[MemoryRecord]) -> list[bool]:
@@ -125,22 +131,33 @@ def committing(facts: Sequence[MemoryRecord]) -> list[bool]:
     return [_commits(look) for look in _looks(statements, vectors, [_kind(e) for e in facts])]
 
 
-def _is_own(memory: MemoryRecord, entry: Entry) -> bool:
-    """Whether the speaker of a line has said a memory."""
-    return memory.about == entry.source_entity and memory.is_said
-
-
 def _is_changed(memory: MemoryRecord, entry: Entry, called: tuple[str, ...], *, near: bool) -> bool:
-    """Whether a rule finds that the speaker of a line has said otherwise now.
+    """Whether a rule says that the speaker of a line has said otherwise now.
 
     Args:
         called: Forms of the NPC's name, by which both may address it.
         near: Whether the two are near in meaning.
     """
-    if not _is_own(memory, entry):
-        return False
-    now, before = (without_address(text, called) for text in (entry.words, memory.said))
-    return changes(now, before, near=near)
+    return (
+        memory.about == entry.source_entity
+        and memory.is_said
+        and changes(
+            without_address(entry.words, called),
+            without_address(memory.said, called),
+            near=near,
+        )
+    )
+
+
+def _is_said_again(memory: MemoryRecord, entry: Entry) -> bool:
+    """Whether a sentence of a line says a memory in nearly the same words."""
+    known = content_words(memory.said)
+    return any(
+        says_the_same(sentence, memory.said)
+        and len(known & said) >= SAME_CONTENT * max(len(known | said), 1)
+        for sentence in (*sentences_of(entry.content), entry.content)
+        if (said := content_words(sentence))
+    )
 
 
 def _is_corrected(memory: MemoryRecord, line: NewLine) -> bool:

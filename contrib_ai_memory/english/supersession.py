@@ -3,8 +3,9 @@
 A linear score over cues of the pair: how alike they are, also beside the other statements that the
 line might end and with the talk around it, the rare words and numbers that they share, who
 speaks and who is spoken of, words of change, truth and payment, and the kinds of both by the
-sentence classifier. Its weights were fitted on recorded evenings: `python -m
-benchmarks.supersession`. What it says is a probability, for callers to weigh.
+sentence classifier: a correction ends a boast, a move a place, a gift a debt. Its weights were
+fitted on recorded evenings: `python -m benchmarks.supersession`. What it says is a probability,
+for callers to weigh.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ..language import BEFORE
 from ..text.segmentation import words_of
 from .commitments import closes
-from .contradiction import are_apart, labels, negated, numbers, tense_and_mood
+from .contradiction import are_apart, negated, numbers, tense_and_mood
+from .linear import Linear
 from .questions import asks
 from .sentence_classifier import LABELS, Sentence, SentenceClassifier
 from .tokens import FUNCTION_WORDS, content_words, holds_number, stem, zipf
@@ -31,7 +32,6 @@ WEIGHTS = Path(__file__).with_name("supersession_weights.json")
 RAREST = 8.0  # Zipf frequency of the commonest word
 ENDS = 0.35  # recommended: probability from which a fact ends
 SURE = 0.7  # from which the claim of another ends
-OVER = 0.4  # from which a whole line ends, where words say so too
 SHARED_AT_MOST = 20.0  # rarity of shared words that counts in full
 # Statements more alike than these are no likelier to end one another: they may say the same
 ALIKE_AT_MOST, AROUND_AT_MOST, SHARE_AT_MOST, WORDS_AT_MOST = 0.55, 0.6, 0.45, 3.0
@@ -49,8 +49,6 @@ _CUES = {
     r"|not true|was me|never was|made (?:it|that) up|forget|scratch that|turns out|after all)\b",
     "settles": r"\b(?:paid|pay|settled|square|even|here (?:is|are)|gave|gives|brought|delivered"
     r"|done|kept|as promised|owed)\b",
-    "undone": r"\b(?:found|back|again|alive|safe|free|mended|fixed|repaired|rebuilt|recovered"
-    r"|healed|cured|better|returned|reopened)\b",
     "admits": r"^\W*(?:ok(?:ay)?|fine|alright|all right|very well|well|yes|ah|ach|no|so)\b",
     "will": r"\b(?:will|shall|going to|gonna|by|until|till?)\b|['’]ll\b",
 }
@@ -63,38 +61,38 @@ KINDS = (
     *"question answer feeling chatter move".split(),
     *("worth 1", "worth 2", "worth 3"),
 )
-_TELLS_CHANGE = "is_over is_new undone corrects settles gives done called_off admits".split()
+_TELLS_CHANGE = (
+    "is_over",
+    "is_new",
+    "corrects",
+    "settles",
+    "gives",
+    "done",
+    "called_off",
+    "admits",
+)
 _SETTLED = ("promise", "debt", "plan", "request_npc", "possession")
 _TAKES_BACK = ("corrects", "admits", "called_off", "gives")
 _LASTING = ("boast", "relationship", "debt", "place")  # "he asked me", "I borrowed", "I moved"
 CHANGING = ("place", "occupation", "world", "possession", "preference", "plan")
 SLOTS = ("place", "occupation", "preference", "relationship", "possession", "world", "plan")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Linear:
-    """A linear score over named features; NaN, an unknown value, counts as the mean.
-
-    Attributes:
-        mean, scale, weights: Of each feature, shape (features,).
-    """
-
-    names: tuple[str, ...]
-    mean: np.ndarray
-    scale: np.ndarray
-    weights: np.ndarray
-    bias: float
-
-    @classmethod
-    def read(cls, stored: Mapping[str, Any]) -> Linear:
-        """Make a score of {"bias": b, "features": {name: [mean, scale, weight]}}."""
-        table = stored["features"]
-        mean, scale, weights = np.array(list(table.values()), dtype=float).reshape(-1, 3).T
-        return cls(tuple(table), mean, scale, weights, stored["bias"])
-
-    def __call__(self, features: Mapping[str, np.ndarray]) -> np.ndarray:
-        table = np.stack([features[name] for name in self.names], axis=-1)
-        return np.nan_to_num((table - self.mean) / self.scale) @ self.weights + self.bias
+_ENDED_BY = {
+    "boast_corrected": ("boast", "correction"),
+    "lie_corrected": ("lie", "correction"),
+    "claim_corrected": ("claim_self", "correction"),
+    "secret_told": ("secret", "claim_self"),
+    "secret_corrected": ("secret", "correction"),
+    "debt_settled": ("debt", "debt"),
+    "debt_paid": ("debt", "event_seen"),
+    "promise_kept": ("promise", "event_seen"),
+    "promise_moved": ("promise", "promise"),
+    "promise_answered": ("promise", "claim_self"),
+    "request_done": ("request_npc", "event_seen"),
+    "request_changed": ("request_npc", "request_npc"),
+    "plan_done": ("plan", "event_seen"),
+    "plan_corrected": ("plan", "correction"),
+    "world_corrected": ("world", "correction"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +241,6 @@ class Look:
     Attributes:
         words: Content words, without names.
         said: All its content words, in order.
-        labels: Things that it names by a number, each with it (`contradiction.labels`).
         happened: It tells what was done.
     """
 
@@ -252,19 +249,8 @@ class Look:
     said: tuple[str, ...]
     weights: Mapping[str, float]
     numbers: frozenset[str]
-    labels: Mapping[str, str]
     flags: Mapping[str, bool]
     happened: bool
-
-    @property
-    def may_end(self) -> bool:
-        """Whether its words may say that something is over (`says_over`)."""
-        return self.flags["undone"] or self.flags["called_off"] or bool(self.labels)
-
-    def says_over(self, old: Look) -> bool:
-        """Whether its words say that another statement is over, or count the same thing anew."""
-        anew = old.numbers != self.numbers and self.labels.items() & old.labels.items()
-        return self.flags["undone"] or self.flags["called_off"] or bool(anew)
 
     @classmethod
     def of(cls, statement: DatedStatement) -> Look:
@@ -278,7 +264,6 @@ class Look:
             tuple(stem(word) for word in words_of(text) if word not in FUNCTION_WORDS),
             {word: max(0.5, RAREST - zipf(word)) for word in words},
             frozenset(numbers(text)),
-            labels(text),
             {name: bool(cue.search(text)) for name, cue in _COMPILED.items()}
             | {
                 "asks": asks(text),
@@ -350,14 +335,14 @@ def features(
     found["shared_x_alike"] = shared * alike
     found["numbers_x_gives"] = numbers_same * found["new_gives"]
     found["shared_x_gives"] = shared * found["new_gives"]
-    return found | _by_kind(new, known, same, alike)
+    return found | _by_kind(new, known, same, alike, shared)
 
 
 def _by_kind(
-    new: Look, known: Sequence[Look], same: np.ndarray, alike: np.ndarray
+    new: Look, known: Sequence[Look], same: np.ndarray, alike: np.ndarray, shared: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Features of the kinds; NaN, which counts as the mean, where a kind is unknown."""
-    later = new.statement.kinds
+    later, mentions = new.statement.kinds, new.statement.mentions
 
     def old_is(kind: str) -> np.ndarray:
         return np.array(
@@ -374,6 +359,16 @@ def _by_kind(
         found[f"both_{kind}"] = both
         found[f"both_{kind}_same"] = both * same
         found[f"both_{kind}_alike"] = both * alike
+    for name, (old_kind, new_kind) in _ENDED_BY.items():
+        both = old_is(old_kind) * new_is(new_kind)
+        found[name] = both
+        found[f"{name}_same"] = both * same
+        found[f"{name}_shared"] = both * shared
+    to_old = np.array([float(each.statement.speaker in mentions) for each in known])
+    gives = float(new.flags["gives"])
+    for kind in ("debt", "promise", "request_npc", "possession"):
+        found[f"{kind}_given"] = gives * old_is(kind) * np.maximum(same, to_old)
+        found[f"{kind}_given_shared"] = gives * old_is(kind) * shared
     for kind in ("correction", "place", "occupation", "event_seen", "debt"):
         found[f"alike_x_{kind}"] = alike * new_is(kind)
         found[f"same_x_{kind}"] = same * new_is(kind)
