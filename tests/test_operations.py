@@ -164,7 +164,7 @@ def test_nothing_is_done_while_the_server_runs(mara, run, action, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "broken", "advice"),
     [
-        (("export", "Mara", "x.jsonl"), (archive, "_write"), "No file was written"),
+        (("export", "Mara", "x.jsonl"), (archive, "_pages_of_game"), "No file was written"),
         (("erase", "Alice", "--yes"), (erase, "_clear_disk"), "To complete it"),
         (("uninstall", "--yes"), (attributes, "delete_all"), "for the rest"),
     ],
