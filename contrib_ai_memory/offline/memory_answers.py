@@ -27,7 +27,6 @@ from .courtesies import are_noise, is_mere_courtesy
 from .phrases import phrase
 from .realisation import ended
 from .sentence_answers import (
-    SEVERAL,
     SURELY,
     SentenceCandidate,
     asks_of_a_secret,
@@ -36,7 +35,6 @@ from .sentence_answers import (
     is_the_askers_secret,
     of_builder,
     ranked,
-    repeats,
     told,
     words_to_it,
 )
@@ -45,7 +43,7 @@ from .sentence_answers import (
 NOTHING_BELOW_OF_A_WHOLE = -2.0  # where all of somebody or something is asked for
 WEIGHED = 8  # sentences kept beside a reply
 SHOWN = 160  # characters of each
-ATTRIBUTES_TOLD = 2  # of a profile, beside memories of that person
+ATTRIBUTES_TOLD = 2  # of a profile
 
 # "you're a stupid old goat", with nothing behind it; not "you are invited to my wedding"
 _TO_ITS_FACE = re.compile(
@@ -134,14 +132,12 @@ def portrait(
     person: KnownPerson,
     request: ReplyRequest,
     found: Sequence[SentenceCandidate],
-    *,
-    most: int = SEVERAL,
 ) -> Reply | None:
-    """Tell what is known of somebody as a whole: what weighs most, and what the profile adds.
+    """Tell what is known of somebody as a whole: what names them, else what their profile says,
+    else what they said.
 
     Args:
         found: The sentences as `ranked` returns them.
-        most: Sentences told.
     """
     worth = {each.id for each in worth_telling(request)}
     theirs = [
@@ -154,14 +150,13 @@ def portrait(
         and each.score >= NOTHING_BELOW_OF_A_WHOLE
         and not asked(each.text)
     ]
-    theirs.sort(key=lambda each: -each.score - (each.memory.importance if each.memory else 0.0))
-    chosen = theirs[:most]
-    said = told(chosen, request)
-    known = [each for each in person.attributes if not repeats(each, said)]
-    evidence = [each.memory.id for each in behind(request, [person])] if known else []
-    if evidence:
-        said = " ".join(filter(None, [said, *map(ended, known[:ATTRIBUTES_TOLD])]))
-    return _reply(said, chosen, _weighed(found, chosen), evidence)
+    named = [each for each in theirs if names(person.name) & {*words_of(each.text)}]
+    evidence = [each.memory.id for each in behind(request, [person])] if person.attributes else []
+    if evidence and not named:
+        said = " ".join(map(ended, person.attributes[:ATTRIBUTES_TOLD]))
+        return _reply(said, (), _weighed(found), evidence)
+    chosen = choose(request, named or theirs, several=True, least=NOTHING_BELOW_OF_A_WHOLE)
+    return _reply(told(chosen, request), chosen, _weighed(found, chosen))
 
 
 def _is_of(person: KnownPerson, memory: MemoryRecord) -> bool:

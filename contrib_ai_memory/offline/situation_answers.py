@@ -34,7 +34,6 @@ SAME_EVENT = 0.35  # cosine of an event and a memory of it
 TALK_TOLD = 5  # lines of the last talk
 VISITORS_TOLD = 6
 NEWS_TOLD = 2  # lines of others
-OPINION_TOLD = 2  # memories of somebody, beside what the NPC thinks of them
 LEFT_LATELY = timedelta(hours=12)  # somebody who left then may still be where they went
 JUST_NOW = timedelta(minutes=15)
 LATELY = timedelta(days=3)  # the visits told where no day is named
@@ -267,7 +266,7 @@ def _opinion(request: ReplyRequest, whom: str) -> Reply | None:
         standing = standing.replace("you is", "you are").replace("you and I", "we")
         return Reply(capital(standing), told=())
     about = replace(request, utterance=f"tell me about {person.name}")
-    known = portrait(person, about, ranked(about), most=OPINION_TOLD)
+    known = portrait(person, about, ranked(about))
     return replace(known, text=f"{standing} {known.text}") if known else Reply(standing, told=())
 
 
