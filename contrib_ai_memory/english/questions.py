@@ -174,6 +174,25 @@ def asks_of_asking(question: str) -> bool:
     return bool(_OF_ASKING.search(question))
 
 
+# of taste, of a way of life: what it did, heard or promised is a matter of memory
+_OF_LIFE = re.compile(
+    r"\b(?:your|ur|yer) (?:own )?(?:favou?rite|age|family|childhood|dreams?|hobby|hobbies|husband"
+    r"|wife|children|kids|parents)\b"
+    r"|\b(?:do|don['’]?t|would|did) (?:you|u|ye) (?:ever |really |also |even )*(?:like|enjoy|prefer"
+    r"|love|hate|mind|fear|dream|sleep|drink|eat|sing|dance|cook|pray|get (?:lonely|bored|tired))\b"
+    r"|\bhow (?:old (?:are|r)|long (?:have|had)) (?:you|u|ye)\b"
+    r"|\bwhere (?:do|did|are|r|were) (?:you|u|ye) (?:come from|from|live|sleep|grow up|born)\b"
+    r"|\b(?:do|have) (?:you|u|ye) (?:have|got) (?:an? |any )?(?:family|children|kids|husband|wife"
+    r"|brothers?|sisters?|sweetheart)\b",
+    re.IGNORECASE,
+)
+
+
+def asks_of_a_life(question: str) -> bool:
+    """Whether a question is about the life or the taste of whom it asks."""
+    return bool(_OF_LIFE.search(question))
+
+
 _OF_YOU = re.compile(r"\b(?:you|your|yours|yourself|ya|ye|ur|u(?!\.))\b", re.IGNORECASE)
 
 

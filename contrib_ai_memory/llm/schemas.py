@@ -21,7 +21,6 @@ from pydantic import (
     ValidationError,
     field_validator,
 )
-from pydantic_core import from_json
 
 from ..embedding import emotions
 from ..log import logger
@@ -479,25 +478,37 @@ def understood(model: type[Schema], text: str, *, cut_off: bool = False) -> Sche
     text = without_thinking(text)
     start = max(text.find("{"), 0)
     try:
-        data = whole_part(text[start:]) if cut_off else parsed(text[start : text.rfind("}") + 1])
+        data = (
+            parsed(closed(text[start:])) if cut_off else parsed(text[start : text.rfind("}") + 1])
+        )
     except ValueError:
         raise Unfit("the model's answer is not JSON") from None
     return fitting(model, data)
 
 
-def whole_part(text: str) -> object:
-    """Parse a JSON text that breaks off, up to the last whole object in it, or text in a list.
+def closed(text: str) -> str:
+    """Close a JSON text that breaks off, after the last list, object or item of a list.
 
-    >>> whole_part('{"facts": [{"line": 1, "text": "a"}, {"line": 2, "te')
-    {'facts': [{'line': 1, 'text': 'a'}]}
-
-    Raises:
-        ValueError: It is not JSON, or nothing of it is whole.
+    >>> closed('{"facts": [{"line": 1, "text": "a"}, {"line": 2, "te')
+    '{"facts": [{"line": 1, "text": "a"}]}'
     """
-    end = text.rfind("}") + 1
-    if not (data := from_json(text[:end] or text, allow_partial=True)):
-        raise ValueError
-    return data
+    whole, ends, quoted, escaped = "", "", False, False
+    for place, sign in enumerate(text):
+        if quoted:
+            quoted = escaped or sign != '"'
+            escaped = sign == "\\" and not escaped
+        elif sign == '"':
+            quoted = True
+        elif sign in "{[":
+            ends = ("}" if sign == "{" else "]") + ends
+        elif sign in "}]":
+            ends = ends[1:]
+            whole = text[: place + 1] + ends
+            if not ends:
+                break
+        elif sign == "," and ends.startswith("]"):
+            whole = text[:place] + ends
+    return whole
 
 
 def fitting(model: type[Schema], data: object) -> Schema:

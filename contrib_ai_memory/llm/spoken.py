@@ -620,7 +620,7 @@ def _unquoted(text: str, voice: Voice) -> str:
         return text[1:] if text.startswith('"') else text.removesuffix('"')
     if text.startswith("“") and "”" not in text:
         return text[1:]
-    single = re.fullmatch(r"'(.+)'|‘(.+)’", text)
+    single = re.fullmatch(r"'(.+)'|‘(.+)’", text, re.DOTALL)
     return single[1] or single[2] if single and not re.search(r"\W'|'\W", text[1:-1]) else text
 
 

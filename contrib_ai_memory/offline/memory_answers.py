@@ -14,6 +14,7 @@ from ..english.addressing import without_address
 from ..english.questions import (
     asked,
     asks,
+    asks_of_a_life,
     asks_of_a_thing,
     asks_of_a_whole,
     asks_of_oneself_as_a_whole,
@@ -89,7 +90,7 @@ def from_memory(request: ReplyRequest) -> MemoryAnswer:
         chosen = choose(request, found)
     weighed = _weighed(found, chosen)
     reply = _reply(told(chosen, request), chosen, weighed)
-    if reply is None and is_of_the_npc(request):
+    if reply is None and asks_of_a_life(question) and is_of_the_npc(request):
         reply = Reply(phrase("own life", request), (), weighed)
     score = chosen[0].score if chosen else 0.0
     own = bool(chosen) and (chosen[0].memory is None or of_builder(chosen[0].memory))

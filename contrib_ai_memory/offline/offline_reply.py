@@ -167,7 +167,7 @@ def _answer(request: ReplyRequest) -> Reply:
     if due:
         return agenda_told(due)
     # "can u do it by tonite??", "guess who just won? me!"; not "bet u forgot my snail's name"
-    if done and "question" not in done and not (found.reply or _OF_WHAT.match(said)):
+    if done and "question" not in done and not (found.score > 0 or _OF_WHAT.match(said)):
         return greeted(react(said, request), said, request)
     if intent in STOCK and found.reply and found.own:
         return greeted(with_answer(found.reply, said, request), said, request)

@@ -99,6 +99,9 @@ def _insights(
     provider, drafts = yield work.ask("reflect", asked, memory.name, list(known))
     cited = {each.id: each for _, evidence in asked for each in evidence}
     texts = list(dict.fromkeys(draft.text for draft in drafts))
+    near = yield work.run(known_insights, memory.id, texts)
+    work.add_evidence(near.values())
+    known |= near
     again = {*known}
     if router.rules_judge(memory.settings) or provider == router.OFFLINE:  # was shown none of them
         pairs = [
@@ -122,9 +125,9 @@ def _insights(
     return provider, list(insights.values())[::-1], "" if provider == router.OFFLINE else shown
 
 
-def known_insights(agent_id: str, questions: list[str]) -> dict[str, MemoryRecord]:
-    """The known insights nearest to these questions, by their texts (worker thread)."""
-    vectors = embedder.shared().encode(questions)
+def known_insights(agent_id: str, texts: list[str]) -> dict[str, MemoryRecord]:
+    """The known insights nearest to these texts, by their own (worker thread)."""
+    vectors = embedder.shared().encode(texts)
     found = memory_store.shared().nearest_each(agent_id, vectors, NEAREST, record=INSIGHT)
     return {hit.memory.content: hit.memory for near in found for hit in near}
 
