@@ -179,6 +179,23 @@ def test_a_question_about_a_reminder_is_no_errand():
     assert "I will remind you" not in offline_reply.reply(request(said, ("question", said))).text
 
 
+@pytest.mark.parametrize(
+    ("said", "wants"),
+    [
+        ("could you remind me friday?", True),
+        ("will you remind me tomorrow?", True),
+        ("remind me who owes me on friday", False),
+    ],
+)
+def test_a_reminder_is_an_errand_however_it_is_asked_for(said, wants):
+    assert reactions.wants_errand(said) is wants
+
+
+def test_what_is_to_be_asked_is_not_passed_on_as_a_message():
+    said = "ask bram if he has my knife"
+    assert "pass it on" not in reactions.react(said, request(said, ("request", said))).text
+
+
 def test_who_thanks_and_parts_is_named_once():
     said = "thanks for the soup, mara, good night"
     done = [("thanks", "thanks for the soup"), ("parting", "good night")]

@@ -192,6 +192,7 @@ def heard(said: Entry, before: tuple[Entry, ...]) -> LineInTalk:
         ("I owe Bram three marks, end of the month.", "debt", ALICE, BRAM, "2026-03-31"),
         ("bram you owe me nine copper", "debt", BRAM, ALICE, ""),
         ("mara i owe you nine copper", "debt", ALICE, NPC, ""),
+        ("mara i owe you 12.50", "debt", ALICE, NPC, ""),
         ("you still owe me nine copper, mara", "debt", NPC, ALICE, ""),
         ("mara, bram owes me nine copper", "debt", BRAM, ALICE, ""),
         ("bram ill pay you the nine on friday", "debt", ALICE, BRAM, "2026-03-06"),

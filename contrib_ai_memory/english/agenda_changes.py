@@ -674,4 +674,5 @@ def _shared(text: str, stated: str, names: set[str]) -> int:
 
 
 def _numbers(text: str) -> set[int]:
-    return {int(each) for each in numbers(text) if each.isdecimal() and len(each) < 9}
+    figures = (figure for each in numbers(text) for figure in re.findall(r"\d+", each))
+    return {int(figure) for figure in figures if len(figure) < 9}

@@ -223,6 +223,15 @@ _IF = re.compile(r"\b(?:if|unless)\b")
 _NOT_BEFORE = re.compile(
     r"(?:\b(?:not|wont|cant|cannot|dont)|n't) (?:\w+ ){0,3}(?:before|until|till?)$"
 )
+# "i won't fail you friday", "no later than friday"
+_KEPT_TO = re.compile(
+    r"\b(?:won't|wont|can't|cant|cannot) (?:fail|forget|let|mind|miss|need|be late)\b"
+    r"|\b(?:by|than)$"
+)
+# "we've shifted the wedding to the tenth of may"
+_MOVED_TO = re.compile(
+    r"\b(?:shifted|moved|postponed|pushed|put)\b.{0,40}\b(?:to|till?|until)(?: the)?$"
+)
 _STRUCK = re.compile(r"^ (?:is|was) (?:off|struck|cancelled|moved)\b|^ got away\b")
 
 
@@ -236,6 +245,8 @@ def _is_of_the_past(lower: str, start: int, end: int) -> bool:
     clause = _CLAUSE.split(before)[-1]
     if _TO_COME.search(clause) or re.search(r"\b(?:by|till?|until)\b", lower[start:end]):
         return False
+    if _MOVED_TO.search(clause.rstrip()):
+        return False
     words = _WORD.findall(clause)
     return any(
         (is_past(word) or word in ("was", "were", "did", "didn't", "had"))
@@ -248,7 +259,7 @@ def _is_denied(lower: str, start: int, end: int) -> bool:
     before = _CLAUSE.split(lower[:start])[-1].rstrip()
     if _STRUCK.match(lower[end:]):
         return True
-    if _IF.search(before) or _NOT_BEFORE.search(before):
+    if _IF.search(before) or _NOT_BEFORE.search(before) or _KEPT_TO.search(before):
         return False
     return bool(_DENIED.search(before))
 
@@ -346,6 +357,11 @@ def _day_of_month(match: re.Match[str], today: date, past: bool) -> date | None:
     return next((last.replace(day=day) for last in months if day <= last.day), None)
 
 
+def _end_of_named_month(match: re.Match[str], today: date, past: bool) -> date | None:
+    month = _MONTHS[match["month"]]
+    return _nearest(today, month, monthrange(today.year, month)[1], None, past)
+
+
 def _no_day(_match: re.Match[str], _today: date, _past: bool) -> date | None:
     """Words of time that name no one day, so that no other rule reads them."""
     return None
@@ -368,7 +384,8 @@ _RULES: tuple[tuple[re.Pattern[str], Read], ...] = tuple(
             rf"|(?P<digits>\d{{1,2}})\b(?! ?(?:am|pm|o'clock|:)))(?![\w:]){_YEAR}",
             _month_day,
         ),
-        # parts of a month and a week
+        # parts of a month, a week, a year
+        (rf"\b(?:the )?end of {_MONTH}\b", _end_of_named_month),
         (
             r"\b(?:the )?(?:end of (?:the|this) month|month'?s end|month end)\b",
             lambda _match, today, _past: _last_of_month(today, 0),
@@ -385,11 +402,16 @@ _RULES: tuple[tuple[re.Pattern[str], Read], ...] = tuple(
             r"\b(?:the )?end of next week\b|\bnext week\b(?! on\b)",
             lambda _match, today, _past: today + timedelta(days=13 - today.weekday()),
         ),
+        (
+            r"\b(?:the )?(?:end of (?:the|this) year|year'?s end)\b",
+            lambda _match, today, _past: date(today.year, 12, 31),
+        ),
         # days from now, and ago
         (rf"\b{_COUNT} {_UNIT} (?:from (?:now|today|tonight)|hence)\b", _counted(1)),
         (rf"\b(?:in|within) {_COUNT} {_UNIT}\b(?:'? time\b)?", _counted(1)),
         (rf"\b{_COUNT} {_UNIT} ago\b", _counted(-1)),
         (rf"\bday after (?:{TOMORROW})\b", _days_off(2)),
+        (r"\btomorrow week\b", _days_off(8)),
         (rf"\b(?:{TOMORROW}){_PART}\b(?!'s\b)", _days_off(1)),
         (rf"\b(?:{TONIGHT}|today|this (?:evening|afternoon))\b(?!'s\b)", _days_off(0)),
         (r"\b(?:day before yesterday|night before last)\b", _days_off(-2)),
@@ -402,6 +424,7 @@ _RULES: tuple[tuple[re.Pattern[str], Read], ...] = tuple(
             _weekday,
         ),
         # a day of the month
+        (rf"{_NTH} of (?:the|this) month\b", _day_of_month),
         (rf"\b{_LEAD} the {_ORDINAL}{_BEHIND}", _day_of_month),
         (rf"\bthe (?!first\b|second\b|third\b){_ORDINAL}\b{_BEHIND}", _day_of_month),
         (rf"(?<=day )(?:the )?{_ORDINAL}{_BEHIND}", _day_of_month),

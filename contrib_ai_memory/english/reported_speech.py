@@ -60,7 +60,17 @@ _YOU = re.compile(
     r"|till|until|before|after|while|than|whether) )(?!\w+ know\b))?"
     r"\b(?:you|u|ye|ya)(?P<short>'(?:ll|d|ve|re))?"
     r"(?P<verb> (?:can|could|will|would|shall|should|may|might|must|do|did|have|had|are|were|want"
-    r"|wanted|need|cannot|can't|don't|didn't|won't|haven't|aren't|weren't))?\b",
+    r"|wanted|need|know|cannot|can't|don't|didn't|won't|haven't|aren't|weren't))?\b",
+    re.IGNORECASE,
+)
+_YOU_KNOW = re.compile(r",? (?:you|u|ye|ya) know(?=\s*(?:[.,;!?]|$))", re.IGNORECASE)
+# "she paid for me boots"; not "she paid for me yesterday"
+_ME_FOR_MY = re.compile(
+    r"\b(?P<behind>for|with|in|on|of|at|from|off|under) me "
+    r"(?!yesterday|today|tonight|tomorrow|again|once|twice|now|then|too|either|instead|though|tho"
+    r"|please|pls|here|there|lol|alone|home|back|all|both|anyway|always|lately|earlier|personally"
+    r"|mostly|well|alright|since|first|last|really|already|still)"
+    r"(?=[a-z]{3,}\s*(?:[.,;!?]|$))",
     re.IGNORECASE,
 )
 _BE_I = {" are": " am", " were": " was", " aren't": " am not", " weren't": " wasn't", "'re": "'m"}
@@ -149,7 +159,7 @@ _BARE_NOT = re.compile(
     r"|would|should|have|has|had)nt\b|\bcant\b",
     re.IGNORECASE,
 )
-_BARE_I = re.compile(r"\bi(?P<rest>m|ve|)\b|(?:^|(?<=[.!?] ))I(?P<more>m|ve)\b")
+_BARE_I = re.compile(r"\b(?:i(?P<rest>m|ve|)|I(?P<more>m|ve))\b")
 
 
 def _with_apostrophes(text: str) -> str:
@@ -165,6 +175,12 @@ def _with_apostrophes(text: str) -> str:
     )
 
 
+def _plain(text: str) -> str:
+    """Return talk without "you know", with "my boots" for "me boots"."""
+    text = _YOU_KNOW.sub("", _with_apostrophes(text))
+    return _ME_FOR_MY.sub(r"\g<behind> my ", text)
+
+
 def second_person(text: str) -> str:
     """Tell first-person talk to its own speaker, in the second person.
 
@@ -178,8 +194,10 @@ def second_person(text: str) -> str:
     "you're Colm. you carry the post, you're late"
     >>> second_person("I want you to bake the cake, if you can")
     'you want me to bake the cake, if I can'
+    >>> second_person("Ive paid for me boots, you know. Did you know my cousin?")
+    "you've paid for your boots. Did I know your cousin?"
     """
-    text = _YOU.sub(_i_as_subject, _with_apostrophes(text))
+    text = _YOU.sub(_i_as_subject, _plain(text))
     return _retold(text, "you").replace(_OWN_I, "I")
 
 
@@ -196,7 +214,7 @@ def indirect(text: str) -> str:
     """
     meant = {token.lower().partition("'")[0] for token in _TOKEN.findall(text)}
     unclear = meant & _OTHERS or quotes(text) or _NOT_TOLD.search(text)
-    return "" if unclear else _retold(_with_apostrophes(text), "they")
+    return "" if unclear else _retold(_plain(text), "they")
 
 
 def _i_as_subject(found: re.Match[str]) -> str:

@@ -16,8 +16,10 @@ from ..english.due_dates import due
 from ..english.questions import asks, sentences_of
 from ..english.reported_speech import second_person
 from ..english.small_talk import courtesy_of, is_chatter, small_talk_in
+from ..english.tokens import QUESTION_WORDS
 from ..records import Reply, ReplyRequest, SpeechAct
 from ..text.names import forms, names
+from ..text.segmentation import words_of
 from .courtesies import greeting
 from .matter import days_in, matter_of
 from .phrases import says, says_of
@@ -66,6 +68,10 @@ OF_A_MATTER = frozenset("settle debt correction promise request order plan".spli
 SHORT = 12  # words of a line that has one matter
 LONGEST_GREETING = 4  # words of one in other words than the usual
 MESSAGE = "message"  # the matter of what is to be told, remembered or kept
+_TELLS = re.compile(
+    r"\b(?:tell|warn|inform|let|say to|message (?:for|to)|pass (?:it|this|that|word|a word))\b",
+    re.I,
+)
 _GIFT_LOOKS = re.compile(r",| (?:with|shaped|stamped|wrapped|that|which|in an?|folded)\b")
 _FORBIDS = re.compile(r"^\W*(?:\w+ ){0,2}(?:don['’]?t|do not|never|no more)\b", re.IGNORECASE)
 _PAYS_IT = re.compile(  # "here's your six"; not "bram paid me back the six"
@@ -82,7 +88,10 @@ _ONLY_DENIES = re.compile(
     re.IGNORECASE,
 )
 _TELL_ME = re.compile(r"\b(?:tell|show) (?:me|us)\b(?! (?:a|an|to)\b)", re.IGNORECASE)
-_REMIND = re.compile(r"\bremind (?:me|us)\b", re.IGNORECASE)
+_REMIND = re.compile(
+    r"\bremind (?:me|us)\b(?! (?:what|who|whom|where|how|why|which|whether)(?:['’]?s)?\b)",
+    re.IGNORECASE,
+)
 _NEXT = re.compile(r"[.?!] |, (?:you|it|he|she|they)\b")  # what is said behind a reminder
 _GLAD = re.compile(
     r"(?<!not )(?<!not so )(?<!n't )\b(?:proud|chuffed|happy|glad|delighted|thrilled)\b",
@@ -150,7 +159,11 @@ def _with_errand(acts: Collection[SpeechAct], said: str) -> list[SpeechAct]:
 
 def wants_errand(said: str) -> bool:
     """Whether words ask to be reminded, or to tell or give somebody something."""
-    return errand(said, dated=any(days_in(said)))
+    if errand(said):
+        return True
+    # not "what were you to remind me of tomorrow?"
+    asks_back = QUESTION_WORDS & {*words_of(said)[:2]}
+    return bool(not asks_back and _REMIND.search(said) and any(days_in(said)))
 
 
 def _is_kept(said: str) -> bool:
@@ -271,7 +284,7 @@ def _errand(act: SpeechAct, said: str, request: ReplyRequest) -> Reply | None:
         days = [each for each in days_in(said) if each.lower() not in what.lower()]
         what = ", ".join(filter(None, [what, *days[:1]]))
         return says("reminds" if what else "asked for", request, topic=what)
-    whom = recipient(words)
+    whom = recipient(words) if _TELLS.search(words) else ""
     if not whom:
         return None
     as_said = re.search(rf"(?:\bthe )?{re.escape(whom)}", words, re.IGNORECASE)

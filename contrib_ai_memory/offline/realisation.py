@@ -121,10 +121,26 @@ def _without_echo(said: str, asked: str) -> str:
     return " ".join(rest) or said
 
 
+# "Bram said, keep it to yourself", "my motto is, not a word"
+_LEADS_TO_WORDS = re.compile(
+    r"^\W*(?:if|when|unless)\b|\b(?:sa(?:id|ys?)|told|tells?|ask(?:s|ed)?|begg?(?:s|ed)|whispered"
+    r"|is|was|please)\W*(?:me|us|him|her|them)?\W*$",
+    re.I,
+)
+
+
 def _without_hushing(said: str) -> str:
-    """Return words without what asks for confidence at their end: "…, keep it to yourself"."""
+    """Return words without what asks for confidence at their end.
+
+    >>> _without_hushing("The gold is buried, keep it to yourself")
+    'The gold is buried'
+    >>> _without_hushing("The mill sign says, tell no one")
+    'The mill sign says, tell no one'
+    """
     told, _comma, rest = said.rpartition(",")
-    return told if told.strip() and hushes(rest) else said
+    if not told.strip() or _LEADS_TO_WORDS.search(told):
+        return said
+    return told if hushes(rest) else said
 
 
 def _gift(memory: MemoryRecord, request: ReplyRequest) -> str:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 
 from ..english import reported_speech
-from ..english.addressing import without_address
 from ..english.claims import tells
 from ..english.questions import sentences_of
 from ..english.reported_speech import claimed, speaks_of_self
 from ..records import TALK_KINDS, Entry
-from ..text.names import forms
 from .realisation import ended
 
 _TO_THE_NPC = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
+_QUESTION_WORD = r"(?:who(?:m|se)?|what|which|where|when|why|how)(?:['’]?(?:s|re|d|ll))?\b"
 QUOTATION = re.compile(r'"[^"]*"|“[^”]*”')
 
 
@@ -24,8 +23,19 @@ def without_name(text: str, name: str) -> str:
     'Wolves took my sheep.'
     >>> without_name("mara what is the bridge", "Mara")
     'What is the bridge'
+    >>> without_name("Mara is my sister", "Mara")
+    'Mara is my sister'
     """
-    return reported_speech.capital(without_address(text, forms([name])))
+    name = re.escape(name)
+    text = re.sub(
+        rf"^\W*(?:(?:hey|hello|hi|oh|say|listen|well)\W+)?@?{name}\b"
+        rf"(?:\s*[,:;!.-]+\s*|\s+(?={_QUESTION_WORD}))",
+        "",
+        text,
+        flags=re.IGNORECASE,
+    )
+    text = re.sub(rf"\s*,\s*@?{name}\b(?=\W*$)", "", text, flags=re.IGNORECASE)
+    return reported_speech.capital(text)
 
 
 def reported(sentence: str, entry: Entry) -> str:
