@@ -140,7 +140,7 @@ def sides(text: str, *, most: int | None = None) -> tuple[str, str]:
 
 def owes(text: str) -> bool:
     """Whether a text says that somebody owes something."""
-    return any(sides(text, most=_DEBTS))
+    return any(sides(text, most=_DEBTS)) and not denies_debt(text)
 
 
 def denies_debt(text: str) -> bool:
