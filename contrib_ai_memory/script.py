@@ -579,9 +579,9 @@ class AssistantScript(DefaultScript):
     def _answer_put_off(self) -> None:
         """Queue the lines that were put off, of those who are still here, if they are not old."""
         kept, self.state.put_off = self.state.put_off, []
-        numbers = [line.entry.id for line in kept]
-        for line in self._still_wanted(numbers, PUT_OFF_SECONDS):
-            self._queue(replace(line, put_off=True))
+        asleep = {line.entry.id: line.asleep for line in kept}
+        for line in self._still_wanted(asleep, PUT_OFF_SECONDS):
+            self._queue(replace(line, put_off=True, asleep=asleep[line.entry.id]))
         self._start_answering()
 
     def _has_turn(self, turn: object) -> bool:

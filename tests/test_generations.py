@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
+from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from twisted.internet import reactor
 
-from contrib_ai_memory import offload
+from contrib_ai_memory import conf, offload
 from contrib_ai_memory.admin import doctor, erase
 from contrib_ai_memory.records import MemoryRecord
-from contrib_ai_memory.store import condition, generations, memory_store, metadata
+from contrib_ai_memory.store import condition, generations, memory_store, metadata, snapshot
 from contrib_ai_memory.store.condition import StoreDamaged, StoreUnpaired
 
 
@@ -228,3 +236,30 @@ def test_store_json_and_the_count_of_tokens_are_whole_where_a_write_breaks_off(
     assert [each.read_text() for each in files] == before
     assert json.loads(before[0])["store_id"]
     assert list(store_folder.glob("*.new")) == []
+
+
+KILLED = """
+import os, pathlib, signal, sys
+import django
+django.setup()
+from contrib_ai_memory.store import snapshot
+with snapshot.hold_still(pathlib.Path(sys.argv[1])):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_backup_that_is_killed_holds_the_store_no_longer(mara):
+    folder = conf.directory()
+    folder.mkdir(parents=True, exist_ok=True)
+    program = [sys.executable, "-c", KILLED, str(folder)]
+    paths = os.pathsep.join(map(str, (settings.GAME_DIR, Path(__file__).parents[1])))
+    environment = {"DJANGO_SETTINGS_MODULE": "server.conf.settings", "PYTHONPATH": paths}
+    with subprocess.Popen(program, cwd=settings.GAME_DIR, env=os.environ | environment) as backup:
+        while backup.poll() is None and not (folder / snapshot.REQUEST).exists():
+            time.sleep(0.05)
+        game = threading.Thread(target=snapshot.answer, args=(lambda: None,))
+        game.start()
+        while backup.poll() is None:  # it is told that the store stands still, and dies
+            reactor.iterate(0.01)
+        game.join(snapshot.HOLD_SECONDS / 2)
+        assert not game.is_alive() and not (folder / snapshot.STILL).exists()

@@ -222,7 +222,17 @@ def test_history_tells_what_builders_did(day, builder):
 def test_numbers_tell_growth_importance_and_cost(night, builder):
     shown = builder("@memory/stats mara")
     assert night.memory.clock()[:10] in shown and "memories: " in shown
-    assert "offline provider" in builder("@memory/cost mara")
+    cost = builder("@memory/cost mara")
+    assert "offline provider" in cost and "npc limit: none" in cost
+
+
+def test_of_a_long_life_the_newest_days_are_shown_uncut(mara, alice, builder):
+    for day in range(1, 21):
+        mara.memory.clock = lambda day=day: f"2026-03-{day:02}T12:00:00+00:00"
+        alice.execute_cmd(f"say The weir held on day {day}.")
+    shown = builder("@memory/stats mara")
+    assert "2026-03-06" not in shown and "characters)" not in shown
+    assert all(f"2026-03-{day:02}" in shown for day in range(7, 21))
 
 
 # --- mending --------------------------------------------------------------------------------------
@@ -340,7 +350,7 @@ def test_pause_and_resume_one_and_all(day, alice, builder, admin):
     assert "already paused" in builder("@memory/pause mara")
     assert "hears and learns again" in builder("@memory/resume mara")
     assert "was not paused" in builder("@memory/resume mara")
-    assert "permission Admin" in builder("@memory/pause all")
+    assert "permission Admin to pause all NPCs" in builder("@memory/pause all")
     assert "All NPCs are paused" in admin("@memory/pause all")
     try:
         assert "All NPCs are paused, Mara too" in builder("@memory/resume mara")

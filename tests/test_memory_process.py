@@ -267,6 +267,38 @@ def test_changed_settings_or_code_get_a_process_of_their_own(game):
     assert len({first, second, third}) == 3
 
 
+FORMER = """
+import fcntl, json, pathlib, sys
+from multiprocessing.connection import Listener
+folder = pathlib.Path(sys.argv[1])
+folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+with (folder / "lock").open("w") as held, Listener(family="AF_UNIX", authkey=b"key") as listener:
+    fcntl.flock(held, fcntl.LOCK_EX)
+    peer = {"address": listener.address, "key": b"key".hex()}
+    (folder / "peer.json").write_text(json.dumps(peer))
+    print("listens", flush=True)
+    message = b""
+    while message[:1] != b"E":
+        with listener.accept() as connection:
+            message = connection.recv_bytes()
+    (folder / "peer.json").unlink()
+"""
+
+
+def test_a_process_of_a_version_that_cannot_read_the_greeting_makes_room(game):
+    game("from contrib_ai_memory.memory_process import client; client.end(30); print('ended')")
+    program = [sys.executable, "-c", FORMER, str(game.folder / "store.process")]
+    with subprocess.Popen(program, stdout=subprocess.PIPE) as former:
+        try:
+            former.stdout.readline()
+            scene = GAME.replace("BODY", '    seen["who"] = yield run(jobs.who)\n')
+            told = json.loads(game(scene).splitlines()[-1])
+            assert "broken" not in told, told["broken"]
+            assert former.wait(10) == 0
+        finally:
+            former.kill()
+
+
 def test_a_server_whose_reactor_does_not_run_yet_has_its_jobs_done_there_too(game):
     mine, where = game(STARTING).split()[-2:]
     assert mine != where

@@ -185,6 +185,17 @@ def test_a_list_of_requests_leaves_out_npcs_that_the_builder_may_not_look_into(
     assert "Odo" in shown and "Mara" not in shown and night.dbref not in shown
 
 
+def test_an_admin_drops_a_request_and_nothing_is_erased(player, night, builder, admin):
+    player("forgetme mara")
+    player("yes")
+    assert "Usage: @memory/requests [= drop" in one_line(builder("@memory/requests = 1"))
+    assert "permission Admin" in builder("@memory/requests = drop 1")
+    assert "There is no request 2" in admin("@memory/requests = drop 2")
+    assert "still known to Mara" in one_line(admin("@memory/requests = drop 1"))
+    assert "No player has asked" in admin("@memory/requests")
+    assert "Mara" in player("memories")
+
+
 def test_what_one_npc_forgot_loads_no_other_that_is_asked_to_forget(player, night, alice, listener):
     player("forgetme")
     player("yes")

@@ -7,7 +7,7 @@ import pytest
 from contrib_ai_memory import conf, offload
 from contrib_ai_memory.english.stated_preferences import labelled, stated
 from contrib_ai_memory.ingest import index, preference_slots
-from contrib_ai_memory.store import memory_store
+from contrib_ai_memory.store import attributes, memory_store
 from contrib_ai_memory.store.payload import entry_memory_id
 from contrib_ai_memory.store.preferences import CATEGORY, Preferences
 from contrib_ai_memory.store.removal import DataSubject, Removal
@@ -271,6 +271,14 @@ def test_a_value_whose_memory_was_never_written_is_mended_when_it_is_told_again(
     assert recall(mara) == ["I hate tea."]
     retired = memory_store.shared().get([old.id])[0]
     assert (retired.superseded_by, retired.invalid_at) == (new.id, SECOND)
+
+
+def test_a_damaged_row_is_left_out(mara, preferences):
+    tell(mara, "I love tea.", FIRST)
+    attributes.write_json(mara, "alice/bread", {"slot": "bread"}, CATEGORY)
+    assert [each.slot for each in preferences] == ["tea"]
+    assert [each.slot for each in preferences.of("alice")] == ["tea"]
+    assert preferences.get("alice", "bread") is None
 
 
 # --- out of what is heard -------------------------------------------------------------------------

@@ -221,6 +221,14 @@ def test_who_has_left_is_answered_when_they_speak_to_it_again(mara, alice, bram,
     assert 'while I slept: "Mara, where is my brother?"' in answer.content
 
 
+def test_the_schedule_that_earlier_versions_wrote_to_every_npc_is_not_its_own(mara):
+    hours = {"enabled": False, "sleep_start_hour": 2, "sleep_duration_hours": 4, "clock": "server"}
+    mara.assistant.db.sleep_schedule = hours | {"tick_rate_sleep": 60}
+    assert mara.assistant.sleep.own_schedule == {}
+    mara.assistant.db.sleep_schedule = hours | {"tick_rate_sleep": 60, "sleep_start_hour": 3}
+    assert mara.assistant.sleep.own_schedule == hours | {"sleep_start_hour": 3}
+
+
 def test_what_was_whispered_asleep_is_answered_in_a_whisper(mara, alice, bram, hears, answers):
     mara.assistant.sleep.begin()
     alice.execute_cmd("whisper Mara = Where is the hidden key?")

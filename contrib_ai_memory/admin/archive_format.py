@@ -338,7 +338,6 @@ WITHOUT: dict[type, dict[str, Any]] = {  # fields that a file may lack, or has b
         "started": TimeOrEmpty,
         "last_activity": TimeOrEmpty,
     },
-    Preference: {"identity": str},
     Relationship: {"state": Name},  # written for people who read the file
 }
 
@@ -576,7 +575,7 @@ class Checker:
         if category == profiles.CATEGORY:
             return profiles.key_of(value["entity_id"])
         if category == preferences.CATEGORY:
-            known = from_plain(Preference, {"identity": "", **value})
+            known = from_plain(Preference, value)
             return preferences.key_of(known.identity, known.slot, known.audience)
         for name in ("evidence", "closed_by"):
             self._check_entry_ids(f"value.{name}", *value.get(name, ()))

@@ -1,6 +1,6 @@
 """Move the memories of a game from the store of the settings into another one, server down.
 
-Payloads, vectors, keys and word counts are copied as they are; nothing is embedded. Mem0's history
+Payloads, vectors and keys are copied as they are; nothing is embedded. Mem0's history
 and the embedding cache lie in the game's own folder and serve every store.
 
 Every pass goes a page at a time and may be done again. `store.json` names the target until it is

@@ -337,7 +337,13 @@ def _asleep(npc: Any) -> bool:
 _ROWS = (
     Operation(inspect.visible, "look", api="GET npcs/", name="npcs"),
     Operation(inspect.changes, "look", api="GET log/", name="log"),
-    Operation(requests.by_player, "look", "@memory/requests", "GET requests/", name="requests"),
+    Operation(
+        requests.by_player,
+        "look",
+        "@memory/requests [drop <number>]",
+        "GET requests/",
+        name="requests",
+    ),
     Operation(inspect.overview, "look", "@memory/", "GET "),
     Operation(inspect.journal, "look", "@memory/journal [<search>]", "GET journal/"),
     Operation(

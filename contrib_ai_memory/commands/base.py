@@ -23,7 +23,7 @@ from ..errors import InputError
 from ..npc import MemoryMixin
 from ..records import MemoryRecord
 from ..store.pause import paused
-from .display import WIDTH, hanging, heading, label, prose, safe, shortened, wrapped
+from .display import FULL_LIMIT, WIDTH, hanging, heading, label, prose, safe, shortened, wrapped
 
 HELP_COLUMN = 36
 _VERBS = {"look": "view", "edit": "change", "erase": "erase"}
@@ -284,7 +284,7 @@ def record_lines(record: Any, indent: int = 2) -> list[str]:
         if any(map(_has_fields, inner if isinstance(inner, (list, tuple)) else [inner])):
             lines += [head, *record_lines(value, indent + 2)]
         else:
-            lines.append(hanging(f"{head} ", _in_words(value), indent=indent + 4))
+            lines.append(hanging(f"{head} ", _in_words(value), indent=indent + 4, limit=FULL_LIMIT))
     return lines
 
 
@@ -298,6 +298,8 @@ def _in_words(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         pairs = (each if isinstance(each, tuple) else (each,) for each in value)
         return ", ".join(" ".join(map(str, each)) for each in pairs) or "none"
+    if value is None:
+        return "none"
     return f"{value:,}" if type(value) is int else str(value)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Generator, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,15 @@ from ..recall.rank import CLUES
 from ..records import TALK_KINDS, Entry, MemoryRecord, Recalled, Weighed
 from ..store import condition
 from ..text import plural
-from .base import Mistyped, OperationCommand, help_text, own_way, resume_command
+from .base import (
+    AccessDenied,
+    Mistyped,
+    OperationCommand,
+    help_text,
+    own_way,
+    record_lines,
+    resume_command,
+)
 from .display import (
     dim,
     hanging,
@@ -62,6 +71,7 @@ PAGE = 50
 SEARCH_SHOWN = 10
 OBSERVATIONS_SHOWN = 20
 EMOTIONS_SHOWN = 8
+DAYS_SHOWN = 14
 PROMPT_LIMIT = 20_000  # characters of one message in a preview
 VALUE_SHOWN = 100  # characters of a setting
 QUOTED = 60  # characters of a memory within a sentence
@@ -590,6 +600,12 @@ def _acts(command: OperationCommand, npc: Any, acts: list[undo_log.Act]) -> None
     )
 
 
+@own_way(VIEWS)
+def _stats(command: OperationCommand, npc: Any, found: inspect.Stats) -> None:
+    shown = replace(found, growth=found.growth[-DAYS_SHOWN:])
+    command.page(heading(f"{npc.key}: stats"), *record_lines(shown))
+
+
 # --- prompt ---------------------------------------------------------------------------------------
 
 _WHISPERS = re.compile(r"\s+whispers$", re.IGNORECASE)
@@ -765,21 +781,47 @@ def _forget(command: OperationCommand, npc: Any, text: str) -> defer.Deferred:
 # --- players' requests to be forgotten ------------------------------------------------------------
 
 
-@own_way(VIEWS)
-def _requests(command: OperationCommand, _npc: None, found: list[requests.Asked]) -> None:
+_DROP = re.compile(r"drop\s+(\d{1,4})", re.IGNORECASE)
+
+
+@own_way(OWN)
+def _requests(command: OperationCommand, text: str) -> Steps:
+    """List the players who asked to be forgotten, or drop what one of them asked for."""
+    found: list[requests.Asked] = yield requests.by_player(command.caller)
+    if text:
+        _drop_requests(command, found, text)
+        return
     rows = [
-        (each.name, ", ".join(f"{x.name} (#{x.npc})" for x in each.npcs), minute(each.since))
-        for each in found
+        (n, each.name, ", ".join(f"{x.name} (#{x.npc})" for x in each.npcs), minute(each.since))
+        for n, each in enumerate(found, start=1)
     ]
     command.listing(
         "|wPlayers who asked to be forgotten|n",
-        [table(("player", "npcs", "since"), rows)] if rows else [],
+        [table(("no.", "player", "npcs", "since"), rows, right=(0,))] if rows else [],
         "No player has asked to be forgotten.",
         after=[
             f"To grant one: @memory/forget #{each.npcs[0].npc} = about {safe(each.identity)}"
             for each in found[:1]
-        ],
+        ]
+        + ["To drop one: @memory/requests = drop <number>"],
     )
+
+
+def _drop_requests(command: OperationCommand, found: list[requests.Asked], text: str) -> None:
+    typed = _DROP.fullmatch(text)
+    if not typed:
+        raise Mistyped("Usage: @memory/requests [= drop <number>]. See help @memory.")
+    if not 1 <= int(typed[1]) <= len(found):
+        raise requests.UnknownRequest(f"There is no request {typed[1]}; {len(found)} waiting.")
+    asked = found[int(typed[1]) - 1]
+    if not asked.may_erase:
+        raise AccessDenied("You need the permission Admin to drop a request.")
+    npcs = [each for each in asked.npcs if each.may_erase]
+    requests.drop(asked.identity, [each.npc for each in npcs])
+    numbers = (f"#{each.npc}" for each in npcs)
+    audit.record(command.caller, "drop a request of", None, asked.identity, *numbers)
+    names = safe(", ".join(each.name for each in npcs))
+    command.tell(f"Dropped: {safe(asked.name)} is still known to {names}.")
 
 
 # --- undo -----------------------------------------------------------------------------------------
@@ -805,7 +847,9 @@ def _undo(command: OperationCommand, npc: Any, text: str) -> Any:
 
 def _pause_all(command: OperationCommand, on: bool) -> None:
     """Pause or resume every NPC, whatever its locks say."""
-    command.check(None, "erase")
+    if not access.may(command.caller, None, "erase"):
+        verb = "pause" if on else "resume"
+        raise AccessDenied(f"You need the permission Admin to {verb} all NPCs.")
     changed = edit.pause_all(command.caller, on)
     if on:
         command.tell(

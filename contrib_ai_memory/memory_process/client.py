@@ -145,7 +145,13 @@ class MemoryProcess:
             if not connection.poll(HELLO_SECONDS):
                 connection.close()
                 return None
-            pid, stale = map(int, connection.recv_bytes().split())
+            try:
+                pid, stale = map(int, connection.recv_bytes().split())
+            except (OSError, EOFError, ValueError):  # a process of a version with other messages
+                connection.close()
+                if game:
+                    end()
+                return None
         except (OSError, EOFError, AuthenticationError):
             return None
         if stale:

@@ -229,8 +229,9 @@ class Sleep:
     @property
     def own_schedule(self) -> dict[str, Any]:
         """What was set for this NPC by `set_schedule`."""
-        own = attributes.read(self._script, "sleep_schedule") or {}
-        # earlier versions wrote the defaults to every NPC
+        stored = attributes.read(self._script, "sleep_schedule", {})
+        own = {key: stored[key] for key in stored if key in conf.SleepSchedule.model_fields}
+        # earlier versions wrote the defaults to every NPC, and had another key
         return {} if own == conf.SleepSchedule().model_dump() else own
 
     def set_schedule(self, **changes: Any) -> None:

@@ -334,15 +334,28 @@ class Rows(Generic[Record]):
         return len(self.keys())
 
     def __iter__(self) -> Iterator[Record]:
-        for plain in read_all_json(self._npc, self.category):
-            yield from_plain(self.kind, plain)
+        return self.some("")
+
+    def some(self, prefix: str) -> Iterator[Record]:
+        """Yield the records whose key starts with `prefix`; a damaged one is left out."""
+        for key, text in _select(self._npc, "db_key, db_strvalue", self.category, prefix=prefix):
+            if text and (record := self._loaded(key, text)) is not None:
+                yield record
 
     def keys(self) -> list[str]:
         return keys_of(self._npc, "", self.category)
 
     def row(self, key: str) -> Record | None:
-        plain = read_json(self._npc, key, self.category)
-        return from_plain(self.kind, plain) if plain else None
+        rows = _select(self._npc, "db_strvalue", self.category, [key.lower()])
+        return next((self._loaded(key, text) for (text,) in rows if text), None)
+
+    def _loaded(self, key: str, text: str) -> Record | None:
+        try:
+            return from_plain(self.kind, json.loads(text))
+        except (ValueError, RecursionError):
+            name = self._npc.dbref
+            logger().warning("%s: its Attribute %s is damaged, and left out.", name, key)
+            return None
 
     def key(self, record: Record) -> str:
         """Return the key of a record."""

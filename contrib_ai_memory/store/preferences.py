@@ -178,10 +178,9 @@ class Preferences(RowsPart[Preference]):
             listeners: Who will hear of them; None is a view from outside the game.
         """
         prefix = f"{identity or UNKNOWN_OWNER}/"[: attributes.KEY_LENGTH]
-        stored = attributes.read_all_json(self._npc, CATEGORY, prefix)
         found = [
             preference
-            for preference in (attributes.from_plain(Preference, each) for each in stored)
+            for preference in self.some(prefix)
             if preference.identity == identity and preference.visible_to(listeners)
         ]
         return sorted(found, key=lambda preference: (preference.since, preference.slot))[::-1]

@@ -69,7 +69,7 @@ class EdgeStore(QdrantStore):
         former = [*Path(path).glob(f"{VOCABULARY}*")]  # where an earlier version had it
         if former and not (conf.directory() / VOCABULARY).exists():
             for each in former:
-                each.replace(conf.directory() / each.name)
+                shutil.move(each, conf.directory() / each.name)
 
     # --- life of the collection -------------------------------------------------------------
 

@@ -10,6 +10,7 @@ copy is useless. The game goes on meanwhile; only store jobs wait.
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 import uuid
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from twisted.internet import defer, threads
+from twisted.internet import defer
 from twisted.python.failure import Failure
 
 from .. import atomic_file, conf, offload
@@ -29,6 +30,7 @@ REQUEST, STILL = "backup.request", "backup.still"  # files in the store's folder
 LOOK_SECONDS = 1.0  # between checks for a request
 ANSWER_SECONDS = 30.0  # a running game may take to answer
 HOLD_SECONDS = 20.0  # the store is held at most
+WRITE_SECONDS = 10.0  # the reactor may take to write what was heard
 
 
 class NoAnswer(ExpectedError):
@@ -44,23 +46,17 @@ def answer(write_all: Callable[[], defer.Deferred]) -> None:
     Args:
         write_all: Writes all that NPCs heard to the game's database. Reactor thread.
     """
-    from twisted.internet import reactor
-
     folder = conf.directory()
     if not (folder / REQUEST).exists():
         return
     asked = json.loads((folder / REQUEST).read_text())
     (folder / REQUEST).unlink()
-    problem = ""
-    try:
-        threads.blockingCallFromThread(reactor, write_all)
-    except Exception as error:  # noqa: BLE001 - whatever a write raises: the backup tells it
-        problem = str(error)
+    problem = _write_out(write_all)
     atomic_file.write(folder / STILL, json.dumps({"id": asked["id"], "problem": problem}))
     until = time.monotonic() + HOLD_SECONDS
     pause = threading.Event()
     while (folder / STILL).exists():
-        if time.monotonic() > until:
+        if time.monotonic() > until or not _alive(asked["pid"]):
             (folder / STILL).unlink(missing_ok=True)
             logger().error("A backup took too long, or was interrupted; it is useless.")
             return
@@ -68,6 +64,22 @@ def answer(write_all: Callable[[], defer.Deferred]) -> None:
     if not problem:
         generations.mark_soon()
         logger().info("A backup was made.")
+
+
+def _write_out(write_all: Callable[[], defer.Deferred]) -> str:
+    from twisted.internet import reactor
+
+    over, problems = threading.Event(), []
+
+    def begin() -> None:
+        done = defer.maybeDeferred(write_all)
+        done.addErrback(lambda reason: problems.append(reason.getErrorMessage()))
+        done.addCallback(lambda _: over.set())
+
+    reactor.callFromThread(begin)
+    if not over.wait(WRITE_SECONDS):
+        return f"the game did not write what was heard within {WRITE_SECONDS:g} s"
+    return problems[0] if problems else ""
 
 
 def watch(write_all: Callable[[], defer.Deferred]) -> None:
@@ -106,7 +118,7 @@ def hold_still(folder: Path) -> Iterator[None]:
     """
     mine = uuid.uuid4().hex
     (folder / STILL).unlink(missing_ok=True)
-    atomic_file.write(folder / REQUEST, json.dumps({"id": mine}))
+    atomic_file.write(folder / REQUEST, json.dumps({"id": mine, "pid": os.getpid()}))
     try:
         _wait_for(folder / STILL, mine)
         yield
@@ -138,3 +150,13 @@ def _wait_for(answer_file: Path, mine: str) -> None:
         raise NoAnswer("Another backup is being made. Run this again when it is done.")
     if answered["problem"]:
         raise NoAnswer(f"The running game cannot write what was heard: {answered['problem']}")
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass  # alive, and another user's
+    return True

@@ -110,7 +110,7 @@ class GameSearchView(GameView):
             "result": result,
             "problem": problem,
             "found": [(each, clues(each.recalled)) for each in result.found],
-            **self.rows(result.searched, result.total),
+            **self.rows(result.searched, result.total, step=self.offset),  # back to the first
         }
 
 

@@ -52,6 +52,12 @@ def test_all_npcs_are_searched_at_once(keeper, mara, odo, alice, log):
     assert "Enter a question" in words(keeper.get(SEARCH))
 
 
+def test_from_any_npcs_that_were_searched_a_link_leads_to_the_first(keeper, mara):
+    assert "First NPCs" not in words(keeper.get(SEARCH, {"q": "ferry"}))
+    later = main_of(keeper.get(SEARCH, {"q": "ferry", "from": "700"}))
+    assert 'href="?q=ferry">← First NPCs' in later
+
+
 def test_a_search_as_a_listener_leaves_out_what_they_may_not_know(keeper, mara, odo, alice, bram):
     told(mara, alice, "The silver key is under the step.", kind="whisper")
     told(mara, bram, "The key of the mill is lost.")
