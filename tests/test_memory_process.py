@@ -277,10 +277,10 @@ with (folder / "lock").open("w") as held, Listener(family="AF_UNIX", authkey=b"k
     peer = {"address": listener.address, "key": b"key".hex()}
     (folder / "peer.json").write_text(json.dumps(peer))
     print("listens", flush=True)
-    message = b""
+    message, left_open = b"", []
     while message[:1] != b"E":
-        with listener.accept() as connection:
-            message = connection.recv_bytes()
+        left_open.append(listener.accept())
+        message = left_open[-1].recv_bytes()
     (folder / "peer.json").unlink()
 """
 

@@ -142,12 +142,10 @@ class MemoryProcess:
                 return None
             greeting = f"{int(game)} {channel.fingerprint()}"
             connection.send_bytes(channel.HELLO + greeting.encode())
-            if not connection.poll(HELLO_SECONDS):
-                connection.close()
-                return None
             try:
-                pid, stale = map(int, connection.recv_bytes().split())
-            except (OSError, EOFError, ValueError):  # a process of a version with other messages
+                answered = connection.poll(HELLO_SECONDS)
+                pid, stale = map(int, connection.recv_bytes().split() if answered else ())
+            except (OSError, EOFError, ValueError):  # it is of a version with other messages
                 connection.close()
                 if game:
                     end()
