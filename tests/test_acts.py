@@ -263,6 +263,7 @@ def test_an_alarm_is_answered_and_teasing_among_friends_is_not():
     ("kind", "said", "matter"),
     [
         ("debt", "still owe you 12 pence for the rope", "twelve pence"),
+        ("debt", "i owe you 2.50 for the pie", "2.50"),
         ("settle", "heres 4, rest on fri", "four"),
         ("correction", "scratch that, tuesday", "Tuesday"),
         ("request", "remind me weds the trapdoor wants oil", "the trapdoor, Wednesday"),

@@ -28,7 +28,8 @@ _NO_UNIT = (
     r"|already|still|each|ago|n|not|no|cos|because|we|he|she|they|its|dont|who|o['’]?clock)\b)"
 )
 _SUM = re.compile(
-    rf"\b(?:(?P<number>\d{{1,6}}|{NUMBER_WORD}|one|half)(?: (?P<of>{_NO_UNIT}[a-z][a-z'’-]+))?"
+    rf"\b(?:(?P<number>\d{{1,6}}(?:[.,]\d{{1,3}})?|{NUMBER_WORD}|one|half)"
+    rf"(?: (?P<of>{_NO_UNIT}[a-z][a-z'’-]+))?"
     r"|(?P<pence>\w{3,}pence))(?![\w’'])",
     re.IGNORECASE,
 )

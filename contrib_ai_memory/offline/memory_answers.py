@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..english.addressing import without_address
+from ..english.commitments import errand
 from ..english.questions import (
     asked,
     asks,
@@ -149,7 +150,7 @@ def portrait(
         and _is_of(person, each.memory)
         and not _TO_ITS_FACE.match(each.text)
         and each.score >= NOTHING_BELOW_OF_A_WHOLE
-        and not asked(each.text)
+        and not (asked(each.text) or errand(each.text))
     ]
     named = [each for each in theirs if names(person.name) & {*words_of(each.text)}]
     evidence = [each.memory.id for each in behind(request, [person])] if person.attributes else []
