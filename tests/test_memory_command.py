@@ -351,6 +351,7 @@ def test_pause_and_resume_one_and_all(day, alice, builder, admin):
     assert "hears and learns again" in builder("@memory/resume mara")
     assert "was not paused" in builder("@memory/resume mara")
     assert "permission Admin to pause all NPCs" in builder("@memory/pause all")
+    assert "Usage: @memory/pause <npc>" in one_line(admin("@memory/pause all = mara"))
     assert "All NPCs are paused" in admin("@memory/pause all")
     try:
         assert "All NPCs are paused, Mara too" in builder("@memory/resume mara")

@@ -444,12 +444,6 @@ def test_a_doubt_is_short_and_a_plain_answer_has_none(asks, alice):
     assert asks(alice, "what's my cats name") == "You told me that your cat is called Pickle."
 
 
-def test_an_errand_tells_nothing_of_who_is_to_be_told(asks, alice):
-    asks(alice, "Bram keeps the ferry at Millbrook.")
-    asks(alice, "ask Bram if he has my knife")
-    assert "knife" not in asks(alice, "who is Bram?")
-
-
 def test_nobody_elses_affairs_are_told_of_a_newcomer(asks, bram, alice, tavern):
     asks(alice, "my brother Tom has been missing since the flood.")
     bram.location = tavern

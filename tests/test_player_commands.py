@@ -189,6 +189,7 @@ def test_an_admin_drops_a_request_and_nothing_is_erased(player, night, builder, 
     player("forgetme mara")
     player("yes")
     assert "Usage: @memory/requests [= drop" in one_line(builder("@memory/requests = 1"))
+    assert "Usage: @memory/requests [= drop" in one_line(builder("@memory/requests mara"))
     assert "permission Admin" in builder("@memory/requests = drop 1")
     assert "There is no request 2" in admin("@memory/requests = drop 2")
     assert "still known to Mara" in one_line(admin("@memory/requests = drop 1"))

@@ -101,6 +101,16 @@ def test_what_another_promised_is_told(says, alice, bram):
     assert "barrel of cider" in says(bram, "did alice promise you anything?")
 
 
+@pytest.mark.parametrize("sum_owed", ["2.50", "2,50", "three coins"])
+def test_a_sum_that_is_paid_whole_is_owed_no_more(says, alice, sum_owed):
+    says(alice, f"i owe you {sum_owed} for the pie")
+    assert f"You owe me {sum_owed}" in says(alice, "what do i owe you?")
+    says(alice, "here is 1, the rest tomorrow")
+    assert f"You owe me {sum_owed}" in says(alice, "what do i owe you?")
+    says(alice, f"here is {sum_owed}")
+    assert "You owe" not in says(alice, "what do i owe you?")
+
+
 def test_what_is_put_on_the_slate_is_owed(says, alice, bram):
     says(alice, "put two bowls of broth on my slate will you, i'll settle friday")
     assert says(alice, "when did i say i'd settle?").startswith("You owe me two bowls.")

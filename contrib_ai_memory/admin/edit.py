@@ -123,9 +123,9 @@ def edit(
     emotions: args.Emotions | None = None,
     lesson: args.Lesson | None = None,
 ) -> Generator[Any, Any, MemoryRecord]:
-    """Change the text of a memory. Or its importance, emotions or lesson. A new text supersedes the
-    lines behind the memory and whatever else tells the old text; to correct these lines too, edit
-    them. The old text is kept in its history. This can be undone.
+    """Change the text, importance, emotions or lesson of a memory. A new text supersedes the lines
+    behind the memory and whatever else tells the old text; to correct these lines too, edit them.
+    The old text is kept in its history. This can be undone.
 
     Raises (in the Deferred):
         ids.UnknownMemory, ids.Ambiguous, UnknownEmotion

@@ -169,8 +169,8 @@ class OperationCommand(MemoryCommand):
         switch = self.switch()
         operation = operations.switches(self.table)[switch]
         npc = None
+        self._check_usage(switch, operation)
         if operation.of_npc:
-            self._check_usage(switch, operation)
             npc = self.find_npc(self.lhs, operation.access)
             # an export is logged with its file
             if operation.access == "look" and operation.name != "export":
@@ -180,12 +180,13 @@ class OperationCommand(MemoryCommand):
         return self._do(operation, npc)
 
     def _check_usage(self, switch: str, operation: Operation) -> None:
-        """Check that an NPC is named, and what is to follow it."""
+        """Check that an NPC is named where one is meant, and what is to follow it."""
         usage, typed = operation.usage, self.rhs or ""
         wrong = not typed and not usage.startswith("[") if usage else self.rhs is not None
-        if wrong or not self.lhs:
-            named = f"{self.key}{f'/{switch}' if switch else '[/<switch>]'} <npc>{_after(usage)}"
-            raise Mistyped(f"Usage: {named}. See help {self.key}.")
+        if wrong or bool(self.lhs) != operation.of_npc:
+            named = f"{self.key}{f'/{switch}' if switch else '[/<switch>]'}"
+            whose = " <npc>" if operation.of_npc else ""
+            raise Mistyped(f"Usage: {named}{whose}{_after(usage)}. See help {self.key}.")
 
     @defer.inlineCallbacks
     def _do(self, operation: Operation, npc: Any) -> Generator[Any, Any, None]:

@@ -974,6 +974,6 @@ class CmdMemory(OperationCommand):
         switch = self.switch()
         if not self.args and not switch:
             return _roster(self)
-        if self.lhs.lower() == "all" and switch in ("pause", "resume"):
+        if self.args.strip().lower() == "all" and switch in ("pause", "resume"):
             return _pause_all(self, switch == "pause")
         return super().begin()

@@ -71,6 +71,7 @@ _THIRD = frozenset("he she they him her them em".split())
 _OF_ITSELF = re.compile(r"\b(?:I|you shall have)\b")
 _OF_SPEAKER = re.compile(r"\b(?:i|i['’]?(?:m|ll|ve)|me|my|we|us|our)\b", re.IGNORECASE)
 _NAME = re.compile(r"\b[A-Z]\w*")
+_SUM = re.compile(r"\d+(?:\.\d+)?")
 _PAYS = re.compile(r"\b(?:pay|settle|owe)\b", re.IGNORECASE)
 _EVEN = re.compile(r"\b(?:square|even|quits)\b", re.IGNORECASE)
 _PROMISES = re.compile(r"\b(?:promised?|swore|swear|my word)\b", re.IGNORECASE)
@@ -673,6 +674,6 @@ def _shared(text: str, stated: str, names: set[str]) -> int:
     return len((_matter(text) & _matter(stated)) - names) + bool(_numbers(text) & _numbers(stated))
 
 
-def _numbers(text: str) -> set[int]:
-    figures = (figure for each in numbers(text) for figure in re.findall(r"\d+", each))
-    return {int(figure) for figure in figures if len(figure) < 9}
+def _numbers(text: str) -> set[float]:
+    figures = (each.replace(",", ".") for each in numbers(text) if len(each) < 9)
+    return {float(each) for each in figures if _SUM.fullmatch(each)}

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..english.addressing import without_address
-from ..english.commitments import errand
 from ..english.questions import (
     asked,
     asks,
@@ -86,9 +85,9 @@ def from_memory(request: ReplyRequest) -> MemoryAnswer:
     if asks_of_a_whole(question):
         topic = content_words(question) - _OF_KNOWING
         of_it = [each for each in found if topic & content_words(each.text)]
-        chosen = choose(request, of_it, several=True, least=NOTHING_BELOW_OF_A_WHOLE)
+        chosen = choose(of_it, several=True, least=NOTHING_BELOW_OF_A_WHOLE)
     else:
-        chosen = choose(request, found)
+        chosen = choose(found)
     weighed = _weighed(found, chosen)
     reply = _reply(told(chosen, request), chosen, weighed)
     if reply is None and asks_of_a_life(question) and is_of_the_npc(request):
@@ -150,14 +149,14 @@ def portrait(
         and _is_of(person, each.memory)
         and not _TO_ITS_FACE.match(each.text)
         and each.score >= NOTHING_BELOW_OF_A_WHOLE
-        and not (asked(each.text) or errand(each.text))
+        and not asked(each.text)
     ]
     named = [each for each in theirs if names(person.name) & {*words_of(each.text)}]
     evidence = [each.memory.id for each in behind(request, [person])] if person.attributes else []
     if evidence and not named:
         said = " ".join(map(ended, person.attributes[:ATTRIBUTES_TOLD]))
         return _reply(said, (), _weighed(found), evidence)
-    chosen = choose(request, named or theirs, several=True, least=NOTHING_BELOW_OF_A_WHOLE)
+    chosen = choose(named or theirs, several=True, least=NOTHING_BELOW_OF_A_WHOLE)
     return _reply(told(chosen, request), chosen, _weighed(found, chosen))
 
 

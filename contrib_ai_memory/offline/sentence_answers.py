@@ -236,7 +236,6 @@ def _told_at(candidate: SentenceCandidate) -> int:
 
 
 def choose(
-    request: ReplyRequest,
     found: Sequence[SentenceCandidate],
     *,
     several: bool = False,
