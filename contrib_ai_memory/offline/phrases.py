@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
 
 from ..english.reported_speech import capital
 from ..records import Reply, ReplyRequest
@@ -60,6 +59,12 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "Many thanks, {name}.",
         "That is kind of you, {name}, thank you.",
     ),
+    "gift of": (
+        "{topic}! Thank you, {name}.",
+        "{topic}. How kind of you, {name}. Thank you.",
+        "{topic}! Many thanks, {name}.",
+        "{topic}? That is kind of you, {name}, thank you.",
+    ),
     "wellbeing": (
         "Well enough, {name}. And you?",
         "I cannot complain, {name}.",
@@ -81,6 +86,11 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "That is off the slate, then, {name}.",
         "Good, that is done with, {name}.",
     ),
+    "settled of": (
+        "{topic}: paid, then. Thank you, {name}.",
+        "{topic}, counted and paid, {name}. I thank you.",
+        "{topic}: paid, and we are square, {name}. My thanks.",
+    ),
     "owed": (
         "{topic}: so I will reckon it, {name}.",
         "{topic}. I will not forget it, {name}.",
@@ -90,6 +100,11 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "I count on it, {name}, and thank you.",
         "That is good of you, {name}.",
         "I will hold you to that, {name}.",
+    ),
+    "promised of": (
+        "{topic}. I count on it, {name}, and thank you.",
+        "{topic}, then. That is kind of you, {name}.",
+        "{topic}: I will look out for it, {name}, and thank you.",
     ),
     "planned": ("{topic}, then, {name}.", "{topic}: good luck with it, {name}."),
     "insulted": (
@@ -146,7 +161,18 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "I am sorry to hear it, {name}. Stay as long as you like.",
         "Come and sit, {name}. That is no small thing.",
     ),
+    "sorry for": (
+        "I am sorry, {name}. Sit down and tell me about {topic}.",
+        "{topic}... that is hard, {name}. Stay a while.",
+        "Come and sit by me, {name}. I am sorry about {topic}.",
+        "That is no small thing, {name}. Sit, and tell me more of {topic}.",
+    ),
     "glad": ("Well done, {name}! I am glad to hear it.", "That is good news, {name}. Bravo!"),
+    "glad of": (
+        "{topic}! Bravo, {name}, I am glad of it.",
+        "{topic}? Well done! That is good news, {name}.",
+        "{topic}! Bravo! You may well be proud, {name}.",
+    ),
     "cannot think": (
         "My head is full of fog just now, {name}. Give me a moment.",
         "Give me a moment, {name}. I cannot gather my thoughts.",
@@ -167,6 +193,11 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "I will see to it, {name}.",
         "You can count on me, {name}.",
         "Leave it to me, {name}.",
+    ),
+    "asked for a day": (
+        "{topic}: I will see to it, {name}.",
+        "{topic}. Leave it to me, {name}.",
+        "{topic}: it shall be done, {name}.",
     ),
     "forbidden": ("As you wish, {name}.", "Very well, {name}."),
     "passes on": (
@@ -196,14 +227,20 @@ KINDS = tuple(PHRASES)  # as settings name them
 # those that answer no question and bind to nothing: a small model may say other words
 SMALL_TALK = frozenset(
     "greeting,returning,greeted again,long absent,parting,parting at night,thanks,wellbeing,"
-    "chatter,no tale,apology,compliment,insulted,sorry,glad".split(",")
+    "chatter,no tale,apology,compliment,insulted,sorry,sorry for,glad,glad of".split(",")
 )
 # said no more; settings may still name them
-_RETIRED = tuple(
-    "doubt,not sure,tired,so it is,of itself,riddle,no such thing,asks name,asks what happened,"
-    "asks who,taken up,joked,joked of,boasted,boasted of,insulted by,alarm of,unsaid,gift of,"
-    "settled of,promised of,sorry for,glad of,asked for a day".split(",")
+_RETIRED: tuple[str, ...] = (
+    "doubt",
+    "not sure",
+    "tired",
+    "so it is",
+    "of itself",
+    "riddle",
+    "no such thing",
 )
+_RETIRED += ("asks name", "asks what happened", "asks who", "taken up")
+_RETIRED += ("joked", "joked of", "boasted", "boasted of", "insulted by", "alarm of", "unsaid")
 
 TONES: Mapping[str, Phrases] = {
     "plain": {},
@@ -238,12 +275,17 @@ TONES: Mapping[str, Phrases] = {
         "wellbeing": ("Still standing.", "Busy."),
         "heard": ("Noted.", "Hm. Right.", "If you say so, {name}."),
         "sorry": ("Hard luck, {name}.", "Bad business, that."),
+        "sorry for": ("{topic}? Hard luck, {name}. Sit.",),
         "alarm": ("Out of the way! Water, cloths, and run!",),
         "asked for": ("Right.", "If I must, {name}."),
+        "asked for a day": ("{topic}. Right, {name}.",),
         "promised": ("I will believe it when I see it, {name}.",),
+        "promised of": ("{topic}. I will believe it when I see it.",),
+        "settled of": ("{topic}. About time, {name}.",),
         "owed": ("{topic}. I do not forget, {name}.",),
         "insulted": ("Say that again, {name}.", "There is the door, {name}."),
         "planned": ("{topic}. Off you go, then.",),
+        "gift of": ("{topic}. Hm. My thanks.",),
         "glad": ("Good for you.", "Well, that is something."),
         "apology": ("Forget it.", "Aye, well."),
         "corrected": ("Is that so.",),
@@ -299,12 +341,6 @@ def phrases_of(tone: str, own: Mapping[str, tuple[str, ...]]) -> dict[str, tuple
 def says(kind: str, request: ReplyRequest, **more: str) -> Reply:
     """Return a reply that is a stock phrase alone."""
     return Reply(phrase(kind, request, **more), told=(), row=kind, small_talk=kind in SMALL_TALK)
-
-
-def says_of(topic: str, kind: str, request: ReplyRequest, mark: str = ".") -> Reply:
-    """Return a stock phrase behind what it is about: "Saturday. You can count on me, Alice."."""
-    made = says(kind, request)
-    return replace(made, text=f"{capital(topic)}{mark} {made.text}", row=f"{kind} of")
 
 
 def phrase(kind: str, request: ReplyRequest, **more: str) -> str:

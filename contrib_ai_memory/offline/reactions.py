@@ -22,19 +22,19 @@ from ..text.names import forms, names
 from ..text.segmentation import words_of
 from .courtesies import greeting
 from .matter import days_in, matter_of
-from .phrases import says, says_of
+from .phrases import says
 
 # the most pressing first; each with its kinds of phrases, with a matter and without
 REACTIONS: dict[str, tuple[str, str]] = {
     "alarm": ("", "alarm"),
     "secret": ("", "confided"),
-    "settle": ("settled", "settled"),
+    "settle": ("settled of", "settled"),
     "debt": ("owed", "heard"),
     "correction": ("set right", "corrected"),
-    "promise": ("promised", "promised"),
-    "request": ("asked for", "asked for"),
-    "order": ("asked for", "asked for"),
-    "feeling": ("sorry", "sorry"),
+    "promise": ("promised of", "promised"),
+    "request": ("asked for a day", "asked for"),
+    "order": ("asked for a day", "asked for"),
+    "feeling": ("sorry for", "sorry"),
     "apology": ("", "apology"),
     "insult": ("", "insulted"),
     "praise": ("", "compliment"),
@@ -194,7 +194,7 @@ def thank_for_gift(request: ReplyRequest) -> Reply:
     if len(what.split()) > LONGEST_GIFT:
         what = _GIFT_LOOKS.split(what)[0]
     if what and len(what.split()) <= LONGEST_GIFT:
-        return says_of(what, "gift", request, "!")
+        return says("gift of", request, topic=what)
     return says("gift", request)
 
 
@@ -244,7 +244,7 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
     if act.kind in ASKED and (errand := _errand(act, said, request)):
         return errand
     if act.kind == "feeling" and _GLAD.search(said):
-        with_matter, without = "glad", "glad"
+        with_matter, without = "glad of", "glad"
     tries = [_sentence_of(act.text, said)]
     if act.kind == "correction":
         tries = [act.text, said]
@@ -253,11 +253,7 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
     kinds = [act.kind, MESSAGE] if act.kind in ASKED and keeps(act.text) else [act.kind]
     topics = (matter_of(each, kind, called) for kind in kinds for each in tries if with_matter)
     topic = next(filter(None, topics), "")
-    if not topic:
-        return says(without, request)
-    if with_matter == without:
-        return says_of(topic, without, request, "!" if without == "glad" else ".")
-    return says(with_matter, request, topic=topic)
+    return says(with_matter, request, topic=topic) if topic else says(without, request)
 
 
 def _sentence_of(words: str, said: str) -> str:
