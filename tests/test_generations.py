@@ -257,6 +257,9 @@ def test_a_backup_that_is_killed_holds_the_store_no_longer(mara):
     with subprocess.Popen(program, cwd=settings.GAME_DIR, env=os.environ | environment) as backup:
         while backup.poll() is None and not (folder / snapshot.REQUEST).exists():
             time.sleep(0.05)
+        for left in reactor.getDelayedCalls():  # by other tests, whose NPCs are no more
+            if left.active():  # cancelling one may have cancelled another
+                left.cancel()
         game = threading.Thread(target=snapshot.answer, args=(lambda: None,))
         game.start()
         while backup.poll() is None:  # it is told that the store stands still, and dies
