@@ -70,8 +70,8 @@ def without(part: str) -> Iterator[None]:
     def permitted(memory: Any, request: Any) -> bool:
         return not _MEMORIES[part](memory) and is_permitted(memory, request)
 
-    def situation(memory: Any, entry: Any, recalled: Any = (), intent: Any = None) -> Any:
-        seen, beside = situation_of(memory, entry, recalled, intent)
+    def situation(memory: Any, entry: Any, line: Any, recalled: Any = ()) -> Any:
+        seen, beside = situation_of(memory, entry, line, recalled)
         return _SITUATION[part](seen), () if part == "agenda" else beside
 
     with ExitStack() as stack:

@@ -117,26 +117,6 @@ class PresenceQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Wants:
-    """What a line wants to know of the situation."""
-
-    courtesy: Intent | None = None  # whether it greets, thanks or parts besides
-    presence: PresenceQuestion | None = None  # who was there, if it asks for that
-    of_a_whole: bool = False  # whether it asks for all of somebody or something
-    of_this_talk: bool = False  # whether it asks for what is being talked about
-
-
-@dataclass(frozen=True, slots=True)
-class Understood:
-    """A line as it is meant."""
-
-    meant: str  # the line, with what it takes from the talk before it
-    intent: Intent | None = None  # what it wants besides being remembered, if anything
-    surely: bool = False  # whether it can hardly mean anything else
-    acts: tuple[SpeechAct, ...] = ()  # what is done with it
-
-
-@dataclass(frozen=True, slots=True)
 class NamedDate:
     """A day, a month or a year, as far as a question gave it; None where it did not."""
 
@@ -266,6 +246,24 @@ class AgendaQuestion:
 
 
 @dataclass(frozen=True, slots=True)
+class Understood:
+    """A line that is to be answered, as it is meant."""
+
+    meant: str  # the line without its address, with what it takes from the talk before it
+    intent: Intent | None = None  # what it wants besides being remembered, if anything
+    surely: bool = False  # whether it can hardly mean anything else
+    acts: tuple[SpeechAct, ...] = ()  # what is done with it
+    courtesy: Intent | None = None  # whether it greets, thanks or parts besides
+    presence: PresenceQuestion | None = None  # who was there, if it asks for that
+    agenda: AgendaQuestion | None = None  # which commitments it asks for, if it does
+    day: date | None = None  # the past day, or today, that it names
+    of_a_whole: bool = False  # whether it asks for all of somebody or something
+    of_this_talk: bool = False  # whether it asks for what is being talked about
+    of_oneself: bool = False  # whether it is about the one who asks it
+    of_the_past: bool = False  # whether it tells or asks of what was
+
+
+@dataclass(frozen=True, slots=True)
 class ItemWords:
     """What the words of an agenda item say."""
 
@@ -311,10 +309,6 @@ class AgendaLanguage:
             before: The lines before the new ones.
         """
         return []
-
-    def question(self, text: str, now: str) -> AgendaQuestion | None:
-        """Return what a line without its address asks of the agenda; None if it does not."""
-        return None
 
     def words(self, text: str) -> ItemWords:
         """Read the words that state an item."""
@@ -522,10 +516,6 @@ class Language:
         """Return the one ISO date to come that a text names, or ""."""
         return ""
 
-    def day_asked(self, question: str, now: str) -> date | None:
-        """Return the past day, or today, that a question names."""
-        return None
-
     def of_the_past(self, text: str) -> bool:
         """Whether a text tells or asks of what was."""
         return False
@@ -552,10 +542,6 @@ class Language:
         """Whether a query asks for the words of the first of two people, named at these places."""
         return False
 
-    def wants(self, said: str, line: str) -> Wants:
-        """Return what a line wants to know of the situation; `said` is it without its address."""
-        return Wants()
-
     def completed(
         self, said: str, turns: Sequence[SaidBefore], names: Collection[str], speaker: str
     ) -> str:
@@ -568,14 +554,16 @@ class Language:
         return said
 
     def understood(
-        self, said: str, completed: str, names: Collection[str], heard: LineInTalk
+        self, said: str, completed: str, names: Collection[str], heard: LineInTalk, now: str
     ) -> Understood:
-        """Read a line as it is meant (worker thread).
+        """Read a line that is to be answered as it is meant (worker thread).
 
         Args:
+            said: The line without its address.
             completed: As of `completed`.
             names: Of everyone whom the NPC knows.
             heard: The line with the talk before it.
+            now: Local time, ISO 8601.
         """
         return Understood(completed)
 

@@ -169,7 +169,7 @@ def test_emotions_of_the_line_favour_memories_that_share_them(mara, alice, setti
     )
 
     def bonus():
-        [recalled] = offload.wait(reply.recall_for(mara.memory, asked)).memories
+        [recalled] = offload.wait(reply.recall_for(mara.memory, asked, asked.content)).memories
         return recalled.score.emotion
 
     assert bonus() == 0.0  # the built-in profile does not count emotions

@@ -17,7 +17,7 @@ from ..language import (
     QueryReading,
     SaidBefore,
     Stated,
-    Wants,
+    Understood,
 )
 from ..offline import acts, intents, phrases, reactions, reported_lines, told_days
 from ..offline.offline_provider import OfflineProvider
@@ -77,7 +77,6 @@ class EnglishAgenda(AgendaLanguage):
 
     commits = staticmethod(agenda_changes.commits)
     changes = staticmethod(agenda_changes.changes)
-    question = staticmethod(agenda_questions.read)
     quoted = staticmethod(agenda_sentences.quoted)
     told = staticmethod(agenda_sentences.told)
 
@@ -159,11 +158,9 @@ class English(Language):
     importance = staticmethod(salience.content_importance)
     telling_words = staticmethod(salience.telling_words)
     salience = staticmethod(salience.salience)
-    day_asked = staticmethod(told_days.day_asked)
     of_the_past = staticmethod(contradiction.of_the_past)
     denies = staticmethod(contradiction.denies)
     says_the_same = staticmethod(contradiction.says_the_same)
-    understood = staticmethod(intents.understood)
     parts = staticmethod(routing.parts_of)
     states_preference = staticmethod(stated_preferences.states_preference)
     claims = staticmethod(reported_lines.sentences_in)
@@ -220,12 +217,23 @@ class English(Language):
             return False
         return not _JOINED.fullmatch(query[first[1] : other[0]])
 
-    def wants(self, said: str, line: str) -> Wants:
-        return Wants(
-            small_talk.courtesy_of(said),
-            presence_questions.read(said),
-            questions.asks_of_a_whole(line.lower()),
-            bool(_OF_THIS_TALK.search(line)),
+    def understood(
+        self, said: str, completed: str, names: Collection[str], heard: LineInTalk, now: str
+    ) -> Understood:
+        meant, intent, surely, done = intents.understood(said, completed, names, heard)
+        return Understood(
+            meant,
+            intent,
+            surely,
+            done,
+            courtesy=small_talk.courtesy_of(meant),
+            presence=presence_questions.read(meant),
+            agenda=agenda_questions.read(meant, now),
+            day=told_days.day_asked(meant, now),
+            of_a_whole=questions.asks_of_a_whole(meant.lower()),
+            of_this_talk=bool(_OF_THIS_TALK.search(meant)),
+            of_oneself=questions.asks_of_oneself(meant),
+            of_the_past=contradiction.of_the_past(meant),
         )
 
     def completed(

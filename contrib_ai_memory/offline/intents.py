@@ -22,8 +22,8 @@ from ..embedding import embedder
 from ..embedding.model import ModelAway
 from ..english.questions import asked, asks, sentences_of
 from ..english.small_talk import courtesy_of, small_talk_in, without_greeting
-from ..language import Intent, Understood
-from ..records import LineInTalk
+from ..language import Intent
+from ..records import LineInTalk, SpeechAct
 from ..text.names import forms
 from . import acts
 
@@ -41,8 +41,10 @@ OF_SOMEBODY = (Intent.LAST_SEEN, Intent.OPINION, Intent.ABOUT, Intent.WHISPERED)
 COURTESIES = (Intent.GREETING, Intent.PARTING, Intent.THANKS)
 
 
-def understood(said: str, completed: str, names: Collection[str], heard: LineInTalk) -> Understood:
-    """Read a line as it is meant, as of `Language.understood` (worker thread).
+def understood(
+    said: str, completed: str, names: Collection[str], heard: LineInTalk
+) -> tuple[str, Intent | None, bool, tuple[SpeechAct, ...]]:
+    """Return the first four of `language.Understood` (worker thread).
 
     The completed line is what is meant unless the line alone says what it wants: "what do they call
     this place?".
@@ -54,8 +56,8 @@ def understood(said: str, completed: str, names: Collection[str], heard: LineInT
     if intent is None and len(asking) == 1:  # "put it on my slate, and who are you?"
         intent, surely = intent_of(asking[0], names)[0], False
     if completed == said or (intent and intent not in OF_SOMEBODY):
-        return Understood(said, intent, surely, done)
-    return Understood(completed, *intent_of(completed, names), done)
+        return said, intent, surely, done
+    return completed, *intent_of(completed, names), done
 
 
 def intent_of(said: str, names: Collection[str]) -> tuple[Intent | None, bool]:

@@ -16,7 +16,7 @@ from functools import partial
 from .. import language
 from ..attention import TALK_OVER
 from ..ingest.index import to_memory
-from ..language import AgendaQuestion, ItemWords, Named, Teller
+from ..language import AgendaQuestion, ItemWords, Named, Teller, Understood
 from ..llm.router import rules_answer
 from ..local_time import day_of, local
 from ..records import TALK_KINDS, AgendaItem, Entry, MemoryRecord, OpenItem, seconds_between
@@ -33,23 +33,27 @@ EVIDENCE_TOLD = 3  # lines behind one sentence: the first, and the newest
 
 
 def open_items(
-    memory: Memory, entry: Entry
+    memory: Memory, entry: Entry, line: Understood | None = None
 ) -> tuple[tuple[OpenItem, ...], tuple[MemoryRecord, ...]]:
-    """Choose what a reply to a line may tell of the agenda, the most pressing first, and the
-    memories that this rests on."""
+    """Choose what a reply to an entry may tell of the agenda, the most pressing first, and the
+    memories that this rests on.
+
+    Args:
+        line: The entry as it is meant; None asks for nothing.
+    """
     if not len(memory.agenda):
         return (), ()
     now = local(memory.clock())
     spoken, called = language.get().agenda, forms(memory.names)
-    question = _question(memory, entry)
     asker = entry.source_entity or ""
     # a model answers aloud what is said aloud
     may_whisper = entry.private or rules_answer(memory.settings)
     messages = _messages_for(memory, entry, may_whisper=may_whisper)
-    if question is not None:
-        items = _asked_for(memory, entry, question)[:TOLD]
+    if line is not None and line.agenda is not None:
+        items = _asked_for(memory, entry, line.meant, line.agenda)[:TOLD]
     else:
-        concerning = _concerning(memory, entry, now, may_whisper=may_whisper)
+        text = line.meant if line else entry.content
+        concerning = _concerning(memory, entry, text, now, may_whisper=may_whisper)
         items = [*messages, *(each for each in concerning if each not in messages)][:BROUGHT_UP]
     own = memory.owner.get_memory_identity(memory.owner)
     teller = Teller(own, called, asker, memory.people.name_of, now)
@@ -80,14 +84,6 @@ def open_items(
             )
         )
     return tuple(told), tuple(evidence.values())
-
-
-def _said(memory: Memory, entry: Entry) -> str:
-    return language.get().without_address(entry.content, forms(memory.names))
-
-
-def _question(memory: Memory, entry: Entry) -> AgendaQuestion | None:
-    return language.get().agenda.question(_said(memory, entry), local(memory.clock()))
 
 
 def _words(item: AgendaItem) -> ItemWords:
@@ -150,12 +146,14 @@ def _told_before(memory: Memory, entry: Entry) -> str:
     )
 
 
-def _concerning(memory: Memory, entry: Entry, now: str, *, may_whisper: bool) -> list[AgendaItem]:
-    """Return the items to bring up unasked: of the speaker, the NPC or whom the line names."""
+def _concerning(
+    memory: Memory, entry: Entry, text: str, now: str, *, may_whisper: bool
+) -> list[AgendaItem]:
+    """Return the items to bring up unasked: of the speaker, the NPC or whom the text names."""
     if not entry.source_entity:
         return []
     own = memory.owner.get_memory_identity(memory.owner)
-    sides = {entry.source_entity, own, *memory.people.mentioned(entry.content)}
+    sides = {entry.source_entity, own, *memory.people.mentioned(text)}
     return [
         item
         for item in memory.agenda.due_for(entry.source_entity, now)
@@ -201,13 +199,12 @@ def _reminds(item: AgendaItem) -> bool:
 class _Asked:
     """What a question is about on the agenda, as far as the asker may know."""
 
-    def __init__(self, memory: Memory, entry: Entry, question: AgendaQuestion):
-        asker = entry.source_entity or ""
+    def __init__(self, memory: Memory, asker: str, text: str, question: AgendaQuestion):
         own = memory.owner.get_memory_identity(memory.owner)
         visible = memory.agenda.items((asker,) if asker else ())
         people = {who for item in visible for who in (item.who, item.to)} - {"", own, asker}
         # the people of the agenda whom it names, and the items of whom and of what it asks
-        self.named = {who for who in people if _names(entry.content, memory.people.name_of(who))}
+        self.named = {who for who in people if _names(text, memory.people.name_of(who))}
         sides = {"asker": {asker}, "listener": {own}, "named": self.named}
         self.found = [
             item
@@ -221,12 +218,14 @@ class _Asked:
         self.found = owed or self.found
 
 
-def _asked_for(memory: Memory, entry: Entry, question: AgendaQuestion) -> list[AgendaItem]:
+def _asked_for(
+    memory: Memory, entry: Entry, text: str, question: AgendaQuestion
+) -> list[AgendaItem]:
     """Return the items that a question asks for, best first; none where that is unsure."""
-    asked = _Asked(memory, entry, question)
+    asker = entry.source_entity or ""
+    asked = _Asked(memory, asker, text, question)
     named = asked.named
     standing = [item for item in asked.found if _stands(memory, item, entry)]
-    asker = entry.source_entity or ""
     soonest = sorted(standing, key=lambda item: (not item.concerns(asker), item.due or "~"))
     if question.by_day:
         return _about(soonest, question.about) or soonest
@@ -251,16 +250,16 @@ def _asked_for(memory: Memory, entry: Entry, question: AgendaQuestion) -> list[A
     return standing if exact or len(standing) <= TOLD else []
 
 
-def nothing_open(memory: Memory, entry: Entry) -> bool:
+def nothing_open(memory: Memory, entry: Entry, line: Understood) -> bool:
     """Whether a line asks in general for what somebody owes or has promised, and none is open.
 
     A question that does not ask whether there is any ("what do i owe you?") counts if there was
     some: what was owed may have been said in words that made no item.
     """
-    question, said = _question(memory, entry), _said(memory, entry)
-    if question is None or language.get().of_the_past(said):
+    question = line.agenda
+    if question is None or line.of_the_past:
         return False  # what was owed may be told from memory
-    asked = _Asked(memory, entry, question)
+    asked = _Asked(memory, entry.source_entity or "", line.meant, question)
     if question.by_day:
         return question.whether and not any(_stands(memory, each, entry) for each in asked.found)
     if not (question.who and question.kinds) or question.day:

@@ -204,8 +204,9 @@ def prepare(memory: Memory, entry: Entry) -> Generator[Any, Any, tuple[ToolLoop,
     """Prepare the loop and the request of an answer. Nothing is sent, said or stored."""
     listener = entry.source_entity or UNKNOWN_SPEAKER
     settings = memory.settings
-    recalled = yield recall_for(memory, entry)
-    said, whole = _as_meant(memory, entry)
+    turns = _turns_before(memory, entry)
+    said, whole = _as_meant(memory, entry, turns)
+    recalled = yield recall_for(memory, entry, entry.content if whole == said else whole)
     asked = _Asked(
         memory.id,
         memory.clock(),
@@ -223,16 +224,11 @@ def prepare(memory: Memory, entry: Entry) -> Generator[Any, Any, tuple[ToolLoop,
     known: _Known = yield offload.run(
         offload.MEMORY, _look_up, asked, priority=offload.REPLY, reads=True
     )
-    turns = _turns_before(memory, entry)
     speaker = memory.people.get(entry.source_entity)
     line, meant = known.line, known.line.meant
     yield offload.breathe(offload.REPLY)
-    situation, others = situation_of(
-        memory,
-        entry if meant == said else replace(entry, content=meant),
-        (each.memory for each in recalled.memories),
-        line.intent,
-    )
+    recalled_records = (each.memory for each in recalled.memories)
+    situation, others = situation_of(memory, entry, line, recalled_records)
     yield offload.breathe(offload.REPLY)
     brought_up = [*recalled.memories, *beside(others, recalled.memories)]
     if router.rules_judge(settings):
@@ -315,7 +311,9 @@ class _Known:
 def _look_up(asked: _Asked) -> _Known:
     """Read the line and look up the mood, and the sheet or facts, in one job (worker thread)."""
     mood = mood_towards(asked.agent_id, asked.now, asked.listener, asked.private)
-    line = language.get().understood(asked.said, asked.completed, asked.names, asked.heard)
+    line = language.get().understood(
+        asked.said, asked.completed, asked.names, asked.heard, local(asked.now)
+    )
     if asked.offline:
         given = sheet.given(asked.agent_id, line.meant, (asked.listener,), asked.now)
         return _Known(mood, line, given)
@@ -523,18 +521,18 @@ def _turns_before(memory: Memory, entry: Entry) -> tuple[Message, ...]:
     )
 
 
-def _as_meant(memory: Memory, entry: Entry) -> tuple[str, str]:
+def _as_meant(memory: Memory, entry: Entry, turns: Sequence[Message]) -> tuple[str, str]:
     """Return a line without its address, and with the subject that it takes from the talk."""
     spoken = language.get()
     own, speaker = forms(memory.names), forms([entry.seen_as])
-    turns = [
+    before = [
         SaidBefore(spoken.without_address(turn.content, speaker), own=True)
         if turn.role == "assistant"
         else SaidBefore(spoken.without_address(turn.content, own))
-        for turn in _turns_before(memory, entry)[-TURNS_READ:]
+        for turn in turns[-TURNS_READ:]
     ]
     line = spoken.without_address(entry.content, own)
-    return line, spoken.completed(line, turns, memory.people.names(), entry.seen_as)
+    return line, spoken.completed(line, before, memory.people.names(), entry.seen_as)
 
 
 def beside(others: Iterable[MemoryRecord], recalled: Iterable[Recalled]) -> Iterator[Recalled]:
@@ -561,8 +559,8 @@ def _with_correction(memory: Memory, each: Recalled) -> Recalled:
 
 
 @defer.inlineCallbacks
-def recall_for(memory: Memory, entry: Entry) -> Generator[Any, Any, RecallResult]:
-    """Recall for the answer to an entry; nothing if the token budget is too small."""
+def recall_for(memory: Memory, entry: Entry, text: str) -> Generator[Any, Any, RecallResult]:
+    """Recall by a text for the answer to an entry; nothing if the token budget is too small."""
     listeners = (entry.source_entity or UNKNOWN_SPEAKER,)
     felt: tuple[str, ...] = ()
     if memory.settings.RECALL_PROFILE != "relevance":  # which does not count emotions
@@ -577,9 +575,8 @@ def recall_for(memory: Memory, entry: Entry) -> Generator[Any, Any, RecallResult
             priority=offload.REPLY,
             reads=True,
         )
-    line, meant = _as_meant(memory, entry)
     request = RecallRequest(
-        entry.content if meant == line else meant,
+        text,
         listeners=listeners,
         without_entries=frozenset({entry.id}),
         emotions=felt,

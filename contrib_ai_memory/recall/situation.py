@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from .. import language
 from ..ingest.corrected_lines import corrected_before
 from ..ingest.index import to_memory
-from ..language import Intent, PresenceQuestion, Wants
-from ..local_time import date_of, day_of, local
+from ..language import Intent, PresenceQuestion, Understood
+from ..local_time import day_of
 from ..records import TALK_KINDS, Coming, Entry, KnownPerson, MemoryRecord, Situation, Visit
 from ..store.npc_memory import Memory
 from ..store.profiles import ProfileAttribute
-from ..text.names import forms
 from .open_items import nothing_open, open_items
 
 LOOKED_BACK = 400  # journal entries that are read for visits and for the last talk
@@ -35,12 +34,9 @@ COMPANY = 8  # people in the room of whom is told how they are known
 
 
 def situation_of(
-    memory: Memory,
-    entry: Entry,
-    recalled: Iterable[MemoryRecord] = (),
-    intent: Intent | None = None,
+    memory: Memory, entry: Entry, line: Understood, recalled: Iterable[MemoryRecord] = ()
 ) -> tuple[Situation, tuple[MemoryRecord, ...]]:
-    """Look at the situation in which a line was said that wants this and recalled that.
+    """Look at the situation in which a line was said that means this and recalled that.
 
     Returns:
         The situation, and the memories of `Situation.lines_asked_for` and `Situation.agenda`, and
@@ -49,22 +45,20 @@ def situation_of(
     npc = memory.owner
     company = npc.location.contents_get(content_type="character") if npc.location else []
     here = {npc.get_memory_guise(each): each for each in company if each is not npc}
-    named = memory.people.mentioned(entry.content)
+    named = memory.people.mentioned(line.meant)
     identities = dict.fromkeys([entry.source_entity, *named])
     # what is private is not told aloud, even to the one who shared it
     listeners = (entry.source_entity,) if entry.source_entity and entry.private else ()
-    wants = _wants(memory, entry)
-    meant = intent or wants.courtesy
-    who_was_there = wants.presence
-    look_up = _LOOKED_UP.get(meant) if meant else None
-    talk = look_up(memory, entry) if look_up else ()
-    agenda, evidence = open_items(memory, entry)
+    wants = line.intent or line.courtesy
+    look_up = _LOOKED_UP.get(wants) if wants else None
+    talk = look_up(memory, entry, line) if look_up else ()
+    agenda, evidence = open_items(memory, entry, line)
     people = tuple(_person(memory, each, here, listeners) for each in identities if each)
-    asks_of_people = meant in (Intent.OPINION, Intent.ABOUT) or wants.of_a_whole
+    asks_of_people = wants in (Intent.OPINION, Intent.ABOUT) or line.of_a_whole
     numbers = dict.fromkeys(number for person in people for number in person.evidence)
     behind = map(memory.journal.get, numbers if asks_of_people else ())
     profiled = (to_memory(memory.id, each) for each in behind if each)
-    lately = _lately(memory) if meant in (Intent.VISITORS, Intent.LAST_SEEN) else []
+    lately = _lately(memory) if wants in (Intent.VISITORS, Intent.LAST_SEEN) else []
     found_here = Situation(
         place=npc.location.get_display_name(npc) if npc.location else "",
         moment=npc.get_memory_moment(),
@@ -84,16 +78,11 @@ def situation_of(
         visits_since=lately[0].timestamp if lately and len(memory.journal) > LOOKED_BACK else "",
         lines_asked_for=tuple(each.id for each in talk),
         agenda=agenda,
-        nothing_open=not agenda and nothing_open(memory, entry),
-        witnesses=_witnesses(memory, recalled) if who_was_there else {},
-        coming=_coming(memory, entry, who_was_there) if who_was_there else None,
+        nothing_open=not agenda and nothing_open(memory, entry, line),
+        witnesses=_witnesses(memory, recalled) if line.presence else {},
+        coming=_coming(memory, entry, line.presence, line.day) if line.presence else None,
     )
     return found_here, (*talk, *evidence, *profiled)
-
-
-def _wants(memory: Memory, entry: Entry) -> Wants:
-    spoken = language.get()
-    return spoken.wants(spoken.without_address(entry.content, forms(memory.names)), entry.content)
 
 
 def _person(
@@ -132,19 +121,20 @@ def _witnesses(memory: Memory, recalled: Iterable[MemoryRecord]) -> dict[str, st
     return {who: name for who in identities if (name := memory.people.name_of(who))}
 
 
-def _coming(memory: Memory, entry: Entry, asked: PresenceQuestion) -> Coming | None:
+def _coming(
+    memory: Memory, entry: Entry, asked: PresenceQuestion, day: date | None
+) -> Coming | None:
     """Return when the speaker came in: on the day that is named, the first time, or last."""
     if asked.relation == "at":
         return None
-    speaker, now = entry.source_entity or "", local(memory.clock())
+    speaker = entry.source_entity or ""
     seen = [
         each
         for each in _lately(memory)
         if each.origin == "perceived" and not each.private and each.id < entry.id
     ]
     came = [each for each in seen if each.kind == "arrive" and each.source_entity == speaker]
-    day = None if asked.first else language.get().day_asked(entry.content, now)
-    if day:
+    if day and not asked.first:
         came = [each for each in came if day_of(each.timestamp) == day.isoformat()]
     if not came:
         return None
@@ -162,18 +152,18 @@ def _coming(memory: Memory, entry: Entry, asked: PresenceQuestion) -> Coming | N
     return Coming(at.timestamp, tuple(filter(None, present)), next(later, ""))
 
 
-def _last_talk(memory: Memory, entry: Entry) -> tuple[MemoryRecord, ...]:
+def _last_talk(memory: Memory, entry: Entry, line: Understood) -> tuple[MemoryRecord, ...]:
     """Return the weightiest lines of the speaker's last conversation, of this one if none was.
 
     Where a line names a day, they are those of that day.
     """
     told = _told_before(memory, entry, (entry.source_entity or "",))
     said = [each for each in told if not each.is_question]
-    if day := language.get().day_asked(entry.content, local(memory.clock())):
-        last = [each for each in said if day_of(each.timestamp) == day.isoformat()]
+    if line.day:
+        last = [each for each in said if day_of(each.timestamp) == line.day.isoformat()]
     else:
         before = [each for each in said if each.session_id != entry.session_id]
-        talk = said if _wants(memory, entry).of_this_talk else before or said
+        talk = said if line.of_this_talk else before or said
         session = talk[-1].session_id if talk else None
         last = [each for each in said if each.session_id == session]
         if len(last) < A_TALK:
@@ -201,10 +191,9 @@ def news(memory: Memory, entry: Entry) -> tuple[MemoryRecord, ...]:
     return tuple(to_memory(memory.id, each) for each in best if each.id not in corrected)
 
 
-def _gifts(memory: Memory, entry: Entry) -> tuple[MemoryRecord, ...]:
+def _gifts(memory: Memory, entry: Entry, line: Understood) -> tuple[MemoryRecord, ...]:
     """Return the last gifts of whom a question asks for: the speaker, or somebody else."""
-    of_oneself = language.get().query(entry.content, date_of(entry.timestamp)).of_oneself
-    named = () if of_oneself else memory.people.mentioned(entry.content)
+    named = () if line.of_oneself else memory.people.mentioned(line.meant)
     givers = named or (entry.source_entity,)
     told = _told_before(memory, entry, givers)
     given = [each for each in told if each.kind == "give" and each.origin != "self"]
@@ -223,7 +212,7 @@ def _told_before(memory: Memory, entry: Entry, sources: Container[str | None]) -
 
 _LOOKED_UP = {
     Intent.TALK: _last_talk,
-    Intent.NEWS: news,
+    Intent.NEWS: lambda memory, entry, _line: news(memory, entry),
     Intent.GIVEN: _gifts,
     Intent.GREETING: _last_talk,
 }
