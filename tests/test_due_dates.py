@@ -108,6 +108,8 @@ def test_in_doubt_there_is_no_day(text: str) -> None:
         ("the mare foaled on tuesday", "2026-03-03"),
         ("i saw her yesterday", "2026-03-03"),
         ("she left last friday", "2026-02-27"),
+        ("monday at dawn i saw you in oxley, buying loaves", "2026-03-02"),
+        ("on monday i sold the mare", "2026-03-02"),
         ("two days ago", "2026-03-02"),
         ("it burned on the ninth", "2026-02-09"),
     ],

@@ -234,6 +234,12 @@ _MOVED_TO = re.compile(
 )
 _STRUCK = re.compile(r"^ (?:is|was) (?:off|struck|cancelled|moved)\b|^ got away\b")
 
+# behind a day with which a clause begins; what was said then may bind
+_DID_THEN = re.compile(
+    r"(?: (?:morning|noon|afternoon|evening|night)| (?:at|in|by) (?:the )?\w+)*,?"
+    r" (?:i|you|u|we|he|she|they) (?!said|told|promised|swore|agreed)(?P<verb>\w+)\b"
+)
+
 
 def _is_of_the_past(lower: str, start: int, end: int) -> bool:
     """Whether the clause around a day tells of what was."""
@@ -247,6 +253,9 @@ def _is_of_the_past(lower: str, start: int, end: int) -> bool:
         return False
     if _MOVED_TO.search(clause.rstrip()):
         return False
+    told = _DID_THEN.match(lower[end:])  # "Monday at dawn I saw you"
+    if told and clause.strip() in ("", "on") and is_past(told["verb"]):
+        return True
     words = _WORD.findall(clause)
     return any(
         (is_past(word) or word in ("was", "were", "did", "didn't", "had"))
