@@ -7,7 +7,7 @@ language does not read are its alone. Items are as private as the lines that the
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast, get_args
 
@@ -108,16 +108,23 @@ def update_from_fact(memory: Memory, draft: FactDraft, passage: Passage, context
     """
     lines = {entry.id: entry for entry in passage.entries}
     entries = [lines[number] for number in draft.journal_ids]
-    stated = _stated(memory, draft)
-    named = {*(draft.ends or ()), *(() if stated else (draft.same_as,))}
-    past = [fact for fact in passage.known if fact.id in named]
-    agenda = memory.agenda if past else ()
-    before = [item for item in agenda if _is_of(item, past, entries[0])]
+    stated, *again = _stated(memory, draft, entries) or [None]
+    before = _items_of(memory, passage, draft.ends or (), entries[0])
+    repeated = _items_of(memory, passage, (draft.same_as,), entries[0])
+    if stated and (first := next((e for e in repeated if e.who == stated.who), None)):
+        if first.id != stated.id:
+            again.append(stated)
+            due = stated.due or first.due
+            stated = first.repeated(due, draft.journal_ids, entries[-1])
+    elif not stated:
+        before += repeated
     items = [
         _over(item, entries[-1]) if stated else _gone_on(item, draft, entries, context)
         for item in before
         if not stated or item.id != stated.id
     ]
+    for item in again:  # of several lines that one fact sums up
+        memory.agenda.remove(item.id)
     if stated:  # in the words and with the day of the fact
         due = stated.due or draft.date
         items.append(replace(stated, told=draft.text[:TEXT_KEPT], due=due, context=context))
@@ -128,22 +135,44 @@ def update_from_fact(memory: Memory, draft: FactDraft, passage: Passage, context
             memory.agenda.put(item)
 
 
-def _stated(memory: Memory, draft: FactDraft) -> AgendaItem | None:
-    """Return the item that was read in the lines of a promise, debt, request or plan, as heard.
-
-    Of several, the one of its kind and day.
-    """
+def _stated(memory: Memory, draft: FactDraft, entries: Sequence[Entry]) -> list[AgendaItem]:
+    """Return the items of whoever is bound that were read in the lines of a promise, debt, request
+    or plan as they were heard: the one of its kind and day first, then those that other lines
+    alone state."""
     if draft.kind not in KINDS:
-        return None
-    return max(
-        (
-            item
-            for item in memory.agenda.resting_on(Removal({*draft.journal_ids}))
-            if not set(item.evidence).isdisjoint(draft.journal_ids)
-        ),
-        key=lambda item: (item.kind == draft.kind, item.due == draft.date),
-        default=None,
-    )
+        return []
+    who, _to = _sides(memory, draft, entries)
+    found = [
+        item
+        for item in memory.agenda.resting_on(Removal({*draft.journal_ids}))
+        if item.who == who and not set(item.evidence).isdisjoint(draft.journal_ids)
+    ]
+    found.sort(key=lambda item: (item.kind != draft.kind, item.due != draft.date))
+    return found[:1] + [
+        item
+        for item in found[1:]
+        if _line_of(item) != _line_of(found[0]) and set(item.evidence) <= {*draft.journal_ids}
+    ]
+
+
+def _items_of(
+    memory: Memory, passage: Passage, ids: Collection[str], entry: Entry
+) -> list[AgendaItem]:
+    """Return the open items of these facts of a passage, before the line of an entry."""
+    past = [fact for fact in passage.known if fact.id in ids]
+    return [item for item in memory.agenda if _is_of(item, past, entry)] if past else []
+
+
+def _line_of(item: AgendaItem) -> int:
+    """The journal id of the line that states an item."""
+    return int(item.id.partition(".")[0])
+
+
+def _sides(memory: Memory, draft: FactDraft, entries: Sequence[Entry]) -> tuple[str, str]:
+    """Return who is to do what a fact states, and to whom it is owed."""
+    npc = memory.owner.get_memory_identity(memory.owner)
+    subject = draft.about or entries[0].source_entity or ""
+    return (npc, subject) if draft.kind == "request" else (subject, _called(memory, draft))
 
 
 def _is_of(item: AgendaItem, facts: Iterable[MemoryRecord], entry: Entry) -> bool:
@@ -151,7 +180,7 @@ def _is_of(item: AgendaItem, facts: Iterable[MemoryRecord], entry: Entry) -> boo
 
     The item of a line's own may have been closed or moved by it before a look was killed.
     """
-    if item.audience != entry.audience or entry.id == int(item.id.partition(".")[0]):
+    if item.audience != entry.audience or entry.id == _line_of(item):
         return False
     touched = entry.id in (*item.evidence, *item.closed_by)
     return (item.state == "open" or touched) and any(
@@ -190,9 +219,7 @@ def _item_of(
     memory: Memory, draft: FactDraft, entries: Sequence[Entry], context: str
 ) -> AgendaItem | None:
     """The item that a fact states; None if nobody is named who is to do it."""
-    npc = memory.owner.get_memory_identity(memory.owner)
-    subject = draft.about or entries[0].source_entity or ""
-    who, to = (npc, subject) if draft.kind == "request" else (subject, _called(memory, draft))
+    who, to = _sides(memory, draft, entries)
     taken = {item.id: item for item in memory.agenda}
     number, count = str(entries[0].id), 0
     while (held := taken.get(number)) and (held.kind, held.due) != (draft.kind, draft.date):

@@ -188,7 +188,8 @@ class _Lines:
         ):
             return OF_ANOTHER
         said = [each for entry in told for each in sentences_of(entry.words)]
-        if all(entry.kind in TALK_KINDS for entry in told) and all(map(asks, said)):
+        only_asks = all(entry.kind in TALK_KINDS for entry in told) and all(map(asks, said))
+        if only_asks and fact.kind != "request":
             return ASKED
         text = fact.text
         if _FIRST_OR_SECOND.search(without_quotations(text)):

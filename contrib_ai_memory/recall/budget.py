@@ -145,7 +145,12 @@ def _under_days(memories: Iterable[MemoryRecord]) -> Iterator[str]:
 
 
 def _until(memory: MemoryRecord, text: str) -> str:
-    return f"{text} (until {day_of(memory.held_until)})" if memory.held_until else text
+    """Mark what is over; a fact that tells what was may have been shown to be untrue."""
+    if memory.held_until:
+        return f"{text} (until {day_of(memory.held_until)})"
+    if memory.invalid_at and memory.record == "fact":
+        return f"{text} (no longer so since {day_of(memory.invalid_at)})"
+    return text
 
 
 def text_with_speaker(memory: MemoryRecord) -> str:
