@@ -318,7 +318,10 @@ class Line:
             ours = sentence in before or act.text in before or (after and after[0].said in sentence)
             if after and ours and [*dates(before, said_at)]:
                 return after[0].iso
-        return _due(act.text, self.entry) or _due(sentence, self.entry)
+        day = _due(act.text, self.entry)
+        if act.text in sentence and day not in {each.iso for each in dates(sentence, said_at)}:
+            day = ""  # what the words beside it tell was: "Monday at dawn I saw you"
+        return day or _due(sentence, self.entry)
 
     def _will_itself(self, sentence: str) -> bool:
         """Whether the NPC says of itself what it will do, in the clause with the day."""

@@ -6,13 +6,15 @@ draws on what anybody may hear: an insight is public, and contains no secret.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 from twisted.internet import defer
 
 from .. import offload
 from ..embedding import embedder
+from ..ingest import endings
+from ..ingest.endings import End
 from ..llm import router
 from ..llm.provider import InsightDraft, Pair, Relation, Statement
 from ..recall import search
@@ -21,7 +23,7 @@ from ..records import INSIGHT, Entry, MemoryRecord, PassReport, Percept, RecallR
 from ..store import memory_store
 from ..store.evidence import Work
 from ..store.journal import join_ranges, ranges_of
-from ..store.links import Link, link_id
+from ..store.links import Link, link_id, linked_memory_id
 from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id
 from . import consolidation
@@ -35,12 +37,15 @@ LOOKED_AT = 40  # most important entries that the questions are drawn from
 EVIDENCE = 10  # [A] memories for each question
 EVIDENCE_TOKENS = 4000
 NEAREST = 8  # known insights that a new one is compared with
+STANDING = 64  # newest insights that end with what they rest on
 WELL_FOUNDED = 5  # citations that make an insight worth 9 rather than 8 [A]
 
 
 @defer.inlineCallbacks
 def run_reflection(memory: Memory) -> Generator[Any, Any, PassReport]:
-    """Reflect if `cumulative_importance` has reached its threshold, and link the insights."""
+    """Reflect if `cumulative_importance` has reached its threshold, and link the insights; end
+    those that rest on what is over."""
+    yield _end_outdated(memory)
     due, end, important = yield _gather(memory)
     insights: list[InsightDraft] = []
     if due:
@@ -55,6 +60,35 @@ def run_reflection(memory: Memory) -> Generator[Any, Any, PassReport]:
         yield memory.index_pending(offload.NIGHT)
     yield _link_insights(memory)
     return PassReport(done=True, read=len(important), changed=len(insights))
+
+
+@defer.inlineCallbacks
+def _end_outdated(memory: Memory) -> Generator[Any, Any, None]:
+    """End insights of which a memory that they cite is over; run again, it changes nothing."""
+    with memory.evidence.work_on(priority=offload.NIGHT) as work:
+        insights = yield work.run(standing, memory.id)
+        written = {each.id: memory.journal.get(each.journal_ids[0]) for each in insights}
+        cited = {each: entry.evidence for each, entry in written.items() if entry}
+        yield work.run(end_outdated, memory.id, cited)
+
+
+def standing(agent_id: str) -> list[MemoryRecord]:
+    """Return the newest insights that hold (worker thread)."""
+    newest = memory_store.shared().newest(agent_id, INSIGHT, STANDING)
+    return [each for each in newest if not each.superseded_by]
+
+
+def end_outdated(agent_id: str, cited: Mapping[str, Sequence[str]]) -> None:
+    """End insights with the first memory that they cite and that is over (worker thread).
+
+    Args:
+        cited: Link ids by the id of the insight.
+    """
+    store = memory_store.shared()
+    for insight, ids in cited.items():
+        found = store.get([linked_memory_id(agent_id, each) for each in ids])
+        over = [each for each in found if each.superseded_by and each.invalid_at]
+        endings.end(store, [End(insight, e.superseded_by, e.invalid_at) for e in over[:1]])
 
 
 @defer.inlineCallbacks
@@ -129,7 +163,8 @@ def known_insights(agent_id: str, texts: list[str]) -> dict[str, MemoryRecord]:
     """The known insights nearest to these texts, by their own (worker thread)."""
     vectors = embedder.shared().encode(texts)
     found = memory_store.shared().nearest_each(agent_id, vectors, NEAREST, record=INSIGHT)
-    return {hit.memory.content: hit.memory for near in found for hit in near}
+    hits = (hit.memory for near in found for hit in near)
+    return {each.content: each for each in hits if not each.superseded_by}
 
 
 @defer.inlineCallbacks
