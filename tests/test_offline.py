@@ -291,13 +291,12 @@ def insights(question):
     return OfflineProvider().reflect([(question, memories)], "Mara")
 
 
-def test_an_insight_is_a_sentence_with_telling_words_a_quotation_and_its_evidence(store_folder):
+def test_an_insight_is_a_sentence_of_telling_words_with_its_evidence(store_folder):
     [insight] = insights("What have I learned about Alice?")
-    assert insight.text.startswith("Alice often speaks of the ferry, ")
-    assert insight.text.endswith(tuple(f', as in "{told}"' for _who, told in TALK[:3]))
+    assert insight.text.startswith("Alice often speaks of the ferry")
     assert set(insight.evidence) == {"1", "2", "3", "4"}
     for word in ("yeah", "Bram", "creative", "tough", "thanks", "really"):
-        assert word not in insight.text.split(", as in ")[0]
+        assert word not in insight.text
 
 
 def test_it_asks_itself_of_those_who_speak_most(store_folder):

@@ -229,19 +229,6 @@ SMALL_TALK = frozenset(
     "greeting,returning,greeted again,long absent,parting,parting at night,thanks,wellbeing,"
     "chatter,no tale,apology,compliment,insulted,sorry,sorry for,glad,glad of".split(",")
 )
-# said no more; settings may still name them
-_RETIRED: tuple[str, ...] = (
-    "doubt",
-    "not sure",
-    "tired",
-    "so it is",
-    "of itself",
-    "riddle",
-    "no such thing",
-)
-_RETIRED += ("asks name", "asks what happened", "asks who", "taken up")
-_RETIRED += ("joked", "joked of", "boasted", "boasted of", "insulted by", "alarm of", "unsaid")
-
 TONES: Mapping[str, Phrases] = {
     "plain": {},
     "warm": {
@@ -325,7 +312,7 @@ TONES: Mapping[str, Phrases] = {
 
 def unknown_kinds(named: Iterable[str]) -> list[str]:
     """Return which of these are no kinds of phrases, in order."""
-    return sorted({*named} - {*KINDS, *_RETIRED})
+    return sorted({*named} - {*KINDS})
 
 
 def phrases_of(tone: str, own: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
