@@ -50,11 +50,9 @@ PARTS = ScoreParts(0.5, 0.5)
         ("I overheard the reeve.", "Alice overheard the reeve."),
         ("I'd been ill for a week.", "Alice had been ill for a week."),
         ("I'd like a new oar.", "Alice would like a new oar."),
-        ("I bake bread and sell it in Elmstead.", "Alice bakes bread and sells it in Elmstead."),
         ("I want to bake bread and sell it.", "Alice wants to bake bread and sell it."),
         ("I baked bread and sold it.", "Alice baked bread and sold it."),
         ("I was there when we sank our boat.", "Alice was there when they sank their boat."),
-        ("My brother and I built the ferry.", "Alice and their brother built the ferry."),
         ("Last week I sold two oxen.", "Last week Alice sold two oxen."),
     ],
 )
