@@ -21,7 +21,7 @@ import numpy as np
 from ..embedding import embedder
 from ..embedding.model import ModelAway
 from ..english.questions import asked, asks, sentences_of
-from ..english.small_talk import courtesy_of, small_talk_in, without_greeting
+from ..english.small_talk import courtesy_of, without_greeting
 from ..language import Intent, Understood
 from ..records import LineInTalk
 from ..text.names import forms
@@ -68,7 +68,7 @@ def intent_of(said: str, names: Collection[str]) -> tuple[Intent | None, bool]:
         names: Names of everyone whom the NPC knows.
     """
     said = without_greeting(said)
-    if courtesy_of(said) or small_talk_in(said):
+    if courtesy_of(said):
         return None, False
     asking = [each for each in sentences_of(said) if asks(each)]
     for each in dict.fromkeys([said, *(asking if len(asking) == 1 else ())]):
