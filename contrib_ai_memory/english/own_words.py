@@ -69,17 +69,11 @@ _FIRST_PERSON = re.compile(r"\b(?:I|I'\w+|[Mm]y|[Mm]ine|[Mm]yself)\b")
 
 @dataclass(frozen=True, slots=True)
 class OwnSentence:
-    """A sentence as the NPC says it.
+    """A sentence as the NPC says it."""
 
-    Attributes:
-        text: In the first person where it is about the NPC.
-        leans: Whether it is understood only after the sentence before it.
-        own: Whether the NPC is what it is about.
-    """
-
-    text: str
-    leans: bool = False
-    own: bool = False
+    text: str  # in the first person where it is about the NPC
+    leans: bool = False  # whether it is understood only after the sentence before it
+    own: bool = False  # whether the NPC is what it is about
 
 
 def pronoun_of(texts: Iterable[str], given: str = "") -> str:

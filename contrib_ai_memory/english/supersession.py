@@ -79,20 +79,14 @@ SLOTS = ("place", "occupation", "preference", "relationship", "possession", "wor
 
 @dataclass(frozen=True, slots=True)
 class DatedStatement:
-    """A line or a fact, oldest first in every sequence of them.
-
-    Attributes:
-        said: Whether somebody said it; else it was done or seen.
-        mentions: Names of people in it.
-        time: ISO 8601.
-        kinds: The probability of each kind (`sentence_classifier.KINDS`); None if unknown.
-    """
+    """A line or a fact, oldest first in every sequence of them."""
 
     text: str
     speaker: str
-    said: bool = True
-    mentions: frozenset[str] = frozenset()
-    time: str = ""
+    said: bool = True  # whether somebody said it; else it was done or seen
+    mentions: frozenset[str] = frozenset()  # names of people in it
+    time: str = ""  # ISO 8601
+    # the probability of each kind (`sentence_classifier.KINDS`); None if unknown
     kinds: Mapping[str, float] | None = None
 
 
@@ -192,21 +186,15 @@ def _repeats(new: Look, old: Look) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What is read of one statement.
-
-    Attributes:
-        words: Content words, without names.
-        said: All its content words, in order.
-        happened: It tells what was done.
-    """
+    """What is read of one statement."""
 
     statement: DatedStatement
-    words: frozenset[str]
-    said: tuple[str, ...]
+    words: frozenset[str]  # content words, without names
+    said: tuple[str, ...]  # all its content words, in order
     weights: Mapping[str, float]
     numbers: frozenset[str]
     flags: Mapping[str, bool]
-    happened: bool
+    happened: bool  # it tells what was done
 
     def is_of(self, kind: str) -> float:
         """How probably it is of a kind; NaN if that is unknown."""

@@ -104,17 +104,11 @@ def _judged(said: str, names: Collection[str]) -> tuple[Intent | None, float]:
 
 @dataclass(frozen=True, eq=False)
 class IntentClassifier:
-    """One score for each class.
+    """One score for each class."""
 
-    Attributes:
-        classes: Names of `Intent`, and `NONE`.
-        weights: Shape (dimensions, classes).
-        bias: Shape (classes,).
-    """
-
-    classes: tuple[str, ...]
-    weights: np.ndarray
-    bias: np.ndarray
+    classes: tuple[str, ...]  # names of `Intent`, and `NONE`
+    weights: np.ndarray  # shape (dimensions, classes)
+    bias: np.ndarray  # shape (classes,)
 
     def judge(self, vector: np.ndarray) -> tuple[Intent | None, float]:
         """Return the likeliest intent, None for none of them, and its probability.
