@@ -252,7 +252,6 @@ def _statement(
         said=said,
         mentions=mentioned(line.text, people) - (set() if said else {line.speaker}),
         time=line.day,
-        own=line.speaker == talk.npc,
         kinds=dict(zip(LABELS, kinds.tolist(), strict=True)),
     )
 

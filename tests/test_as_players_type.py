@@ -5,7 +5,6 @@ from evennia.utils.create import create_object
 from talk_scene import turn
 
 from contrib_ai_memory.english import addressing, corrections, follow_ups, questions
-from contrib_ai_memory.english.small_talk import small_talk_in
 from contrib_ai_memory.language import Intent
 from contrib_ai_memory.offline import phrases as stock
 from contrib_ai_memory.offline.intents import intent_of
@@ -428,7 +427,6 @@ def test_what_is_asked_of_a_day_or_a_thing_is_no_news(store_folder, question):
 @pytest.mark.parametrize(
     ("line", "kind"),
     [
-        ("go on, please?", "no more"),
         ("haha you're a good un", "compliment"),
         ("no it isnt", "corrected"),
     ],
@@ -597,13 +595,6 @@ def test_what_is_said_of_a_slate_is_no_debt(says, mara, alice, line):
 )
 def test_what_has_more_to_it_has_no_plain_intent(store_folder, line):
     assert intent_of(line, ["Nell"])[0] is None
-
-
-@pytest.mark.parametrize(
-    "line", ["I am so tired since my wife died.", "I'm done in Harrow, I leave tomorrow."]
-)
-def test_what_tells_something_is_no_small_talk(line):
-    assert small_talk_in(line) == ""
 
 
 def test_corrected_news_is_not_told(says, alice, bram):

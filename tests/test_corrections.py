@@ -74,17 +74,6 @@ def test_what_is_only_exclaimed_corrects_nothing():
     assert completed("no, five", ["i have 3 hens and 4 ducks"]) is None
 
 
-@pytest.mark.parametrize("night", [False, True])
-def test_somebody_who_moved_lives_where_they_moved_to(mara, says, night):
-    says("my sister nell is a midwife in harrow")
-    says("thats wrong, nell moved to stonebridge last week")
-    if night:
-        offload.wait(mara.assistant.sleep.whole_night())
-    answer = says("where does nell live?").lower()
-    assert "stonebridge" in answer and "harrow" not in answer
-    assert "midwife" in says("what does nell do?")
-
-
 def test_a_newer_count_of_one_barrel_ends_its_older_one(mara, says):
     says("barrel 3 holds 21 apples")
     says("barrel 5 holds 30 apples")

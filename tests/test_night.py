@@ -162,12 +162,12 @@ def test_the_counter_starts_anew_and_too_little_makes_no_insight(eventful, hear)
     assert insights(eventful) == before
 
 
-def test_insights_name_people_and_repeat_none_for_another_order_or_quotation(eventful):
+def test_insights_name_people_and_repeat_none_in_another_order(eventful):
     night(eventful)
     assert all(entry.content.split()[0] in ("Alice", "Bram") for entry in insights(eventful))
-    said = 'Alice often speaks of the ferry and wolves, as in "The ferry sank."'
-    again = 'Alice often speaks of wolves and the ferry, as in "Wolves came."'
-    other = 'Alice often speaks of the ferry and sheep, as in "The ferry sank."'
+    said = "Alice often speaks of the ferry and wolves."
+    again = "Alice often speaks of wolves and the ferry."
+    other = "Alice often speaks of the ferry and sheep."
     pairs = [Pair(Statement(new, INSIGHT), Statement(said, INSIGHT)) for new in (again, other)]
     assert OfflineProvider().compare(pairs) == [Relation.SAME, Relation.UNRELATED]
 

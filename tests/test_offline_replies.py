@@ -295,8 +295,6 @@ def test_a_question_about_its_own_taste_is_not_answered_with_the_taste_of_others
         ("nice place u got here", "kind|good to hear"),
         ("sorry, only joking", "No harm|nothing of it|forgotten"),
         ("you said tom was missing, thats wrong", "had it wrong|stand corrected"),
-        ("thats not what i asked", "Ask me again"),
-        ("never mind", "As you like"),
         ("i feel awful today, my head hurts", "sorry|hard"),
         ("the wedding's off. im not marrying anymore", "sorry|hard"),
         ("how r u", "Well enough|complain"),

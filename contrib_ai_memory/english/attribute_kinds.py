@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from .questions import asks_of_you
 from .salience import signals_of
 from .stated_preferences import stated
 from .tokens import content_words, is_past
@@ -59,7 +60,6 @@ _OBJECT_UNRESOLVED = re.compile(
     r"|her(?=\W*$|[,.;!]| (?:and|at|for|from|in|so|to|when|with)\b))\b",
     re.IGNORECASE,
 )
-_YOU = re.compile(r"\byou(?:rs?|['’]\w+)?\b", re.IGNORECASE)
 _CLAIMED = re.compile(r" says: | claims that ")  # of whom they speak, they are no trait
 
 
@@ -72,7 +72,7 @@ def kind_of(sentence: str, name: str) -> str | None:
     True
     """
     begins = re.match(rf"{re.escape(name)}(?P<owns>['’]s?)? +(?P<rest>.+)", sentence, re.DOTALL)
-    if not name or not begins or _CLAIMED.search(sentence) or _YOU.search(sentence):
+    if not name or not begins or _CLAIMED.search(sentence) or asks_of_you(sentence):
         return None
     rest = begins["rest"]
     if begins["owns"]:

@@ -60,18 +60,6 @@ _MEANT_ONLY = re.compile(
 _THE = re.compile(r"\bthe (?:[^\W\d_]+ )??[^\W\d_]+\b(?=\W*$|[,.;!]| and\b)", re.IGNORECASE)
 _ALONE = (_NUMBER, _DAY, _THE)  # what may stand alone in a correction
 _MARKS = " ,;:.-–—"
-# "the kettle wont be ready friday, ill bring it monday instead"
-_PUT_OFF = re.compile(
-    rf"(?:\bnot|n['’]t|\bwont|\bcant)\b[^.!?]{{0,30}}?(?P<wrong>{_DAY.pattern})[^.!?]*?"
-    rf"(?:['’]ll|\bill|\bwill|\binstead|\bmake it)\b[^.!?]{{0,40}}?(?P<right>{_DAY.pattern})",
-    re.IGNORECASE,
-)
-_MOVED = re.compile(
-    r"(?:^|[,.] )(?:\w+ )?(?P<who>[\w'’-]+?)(?: has|['’]s| have)? moved (?:house |back |away ){0,2}"
-    r"to (?:the )?(?P<to>[\w'’-]+)",
-    re.IGNORECASE,
-)
-_PLACE = re.compile(r" (?:in|at|from|near|by) (?:the )?[\w'’-]+\W*$", re.IGNORECASE)
 _OWNS = re.compile(r"['’]s$")
 _SUBJECTS = frozenset("i im we he hes she shes they you".split())
 _VAGUE = frozenset("call name come go live much many alway here".split())  # stems
@@ -90,7 +78,7 @@ def completed(said: str, before: Sequence[str]) -> tuple[int, str] | None:
         return None
     bare, admits = _read(said)
     for place in reversed(range(len(before))):
-        meant = _replaced(bare, before[place], admits=admits) or _moved(bare, before[place])
+        meant = _replaced(bare, before[place], admits=admits)
         if meant and meant != before[place]:
             return place, meant
         if _right_alone(bare, admits=admits) and not _NOT_IT.search(bare):  # of the last line
@@ -122,8 +110,7 @@ def may_correct(said: str) -> bool:
     bare, admits = _read(said)
     found = _NOT_IT.search(bare)
     if found is None:
-        moved = _MOVED.search(bare) or _PUT_OFF.search(bare)
-        return bool(moved or _right_alone(bare, admits=admits))
+        return bool(_right_alone(bare, admits=admits))
     rest = f"{bare[: found.start()]} {bare[found.end() :]}"
     return bool(content_words(rest) and content_words(found["wrong"]) - _VAGUE)
 
@@ -155,11 +142,6 @@ def _read(said: str) -> tuple[str, bool]:
 def _replaced(said: str, known: str, *, admits: bool) -> str:
     """Return the known line with what is right in place of what was wrong, "" if unclear."""
     found = _NOT_IT.search(said)
-    if found is None and (put_off := _PUT_OFF.search(said)):
-        days = list(re.finditer(rf"\b{put_off['wrong']}\b", known, re.IGNORECASE))
-        if len(days) != 1 or not content_words(said) & content_words(known[: days[0].start()]):
-            return ""
-        return known[: days[0].start()] + put_off["right"] + known[days[0].end() :]
     if found is None:
         return _put_in(_right_alone(said, admits=admits), known)
     wrong, rest = found["wrong"], f"{said[: found.start()]}. {said[found.end() :]}".strip(_MARKS)
@@ -211,21 +193,6 @@ def _subjects(text: str) -> set[str]:
     names = {each.lower() for each in re.findall(r"\b[A-Z][a-z]+", text)} - FUNCTION_WORDS
     own = {"i"} if re.search(r"\bi(?:['’]?ve|['’]?m)?\b|\bive\b", text, re.IGNORECASE) else set()
     return {each for each in names if not _NUMBER.fullmatch(each)} | kin | (own - kin)
-
-
-def _moved(said: str, known: str) -> str:
-    """Return that somebody moved, with what else a line says of them before a place."""
-    found, lived = _MOVED.search(said), _PLACE.search(known)
-    if not found or not lived or found["to"].lower() in words_of(known):
-        return ""
-    if found["who"].lower() not in words_of(known):
-        return ""
-    rest = known[: lived.start()]
-    alone = re.search(r"\b(?:live|dwell|reside)(?:s|d)?$", rest)
-    moved = said.rstrip(".!; ")
-    return (
-        f"{moved}." if alone else f"{moved[:1].upper()}{moved[1:]}. {rest[:1].upper()}{rest[1:]}."
-    )
 
 
 def _put_in(right: str, known: str) -> str:

@@ -82,7 +82,9 @@ def _any_of(words: Iterable[str]) -> str:
 
 _DAYS = _any_of(name for name in _WEEKDAYS if name not in _ALSO_WORDS.split("|"))
 DAY = rf"(?:{_DAYS}|(?<=\bon )(?:{_ALSO_WORDS})|(?<=\b(?:by|to) )(?:{_ALSO_WORDS})"
-DAY += rf"|(?<=\b(?:til|nxt) )(?:{_ALSO_WORDS})|(?<=\b(?:this|next|till|come) )(?:{_ALSO_WORDS})"
+DAY += (
+    rf"|(?<=\b(?:til|nxt) )(?:{_ALSO_WORDS})|(?<=\b(?:this|last|next|till|come) )(?:{_ALSO_WORDS})"
+)
 DAY += rf"|(?<=\buntil )(?:{_ALSO_WORDS})|(?:{_ALSO_WORDS})(?= (?:week|night|noon|morning)\b))"
 TOMORROW = "tomorrow|tmrw|tmr|tmro|tomoro|tomoz|tomorow|tommorow|tommorrow|2moro|2morrow"
 TONIGHT = "tonight|tonite|2nite|2night"
@@ -152,7 +154,7 @@ def dates(text: str, said_at: str | date, *, past: bool = False) -> list[DueDate
             taken.append((start, end))
             if not past and _is_of_the_past(lower, start, end):
                 continue
-            if _is_denied(lower, start, end):
+            if not past and _is_denied(lower, start, end):
                 continue
             try:
                 day = read(match, today, past)
@@ -284,6 +286,7 @@ def _days_off(days: int) -> Read:
     return lambda _match, today, past: today + timedelta(days) if days >= 0 or past else None
 
 
+_UNTIL = re.compile(r"\b(?:by|till?|until) $")
 _LED = re.compile(r"\b(?:make (?:it|that)|on|by|til|till|until|before|come|a|one) $")
 
 
@@ -293,6 +296,7 @@ def _weekday(match: re.Match[str], today: date, past: bool) -> date | None:
     ahead = (wanted - today.weekday() - 1) % 7 + 1  # 1-7: on a Friday, "friday" is the next one
     if past:
         to_come = more or (match["before"] or "").startswith(("next", "nxt"))
+        to_come = to_come or _UNTIL.search(match.string[: match.start("day")])
         return None if to_come else today - timedelta(days=(7 - ahead) or 7)
     before = (match["before"] or "").strip()
     led = _LED.search(match.string[: match.start("day")])
@@ -418,15 +422,16 @@ _RULES: tuple[tuple[re.Pattern[str], Read], ...] = tuple(
         # days from now, and ago
         (rf"\b{_COUNT} {_UNIT} (?:from (?:now|today|tonight)|hence)\b", _counted(1)),
         (rf"\b(?:in|within) {_COUNT} {_UNIT}\b(?:'? time\b)?", _counted(1)),
-        (rf"\b{_COUNT} {_UNIT} ago\b", _counted(-1)),
+        (rf"\b{_COUNT} {_UNIT} (?:ago|back)\b", _counted(-1)),
         (rf"\bday after (?:{TOMORROW})\b", _days_off(2)),
         (r"\btomorrow week\b", _days_off(8)),
         (rf"\b(?:{TOMORROW}){_PART}\b(?!'s\b)", _days_off(1)),
         (rf"\b(?:{TONIGHT}|today|this (?:evening|afternoon))\b(?!'s\b)", _days_off(0)),
         (r"\b(?:day before yesterday|night before last)\b", _days_off(-2)),
         (r"\b(?:yesterday|last night)\b", _days_off(-1)),
+        (r"\bthis morning\b", lambda _match, today, past: today if past else None),
         # weekdays
-        (rf"\blast (?P<day>{_DAYS})\b|\b(?:{_DAYS}) last\b", _last_weekday),
+        (rf"\blast (?P<day>{DAY})\b|\b(?:{_DAYS}) last\b", _last_weekday),
         (
             rf"(?P<before>\b(?:next|nxt|a week|a fortnight)(?: on| from)? )?\b(?P<day>{DAY})"
             rf"\b(?!'s\b)(?P<more> week\b| fortnight\b| after next\b| next\b)?{_PART}",

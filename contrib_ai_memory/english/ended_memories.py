@@ -20,7 +20,7 @@ from ..text.names import forms, mentioned
 from . import commitments, sentence_classifier, supersession
 from .addressing import without_address
 from .claims import tells
-from .contradiction import changes, counts_anew, denies, says_the_same
+from .contradiction import changes, denies, of_one_thing, says_the_same
 from .questions import sentences_of
 from .sentence_classifier import AGENDA, AGENDA_KINDS, CORRECTION
 from .supersession import ENDS, SURE, DatedStatement, Look
@@ -84,7 +84,7 @@ def _judge(
         _commits(look)
         and not (called_off and certain[place])
         and not _corrects(new)
-        and not counts_anew(entry.words, look.statement.text)  # "barrel 3 holds 21" is no promise
+        and not of_one_thing(entry.words, look.statement.text)  # "barrel 3 holds 21" is no promise
         for place, look in enumerate(looks)
     ]
     return [

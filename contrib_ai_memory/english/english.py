@@ -53,7 +53,6 @@ ITEMS_READ = 1024  # texts of agenda items whose words are cached
 _TELLS_PAST = re.compile(
     r"\b(?:was|were|had|did|came|went|took|lost|saw|found|\w{3,}ed)\b", re.IGNORECASE
 )
-_YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _ASKS_AWAKE = re.compile(
     r"\b(?:are|r) (?:you|u|ye) (?:still )?(?:asleep|sleeping|awake|up)\b|\bwake up\b", re.I
 )
@@ -190,7 +189,7 @@ class English(Language):
             small_talk.requests(text),
             small_talk.courtesy_of(text),
             bool(_TELLS_PAST.search(text)),
-            bool(_YOU.search(text)),
+            questions.asks_of_you(text),
         )
 
     def due(self, text: str, now: str) -> str:

@@ -69,17 +69,11 @@ _FIRST_PERSON = re.compile(r"\b(?:I|I'\w+|[Mm]y|[Mm]ine|[Mm]yself)\b")
 
 @dataclass(frozen=True, slots=True)
 class OwnSentence:
-    """A sentence as the NPC says it.
+    """A sentence as the NPC says it."""
 
-    Attributes:
-        text: In the first person where it is about the NPC.
-        leans: Whether it is understood only after the sentence before it.
-        own: Whether the NPC is what it is about.
-    """
-
-    text: str
-    leans: bool = False
-    own: bool = False
+    text: str  # in the first person where it is about the NPC
+    leans: bool = False  # whether it is understood only after the sentence before it
+    own: bool = False  # whether the NPC is what it is about
 
 
 def pronoun_of(texts: Iterable[str], given: str = "") -> str:
@@ -200,7 +194,7 @@ def _retold(marked: str, pronoun: str, *, refers: bool, rivals: bool) -> str:
         elif token == _I or (
             word == subject and refers and not rivals and (word != of_it or begins)
         ):
-            out.append(f"I{_short(short, ahead)}")
+            out.append({"": "I", "s": "I'm", "re": "I'm"}.get(short, f"I'{short}"))
             verb = not short
         elif word == of_it and refers:
             out.append("me")
@@ -213,9 +207,6 @@ def _retold(marked: str, pronoun: str, *, refers: bool, rivals: bool) -> str:
             verb = word in ADVERBS or word.endswith("ly")
             present = not verb and _base(token) != token
             out.append(token if verb else _base(token))
-        elif _closed_before(tokens, place):
-            out.append(_base(token))
-            present = True
         elif present and _goes_on(tokens, place):
             out.append(_base(token))
         else:
@@ -232,13 +223,6 @@ def _is_owned(ahead: list[str]) -> bool:
 def _begins_clause(tokens: Sequence[str], place: int) -> bool:
     before = [token for token in tokens[:place] if token.strip()]
     return not before or before[-1].lower() in _OPENS_A_CLAUSE or not before[-1][-1:].isalpha()
-
-
-def _closed_before(tokens: Sequence[str], place: int) -> bool:
-    """Whether a word stands behind an apposition of the NPC: "I, the cook, keeps"."""
-    before = [token for token in tokens[:place] if token.strip()]
-    commas = [at for at, token in enumerate(before) if token.strip() == ","]
-    return before[:1] == [_I] and len(commas) == 2 and commas == [1, len(before) - 1]
 
 
 def _goes_on(tokens: Sequence[str], place: int) -> bool:
@@ -265,10 +249,3 @@ def _base(verb: str) -> str:
     if lower.endswith("ies") and lower[:-1] not in ("tie", "untie", "die", "lie", "belie", "vie"):
         return f"{verb[:-3]}y"
     return verb[:-2] if lower.endswith(("shes", "ches", "sses", "xes", "oes")) else verb[:-1]
-
-
-def _short(short: str, ahead: Sequence[str]) -> str:
-    if short != "s":
-        return f"'{'m' if short == 're' else short}" if short else ""
-    then = ahead[-1].lower() if ahead else ""
-    return "'ve" if then in ("been", "had", "got", "never", "kept") else "'m"

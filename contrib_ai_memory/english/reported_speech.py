@@ -12,8 +12,6 @@ import re
 
 from .questions import sentences_of
 from .tokens import (
-    AFTER_A_VERB,
-    BASES,
     IRREGULAR,
     SAME_IN_THE_PAST,
     is_participle,
@@ -52,7 +50,6 @@ _OF_US = {
     "ours": "theirs",
     "ourselves": "themselves",
 }
-_AND_I = re.compile(r"^(?P<mine>[Mm]y [\w-]+(?: [\w-]+)?) and I\b")
 _OWN_I = "\ue000"  # the NPC's "I" until all others are changed
 # "if you can", "you were late": the NPC is "I" there, and not "me"
 _YOU = re.compile(
@@ -102,7 +99,7 @@ def third_person(text: str, name: str) -> str:
     >>> third_person("I am Alice, the smith.", "Alice"), third_person("I'm Alice, I fish.", "Alice")
     ('Alice is the smith.', 'Alice fishes.')
     """
-    text = _introduced(_AND_I.sub(r"I and \g<mine>", _with_apostrophes(text)), name)
+    text = _introduced(_with_apostrophes(text), name)
     told = capital(_retold(text, "they", name))
     return re.sub(r"(?<=[.!?] )[a-z]", lambda first: first[0].upper(), told)
 
@@ -113,7 +110,6 @@ def _retold(text: str, subject: str, name: str = "") -> str:
     out: list[str] = []
     named = not name
     verb_of_name = False
-    present = False  # the name does something now: "and say" is another thing that it does
     plural = False
     for place, token in enumerate(tokens):
         word, _, clitic = token.partition("'")
@@ -139,18 +135,13 @@ def _retold(text: str, subject: str, name: str = "") -> str:
             if lower in ("and", "or"):
                 verb_of_name = False  # "Alice and their brother sing"
             elif lower not in ADVERBS and not lower.endswith("ly"):
-                told = _third(token)
-                present = told != token
-                token, verb_of_name = told, False
+                token, verb_of_name = _third(token), False
             out.append(token)
         elif plural and token[0].isalpha():
             out.append({"am": "are", "was": "were", "wasn't": "weren't"}.get(lower, token))
             plural = False
         else:
-            behind = "".join(tokens[place + 2 : place + 3]).lower()
-            if lower in ("who", "that") or (lower == "to" and behind in BASES):
-                present = False
-            out.append(third_singular(token) if present and _goes_on(tokens, place) else token)
+            out.append(token)
     return "".join(out)
 
 
@@ -238,14 +229,6 @@ def _is_participle(rest: list[str]) -> bool:
     """Whether "I'd" is "I had": "I'd been", "I'd always wanted"; and not "I'd like"."""
     words = [token.lower() for token in rest if token[0].isalpha() and token.lower() not in ADVERBS]
     return bool(words) and (is_participle(words[0]) or words[0] == "better")
-
-
-def _goes_on(tokens: list[str], place: int) -> bool:
-    """Whether a word is one more verb of the same subject: "keep sheep and sell the wool"."""
-    before = [token.lower() for token in tokens[:place] if token[0].isalpha()][-1:]
-    after = tokens[place + 1 : place + 3]
-    beside = not after or not after[0].isspace() or after[-1].lower() in AFTER_A_VERB
-    return tokens[place].lower() in BASES and before in (["and"], ["or"]) and beside
 
 
 def _third(verb: str) -> str:

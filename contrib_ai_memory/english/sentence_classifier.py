@@ -63,41 +63,29 @@ CUES = (
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence to be judged, with what is known of the line that it is from.
+    """A sentence to be judged, with what is known of the line that it is from."""
 
-    Attributes:
-        text: As it was said, without its speaker.
-        kind: Of the line: say, whisper, pose, arrive, leave, give.
-        own: Whether the NPC itself says it.
-        named: Whether it names the NPC, or is told to it.
-        before: The text of the line before in the same talk, "" if there is none.
-        said_before: The highest cosine with the speaker's earlier lines (their last fifty or so),
-            0 if there are none.
-        part: Whether it is one of several sentences of its line. `vectors` are then its own, the
-            other attributes those of the line.
-    """
-
-    text: str
-    kind: str = "say"
-    own: bool = False
-    named: bool = False
-    before: str = ""
+    text: str  # as it was said, without its speaker
+    kind: str = "say"  # of the line: say, whisper, pose, arrive, leave, give
+    own: bool = False  # whether the NPC itself says it
+    named: bool = False  # whether it names the NPC, or is told to it
+    before: str = ""  # the text of the line before in the same talk, "" if there is none
+    # the highest cosine with the speaker's earlier lines (their last fifty or so), 0 if there are
+    # none
     said_before: float = 0.0
+    # whether it is one of several sentences of its line. `vectors` are then its own, the other
+    # attributes those of the line
     part: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the classifier thinks of a sentence.
+    """What the classifier thinks of a sentence."""
 
-    Attributes:
-        at_least: Probabilities that it is worth at least 1, 2 and 3: colour, worth knowing in a
-            month, not to be forgotten.
-        kinds: The probability of each of `KINDS`; a sentence may be of several.
-    """
-
+    # probabilities that it is worth at least 1, 2 and 3: colour, worth knowing in a month, not to
+    # be forgotten
     at_least: tuple[float, float, float]
-    kinds: Mapping[str, float]
+    kinds: Mapping[str, float]  # the probability of each of `KINDS`; a sentence may be of several
 
     @property
     def worth(self) -> float:
@@ -116,19 +104,13 @@ class Judgement:
 
 @dataclass(frozen=True, eq=False)
 class SentenceClassifier:
-    """Logistic regressions that share their features.
+    """Logistic regressions that share their features."""
 
-    Attributes:
-        weights: Shape (features, labels): the vector's dimensions, `CUES`, `words`.
-        bias: Shape (labels,), in the order of `LABELS`.
-        words: Words and pairs of neighbours, as `terms_of` writes them.
-        about: The embedding model's name and dimensions, what it was trained on, and how well it
-            does on evenings left out.
-    """
-
-    weights: np.ndarray
-    bias: np.ndarray
-    words: tuple[str, ...]
+    weights: np.ndarray  # shape (features, labels): the vector's dimensions, `CUES`, `words`
+    bias: np.ndarray  # shape (labels,), in the order of `LABELS`
+    words: tuple[str, ...]  # words and pairs of neighbours, as `terms_of` writes them
+    # the embedding model's name and dimensions, what it was trained on, and how well it does on
+    # evenings left out
     about: Mapping[str, Any]
 
     def judge(self, vectors: np.ndarray, sentences: Sequence[Sentence]) -> list[Judgement]:

@@ -76,34 +76,3 @@ def requests(text: str) -> bool:
     [True, True, False]
     """
     return bool(_REQUESTS.search(text))
-
-
-# what is said about the NPC's own last words; the first that is found decides
-_FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(form, re.IGNORECASE))
-    for kind, form in (
-        (
-            "misheard",
-            r"^\W*(?:that|this)(?:['’]?s| is| was)(?: not|n['’]?t) what i"
-            r" (?:asked|said|meant|wanted)|^\W*i did(?: not|n['’]?t) ask (?:that|about that)",
-        ),
-        (
-            "dropped",
-            r"^\W*(?:never ?mind|nm|nvm|forget it|it does(?:n['’]?t| not) matter)\W*$",
-        ),
-        (
-            "no more",
-            r"^\W*(?:(?:oh|aw+|ah) )?(?:go on|come on|pretty please|please|pls)"
-            r"(?:[, ]+(?:then|please|pls|tell me))*\W*$",
-        ),
-    )
-)
-
-
-def small_talk_in(said: str) -> str:
-    """Return the kind of phrase that answers a line about the NPC's own last words, "" for none.
-
-    >>> [small_talk_in(said) for said in ("never mind", "that's not what I asked", "I sell eels")]
-    ['dropped', 'misheard', '']
-    """
-    return next((kind for kind, form in _FORMS if form.search(said)), "")

@@ -19,7 +19,6 @@ from pathlib import Path
 
 import numpy as np
 
-from ..language import BEFORE
 from ..text.segmentation import words_of
 from .commitments import closes
 from .contradiction import are_apart, negated, numbers, tense_and_mood
@@ -76,43 +75,18 @@ _TAKES_BACK = ("corrects", "admits", "called_off", "gives")
 _LASTING = ("boast", "relationship", "debt", "place")  # "he asked me", "I borrowed", "I moved"
 CHANGING = ("place", "occupation", "world", "possession", "preference", "plan")
 SLOTS = ("place", "occupation", "preference", "relationship", "possession", "world", "plan")
-_ENDED_BY = {
-    "boast_corrected": ("boast", "correction"),
-    "lie_corrected": ("lie", "correction"),
-    "claim_corrected": ("claim_self", "correction"),
-    "secret_told": ("secret", "claim_self"),
-    "secret_corrected": ("secret", "correction"),
-    "debt_settled": ("debt", "debt"),
-    "debt_paid": ("debt", "event_seen"),
-    "promise_kept": ("promise", "event_seen"),
-    "promise_moved": ("promise", "promise"),
-    "promise_answered": ("promise", "claim_self"),
-    "request_done": ("request_npc", "event_seen"),
-    "request_changed": ("request_npc", "request_npc"),
-    "plan_done": ("plan", "event_seen"),
-    "plan_corrected": ("plan", "correction"),
-    "world_corrected": ("world", "correction"),
-}
 
 
 @dataclass(frozen=True, slots=True)
 class DatedStatement:
-    """A line or a fact, oldest first in every sequence of them.
-
-    Attributes:
-        said: Whether somebody said it; else it was done or seen.
-        mentions: Names of people in it.
-        time: ISO 8601.
-        own: The NPC said it.
-        kinds: The probability of each kind (`sentence_classifier.KINDS`); None if unknown.
-    """
+    """A line or a fact, oldest first in every sequence of them."""
 
     text: str
     speaker: str
-    said: bool = True
-    mentions: frozenset[str] = frozenset()
-    time: str = ""
-    own: bool = False
+    said: bool = True  # whether somebody said it; else it was done or seen
+    mentions: frozenset[str] = frozenset()  # names of people in it
+    time: str = ""  # ISO 8601
+    # the probability of each kind (`sentence_classifier.KINDS`); None if unknown
     kinds: Mapping[str, float] | None = None
 
 
@@ -145,36 +119,12 @@ def shipped() -> Linear:
     return Linear.read(json.loads(WEIGHTS.read_text("utf-8")))
 
 
-def ended(
-    statements: Sequence[DatedStatement], vectors: np.ndarray, score: Linear | None = None
-) -> np.ndarray:
-    """Return the probability that each statement is ended by each later one.
-
-    Args:
-        statements: Oldest first.
-        vectors: Their unit vectors, shape (n, dimensions).
-
-    Returns:
-        Shape (n, n); row: the earlier one, column: the later one; 0 where the order is wrong.
-    """
-    found = np.zeros((len(statements), len(statements)))
-    looks = [Look.of(each) for each in statements]
-    for later in range(1, len(looks)):
-        if not looks[later].statement.own:  # what the NPC says ends nothing
-            context = vectors[max(0, later - BEFORE) : later]
-            found[:later, later] = ended_by(
-                looks[later], vectors[later], context, looks[:later], vectors[:later], score
-            )
-    return found
-
-
 def ended_by(
     new: Look,
     vector: np.ndarray,
     context: np.ndarray,
     known: Sequence[Look],
     vectors: np.ndarray,
-    score: Linear | None = None,
 ) -> np.ndarray:
     """Return the probability that a new line ends each of the known statements.
 
@@ -186,7 +136,7 @@ def ended_by(
     if not known:
         return np.zeros(0)
     columns = features(new, vector, context, known, vectors)
-    likely = 1 / (1 + np.exp(-(score or shipped())(columns)))
+    likely = 1 / (1 + np.exp(-shipped()(columns)))
     return np.where(changes_something(new, known, columns), likely, 0.0)
 
 
@@ -236,21 +186,19 @@ def _repeats(new: Look, old: Look) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What is read of one statement.
-
-    Attributes:
-        words: Content words, without names.
-        said: All its content words, in order.
-        happened: It tells what was done.
-    """
+    """What is read of one statement."""
 
     statement: DatedStatement
-    words: frozenset[str]
-    said: tuple[str, ...]
+    words: frozenset[str]  # content words, without names
+    said: tuple[str, ...]  # all its content words, in order
     weights: Mapping[str, float]
     numbers: frozenset[str]
     flags: Mapping[str, bool]
-    happened: bool
+    happened: bool  # it tells what was done
+
+    def is_of(self, kind: str) -> float:
+        """How probably it is of a kind; NaN if that is unknown."""
+        return np.nan if self.statement.kinds is None else self.statement.kinds[kind]
 
     @classmethod
     def of(cls, statement: DatedStatement) -> Look:
@@ -281,98 +229,59 @@ class Look:
 def features(
     new: Look, vector: np.ndarray, context: np.ndarray, known: Sequence[Look], vectors: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Return the features of a line with each known statement, arrays of shape (known,)."""
-    b = new.statement
-    olds = [each.statement for each in known]
+    """Return the features of a line with each known statement, arrays of shape (known,).
 
-    def each_of(read: Callable[[Look], object]) -> np.ndarray:
-        return np.array([float(read(old)) for old in known])  # type: ignore[arg-type]
-
+    What the line says counts more of what is of the same speaker or alike. A kind that is unknown
+    is NaN, which counts as the mean.
+    """
     cosine = vectors @ vector
     near = (vectors @ context.T).max(axis=1) if len(context) else np.zeros(len(known))
     both = np.maximum(cosine, near)
-    alike, around = np.minimum(cosine, ALIKE_AT_MOST), np.minimum(both, AROUND_AT_MOST)
     rarity = [[old.weights[word] for word in old.words & new.words] for old in known]
     share = np.array([min(sum(each), SHARED_AT_MOST) / SHARED_AT_MOST for each in rarity])
-    shared = np.minimum(share, SHARE_AT_MOST)
-    same = np.array([a.speaker == b.speaker for a in olds], dtype=float)
-    numbers_same = each_of(lambda old: bool(old.numbers & new.numbers))
-    numbers_both = each_of(lambda old: bool(old.numbers and new.numbers))
+    b = new.statement
+    same = _of_each(known, lambda old: old.statement.speaker == b.speaker)
+    numbers_both = _of_each(known, lambda old: bool(old.numbers and new.numbers))
+    numbers_same = _of_each(known, lambda old: bool(old.numbers & new.numbers))
     found: dict[str, np.ndarray] = {
-        "alike": alike,
-        "alike_around": around,
-        "alike_squared": alike * alike,
+        "alike": np.minimum(cosine, ALIKE_AT_MOST),
+        "alike_around": np.minimum(both, AROUND_AT_MOST),
         "alike_below_best": _below(cosine),
         "around_below_best": _below(both),
         "alike_below_best_same": same * _below(cosine, same),
         "around_below_best_same": same * _below(both, same),
         "shared_below_best": _below(share),
-        "shared": shared,
+        "shared": np.minimum(share, SHARE_AT_MOST),
         "rarest": np.array([max(each, default=0.0) / RAREST for each in rarity]),
         "words_shared": np.array([min(float(len(each)), WORDS_AT_MOST) for each in rarity]),
         "same_speaker": same,
-        "of_own": np.array([float(a.own) for a in olds]),
-        "same_person": np.array([float(bool(a.mentions & b.mentions)) for a in olds]),
-        "mentions_new_speaker": np.array([float(b.speaker in a.mentions) for a in olds]),
-        "mentions_old_speaker": np.array([float(a.speaker in b.mentions) for a in olds]),
+        "same_person": _of_each(known, lambda old: bool(old.statement.mentions & b.mentions)),
+        "mentions_new_speaker": _of_each(known, lambda old: b.speaker in old.statement.mentions),
+        "mentions_old_speaker": _of_each(known, lambda old: old.statement.speaker in b.mentions),
         "numbers": numbers_both,
         "numbers_same": numbers_same,
         "numbers_differ": numbers_both * (1 - numbers_same),
-        "same_day": np.array([float(a.time[:10] == b.time[:10]) for a in olds]),
-        "old_words": each_of(lambda old: len(old.words) / 10),
-        "new_words": each_of(lambda _old: len(new.words) / 10),
-        "negated_differs": each_of(lambda old: old.flags["negated"] != new.flags["negated"]),
-        "denied": each_of(lambda old: new.flags["negated"] and not old.flags["negated"]),
+        "same_day": _of_each(known, lambda old: old.statement.time[:10] == b.time[:10]),
+        "old_words": _of_each(known, lambda old: len(old.words) / 10),
+        "new_words": _of_each(known, lambda _old: len(new.words) / 10),
+        "denied": _of_each(known, lambda old: new.flags["negated"] and not old.flags["negated"]),
     }
-    for name, flag in new.flags.items():
-        found[f"new_{name}"] = np.full(len(known), float(flag))
-        found[f"old_{name}"] = np.array([float(old.flags[name]) for old in known])
-    for name in ("corrects", "is_new", "is_over", "gives", "denies", "done"):
-        found[f"alike_x_{name}"] = alike * new.flags[name]
-        found[f"same_x_{name}"] = same * new.flags[name]
-    found["alike_x_speaker"] = alike * same
-    found["shared_x_speaker"] = shared * same
-    found["shared_x_alike"] = shared * alike
-    found["numbers_x_gives"] = numbers_same * found["new_gives"]
-    found["shared_x_gives"] = shared * found["new_gives"]
-    return found | _by_kind(new, known, same, alike, shared)
+    for side, looks in (("new", [new] * len(known)), ("old", known)):
+        for name in new.flags:
+            found[f"{side}_{name}"] = _of_each(looks, lambda look: look.flags[name])  # noqa: B023
+        for kind in KINDS:
+            found[f"{side}_{kind}"] = _of_each(looks, lambda look: look.is_of(kind))  # noqa: B023
+    found |= {f"both_{kind}": found[f"old_{kind}"] * found[f"new_{kind}"] for kind in SLOTS}
+    weighed = [name for name in found if name.startswith(("new_", "both_"))]
+    return found | {
+        f"{name}_x_{by}": found[name] * found[by]
+        for name in weighed
+        for by in ("same_speaker", "alike")
+    }
 
 
-def _by_kind(
-    new: Look, known: Sequence[Look], same: np.ndarray, alike: np.ndarray, shared: np.ndarray
-) -> dict[str, np.ndarray]:
-    """Features of the kinds; NaN, which counts as the mean, where a kind is unknown."""
-    later, mentions = new.statement.kinds, new.statement.mentions
-
-    def old_is(kind: str) -> np.ndarray:
-        return np.array(
-            [np.nan if (of := each.statement.kinds) is None else of[kind] for each in known]
-        )
-
-    def new_is(kind: str) -> np.ndarray:
-        return np.full(len(known), np.nan if later is None else later[kind])
-
-    found = {f"new_{kind}": new_is(kind) for kind in KINDS}
-    found |= {f"old_{kind}": old_is(kind) for kind in KINDS}
-    for kind in SLOTS:
-        both = old_is(kind) * new_is(kind)
-        found[f"both_{kind}"] = both
-        found[f"both_{kind}_same"] = both * same
-        found[f"both_{kind}_alike"] = both * alike
-    for name, (old_kind, new_kind) in _ENDED_BY.items():
-        both = old_is(old_kind) * new_is(new_kind)
-        found[name] = both
-        found[f"{name}_same"] = both * same
-        found[f"{name}_shared"] = both * shared
-    to_old = np.array([float(each.statement.speaker in mentions) for each in known])
-    gives = float(new.flags["gives"])
-    for kind in ("debt", "promise", "request_npc", "possession"):
-        found[f"{kind}_given"] = gives * old_is(kind) * np.maximum(same, to_old)
-        found[f"{kind}_given_shared"] = gives * old_is(kind) * shared
-    for kind in ("correction", "place", "occupation", "event_seen", "debt"):
-        found[f"alike_x_{kind}"] = alike * new_is(kind)
-        found[f"same_x_{kind}"] = same * new_is(kind)
-    return found
+def _of_each(looks: Sequence[Look], read: Callable[[Look], float]) -> np.ndarray:
+    return np.array([float(read(look)) for look in looks])
 
 
 def _below(values: np.ndarray, among: np.ndarray | None = None) -> np.ndarray:

@@ -173,16 +173,12 @@ def tokenizer(*, cut: bool = True) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Masked:
-    """A text in which everybody has the name that the network knows.
-
-    Attributes:
-        said: The text before that.
-        origin: For each character, where it or its name begins and ends in `said`; -1 for what
-            was put before it.
-    """
+    """A text in which everybody has the name that the network knows."""
 
     text: str
-    said: str
+    said: str  # the text before that
+    # for each character, where it or its name begins and ends in `said`; -1 for what was put before
+    # it
     origin: tuple[tuple[int, int], ...]
 
     def original(self, start: int, end: int) -> str:

@@ -21,7 +21,7 @@ import numpy as np
 from ..embedding import embedder
 from ..embedding.model import ModelAway
 from ..english.questions import asked, asks, sentences_of
-from ..english.small_talk import courtesy_of, small_talk_in, without_greeting
+from ..english.small_talk import courtesy_of, without_greeting
 from ..language import Intent
 from ..records import LineInTalk, SpeechAct
 from ..text.names import forms
@@ -70,7 +70,7 @@ def intent_of(said: str, names: Collection[str]) -> tuple[Intent | None, bool]:
         names: Names of everyone whom the NPC knows.
     """
     said = without_greeting(said)
-    if courtesy_of(said) or small_talk_in(said):
+    if courtesy_of(said):
         return None, False
     asking = [each for each in sentences_of(said) if asks(each)]
     for each in dict.fromkeys([said, *(asking if len(asking) == 1 else ())]):
@@ -106,17 +106,11 @@ def _judged(said: str, names: Collection[str]) -> tuple[Intent | None, float]:
 
 @dataclass(frozen=True, eq=False)
 class IntentClassifier:
-    """One score for each class.
+    """One score for each class."""
 
-    Attributes:
-        classes: Names of `Intent`, and `NONE`.
-        weights: Shape (dimensions, classes).
-        bias: Shape (classes,).
-    """
-
-    classes: tuple[str, ...]
-    weights: np.ndarray
-    bias: np.ndarray
+    classes: tuple[str, ...]  # names of `Intent`, and `NONE`
+    weights: np.ndarray  # shape (dimensions, classes)
+    bias: np.ndarray  # shape (classes,)
 
     def judge(self, vector: np.ndarray) -> tuple[Intent | None, float]:
         """Return the likeliest intent, None for none of them, and its probability.

@@ -56,23 +56,14 @@ _OF_KNOWING = content_words("know tell hear heard think remember say about")
 
 @dataclass(frozen=True, slots=True)
 class MemoryAnswer:
-    """What memory says to a question.
+    """What memory says to a question."""
 
-    Attributes:
-        reply: None if nothing answers.
-        surely: Whether hardly anything else can be meant.
-        weighed: As `Reply` has it.
-        score: Of the best sentence told, as `sentence_answers` has it.
-        own: Whether that is of the persona sheet.
-        secret: Whether it is what the asker said in confidence, and asks for.
-    """
-
-    reply: Reply | None
-    surely: bool = False
-    weighed: tuple[Weighed, ...] = ()
-    score: float = 0.0
-    own: bool = False
-    secret: bool = False
+    reply: Reply | None  # none if nothing answers
+    surely: bool = False  # whether hardly anything else can be meant
+    weighed: tuple[Weighed, ...] = ()  # as `Reply` has it
+    score: float = 0.0  # of the best sentence told, as `sentence_answers` has it
+    own: bool = False  # whether that is of the persona sheet
+    secret: bool = False  # whether it is what the asker said in confidence, and asks for
 
 
 def from_memory(request: ReplyRequest) -> MemoryAnswer:

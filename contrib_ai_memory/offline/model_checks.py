@@ -71,14 +71,10 @@ _DATES = content_words(" ".join((*calendar.day_name, *calendar.month_name, *cale
 
 @dataclass(frozen=True, slots=True)
 class CheckedDigest:
-    """A digest with what its lines tell.
-
-    Attributes:
-        refused: How many facts, or parts of them, were not kept, by the reason.
-    """
+    """A digest with what its lines tell."""
 
     digest: Digest
-    refused: Counter[str]
+    refused: Counter[str]  # how many facts, or parts of them, were not kept, by the reason
 
     def completed_by(self, own: Digest) -> CheckedDigest:
         """Add the facts that the offline provider draws from lines that no kept fact cites.

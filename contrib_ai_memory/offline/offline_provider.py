@@ -21,7 +21,7 @@ from ..english.addressing import hushes
 from ..english.attribute_kinds import kind_of
 from ..english.claims import tells
 from ..english.contradiction import changes, contradicts, says_the_same
-from ..english.questions import asks, sentences_of
+from ..english.questions import asks, asks_of_you, sentences_of
 from ..english.salience import RARE_TERMS, has_number, has_rare_terms, names_someone, salience
 from ..english.sentence_classifier import (
     AGENDA,
@@ -68,7 +68,7 @@ from ..records import (
 from ..text.segmentation import words_of
 from . import acts, model_checks, offline_reply, reader
 from .realisation import ended, listed
-from .reported_lines import QUOTATION, quoted, reported, sentences_in, without_name
+from .reported_lines import quoted, reported, sentences_in, without_name
 
 SUMMARY_SENTENCES = 3
 ATTRIBUTES_AT_MOST = 20
@@ -77,7 +77,6 @@ QUESTIONS = 3  # about as many people
 NEARLY_EQUAL = 0.8  # of the words of two attributes, in their order
 
 WELL_SAID = 3  # mentions that make "often"
-QUOTED = 160  # characters of a quotation in an insight
 
 # confidence in something said once: kin and home last, a plain fact may not
 _SAID_ONCE = {"relationship": 0.55, "place": 0.55, "occupation": 0.55, "preference": 0.55}
@@ -96,7 +95,6 @@ CLEAR = 3  # content words of a line that is understood by itself
 DOUBTFUL = ("boast", "joke", "lie")  # kinds that are quoted
 DOUBTED = 0.4
 
-_YOU = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _GOES_ON = re.compile(r"\W*(?:he|she|it|they)\b", re.IGNORECASE)  # of the sentence before it
 _UNCLEAR = re.compile(r"\W*(?:he|she|it|they(?! say\b)|that|this|those|these|let)\b", re.IGNORECASE)
 _OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
@@ -358,7 +356,7 @@ def _worth_keeping(text: str, judgement: Judgement | None, entry: Entry) -> list
 def _is_clear(text: str) -> bool:
     """Whether a text begins with its subject, has a verb and speaks to nobody."""
     words = words_of(text)
-    if _UNCLEAR.match(text) or _YOU.search(text) or not words:
+    if _UNCLEAR.match(text) or asks_of_you(text) or not words:
         return False
     verbs = [word in AUXILIARIES | BASES | THIRD or is_past(word) or "'" in word for word in words]
     short = re.search(r"['’]s\b", text)  # "my nan's in Lisk"
@@ -519,7 +517,7 @@ def _once(memories: Sequence[MemoryRecord]) -> list[MemoryRecord]:
 
 
 def _insights(question: str, memories: Sequence[MemoryRecord], npc_name: str) -> list[InsightDraft]:
-    """Draw an insight into what somebody often speaks of, with a quotation and its evidence."""
+    """Draw an insight into what somebody often speaks of."""
     spoken = [memory for memory in _once(memories) if memory.speaker]
     speakers = sorted({memory.speaker for memory in spoken})
     name = next((each for each in speakers if re.search(rf"\b{re.escape(each)}\b", question)), "")
@@ -529,28 +527,8 @@ def _insights(question: str, memories: Sequence[MemoryRecord], npc_name: str) ->
     if sum(len(theme.places) for theme in found) < WELL_SAID:
         return []
     cited = dict.fromkeys(of_them[place].id for theme in found for place in theme.places)
-    about = [of_them[place] for place in found[0].places]
-    text = f"{name} often speaks of {listed([theme.said for theme in found])}"
-    return [InsightDraft(text + _as_in(about, found[0].said), tuple(cited))]
-
-
-def _as_in(memories: Sequence[MemoryRecord], theme: str) -> str:
-    """Quote the shortest sentence that names a theme: `, as in "The ferry sank."`."""
-    said = [
-        text
-        for memory in memories
-        for text in sentences_of(memory.said)
-        if _mentions(text, theme) and tells(text) and len(text) <= QUOTED
-    ]
-    if not said:
-        return "."
-    shortest = min(said, key=lambda text: (len(text), text)).replace('"', "'")
-    return f', as in "{shortest if shortest[-1:] in ".!?…" else shortest + "."}"'
-
-
-def _mentions(text: str, theme: str) -> bool:
-    bare = theme.removeprefix("the ")
-    return bool(re.search(rf"\b{re.escape(bare)}", text, re.IGNORECASE))
+    text = f"{name} often speaks of {listed([theme.said for theme in found])}."
+    return [InsightDraft(text, tuple(cited))]
 
 
 # --- comparisons ----------------------------------------------------------------------------------
@@ -580,9 +558,9 @@ def _of_attributes(pair: Pair) -> Relation:
 
 
 def _of_insights(pair: Pair) -> Relation:
-    """Relate two insights: their words count, in any order, and not their quotations."""
-    gists = [set(content_words(QUOTATION.sub("", each.text))) for each in (pair.new, pair.known)]
-    same = gists[0] == gists[1] if all(gists) else pair.new.text == pair.known.text
+    """Relate two insights: their words count, in any order."""
+    new, known = pair.new.text, pair.known.text
+    same = new == known or content_words(new) == content_words(known) != set()
     return Relation.SAME if same else Relation.UNRELATED
 
 

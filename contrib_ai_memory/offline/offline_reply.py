@@ -19,7 +19,6 @@ from ..english.questions import (
     asks_of_oneself,
     sentences_of,
 )
-from ..english.small_talk import small_talk_in
 from ..english.tokens import share_of_english
 from ..language import Intent
 from ..records import Reply, ReplyRequest, SpeechAct
@@ -134,7 +133,7 @@ def _answer(request: ReplyRequest) -> Reply:
         return says("greeted again", request)
     if there := who_was_there(request, said):
         return there
-    intent = Intent[request.intent] if request.intent and not small_talk_in(said) else None
+    intent = Intent[request.intent] if request.intent else None
     if intent and request.surely_meant:
         if intent in STOCK and (known := _of_the_sheet(request)):
             return greeted(known, said, request)
@@ -145,7 +144,7 @@ def _answer(request: ReplyRequest) -> Reply:
     if is_errand(request):
         return greeted(react(said, request), said, request)
     if not _asks(said, request):
-        may = done and done <= MAY_ASK and not small_talk_in(said)
+        may = done and done <= MAY_ASK
         known = _known_anyway(request) if may else None
         return greeted(known or react(said, request), said, request)
     asked_for = _as_asked(request)
@@ -213,8 +212,6 @@ def _as_asked(request: ReplyRequest) -> ReplyRequest:
 
 def _asks(said: str, request: ReplyRequest) -> bool:
     """Whether a line asks something that memory may answer."""
-    if small_talk_in(said) == "no more":
-        return False
     sentences = sentences_of(said)
     hushed = confides(said) and not _OF_WHAT.match(said)  # "what did i tell you in confidence"
     if hushed and not any(asks(each) and not confides(each) for each in sentences):

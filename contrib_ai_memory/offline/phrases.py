@@ -128,15 +128,12 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "{topic} it is, {name}.",
         "{topic}, then, {name}. So I will keep it.",
     ),
-    "misheard": ("Then I misunderstood you, {name}. Ask me again in other words.",),
-    "dropped": ("As you like, {name}.",),
     "compliment": (
         "You are kind, {name}. Thank you.",
         "Thank you, {name}. That is good to hear.",
         "I thank you for that, {name}.",
         "That is kindly said, {name}, thank you.",
     ),
-    "no more": ("That is all I have for you, {name}.",),
     "no news": ("I have heard nothing new, {name}.",),
     "known": ("Of course, {name}.", "How could I forget you, {name}?"),
     "not known": ("I do not think that we have met, {name}.",),
@@ -229,19 +226,6 @@ SMALL_TALK = frozenset(
     "greeting,returning,greeted again,long absent,parting,parting at night,thanks,wellbeing,"
     "chatter,no tale,apology,compliment,insulted,sorry,sorry for,glad,glad of".split(",")
 )
-# said no more; settings may still name them
-_RETIRED: tuple[str, ...] = (
-    "doubt",
-    "not sure",
-    "tired",
-    "so it is",
-    "of itself",
-    "riddle",
-    "no such thing",
-)
-_RETIRED += ("asks name", "asks what happened", "asks who", "taken up")
-_RETIRED += ("joked", "joked of", "boasted", "boasted of", "insulted by", "alarm of", "unsaid")
-
 TONES: Mapping[str, Phrases] = {
     "plain": {},
     "warm": {
@@ -289,7 +273,6 @@ TONES: Mapping[str, Phrases] = {
         "glad": ("Good for you.", "Well, that is something."),
         "apology": ("Forget it.", "Aye, well."),
         "corrected": ("Is that so.",),
-        "misheard": ("Then ask it plainly.",),
         "compliment": ("Hm. My thanks.", "If you like."),
         "known": ("Aye, {name}.",),
         "not known": ("Should I?",),
@@ -325,7 +308,7 @@ TONES: Mapping[str, Phrases] = {
 
 def unknown_kinds(named: Iterable[str]) -> list[str]:
     """Return which of these are no kinds of phrases, in order."""
-    return sorted({*named} - {*KINDS, *_RETIRED})
+    return sorted({*named} - {*KINDS})
 
 
 def phrases_of(tone: str, own: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:

@@ -15,7 +15,7 @@ from ..english.commitments import errand, keeps, recipient, reminder, reminds
 from ..english.due_dates import due
 from ..english.questions import asks, sentences_of
 from ..english.reported_speech import second_person
-from ..english.small_talk import courtesy_of, is_chatter, small_talk_in
+from ..english.small_talk import courtesy_of, is_chatter
 from ..english.tokens import QUESTION_WORDS
 from ..records import Reply, ReplyRequest, SpeechAct
 from ..text.names import forms, names
@@ -108,8 +108,6 @@ def react(said: str, request: ReplyRequest) -> Reply:
     """
     if request.set_right:
         return says("set right", request, topic=request.set_right)
-    if kind := small_talk_in(said):  # about what the NPC has just said
-        return says(kind, request)
     if not request.acts:
         return says("chatter" if is_chatter(said) else "heard", request)
     acts = _acts(said, request)

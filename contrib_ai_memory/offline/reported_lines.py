@@ -6,12 +6,11 @@ import re
 
 from ..english import reported_speech
 from ..english.claims import tells
-from ..english.questions import sentences_of
+from ..english.questions import asks_of_you, sentences_of
 from ..english.reported_speech import claimed, speaks_of_self
 from ..records import TALK_KINDS, Entry
 from .realisation import ended
 
-_TO_THE_NPC = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _QUESTION_WORD = r"(?:who(?:m|se)?|what|which|where|when|why|how)(?:['’]?(?:s|re|d|ll))?\b"
 QUOTATION = re.compile(r'"[^"]*"|“[^”]*”')
 
@@ -50,7 +49,7 @@ def reported(sentence: str, entry: Entry) -> str:
     if entry.kind not in TALK_KINDS or not entry.seen_as:
         return sentence
     of_speaker = speaks_of_self(sentence) and not voices(sentence, entry)
-    if of_speaker and not _TO_THE_NPC.search(sentence):
+    if of_speaker and not asks_of_you(sentence):
         return reported_speech.third_person(sentence, entry.seen_as)
     return quoted(sentence, entry)
 

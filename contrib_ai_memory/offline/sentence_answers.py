@@ -108,23 +108,14 @@ _OF_BEFORE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class SentenceCandidate:
-    """A sentence that may be told.
+    """A sentence that may be told."""
 
-    Attributes:
-        text: The words as they stand in the memory.
-        memory: What it is of; None for what the persona says.
-        read: The sentence as the reader reads it.
-        recalled: How much less than the best the recall scored its memory, 0 or below.
-        score: How surely it answers; 0 is as sure as that nothing does.
-        before: The sentence without which it is not understood, told before it.
-    """
-
-    text: str
-    memory: MemoryRecord | None
-    read: str
-    recalled: float = 0.0
-    score: float = 0.0
-    before: str = ""
+    text: str  # the words as they stand in the memory
+    memory: MemoryRecord | None  # what it is of; None for what the persona says
+    read: str  # the sentence as the reader reads it
+    recalled: float = 0.0  # how much less than the best the recall scored its memory, 0 or below
+    score: float = 0.0  # how surely it answers; 0 is as sure as that nothing does
+    before: str = ""  # the sentence without which it is not understood, told before it
 
     @property
     def rank(self) -> float:
