@@ -90,10 +90,10 @@ def test_the_npcs_answer_is_no_part_of_what_is_owed(says, mara, alice):
     says(alice, "mara, bram said the soup is free on fridays")
     answer = says(alice, "mara, is the soup free?")
     says(alice, "i owe you 3 coppers for the soup")
-    assert "Bram said" in answer
+    assert "bram said" in answer.lower()
     assert list(states(mara)) == ["i owe you 3 coppers for the soup"]
     told = says(alice, "mara, do i owe you anything?")
-    assert "3 coppers for the soup" in told and "Bram said" not in told
+    assert "3 coppers for the soup" in told and "bram said" not in told.lower()
 
 
 def test_a_debt_that_is_paid_is_closed_and_nothing_is_left_open(says, mara, alice):

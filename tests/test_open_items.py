@@ -50,7 +50,7 @@ def test_who_promised_is_told_in_their_own_words(says, mara, alice):
     says(alice, "I promise to bring you a new ladle by Friday.")
     mara.memory.clock = lambda: THURSDAY
     answer = says(alice, "what did I promise you?")
-    assert answer.startswith("You promised me yesterday: ") and "new ladle" in answer
+    assert answer.startswith("You promised me yesterday to bring me a new ladle by Friday.")
 
 
 def test_the_question_itself_is_no_answer(says, mara, alice):

@@ -5,26 +5,32 @@ Each sentence quotes the line that states the item.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import date
 
 from ..language import Teller
 from ..local_time import date_of, day_of, local
 from ..offline.matter import sums_in
-from ..offline.realisation import ended
+from ..offline.realisation import ended, to_the_point
 from ..offline.told_days import dated, day_told
 from ..records import AgendaItem, Entry
 from ..text.sanitising import oneline
-from .addressing import without_address
 from .commitments import creditor, owes
 from .commitments import message as message_in
 from .due_dates import due
-from .reported_speech import capital, second_person
+from .reported_speech import after_that, capital, second_person
+from .tokens import FILLERS, content_words
+
+# of a promise, which is told as one
+_SWORN = re.compile(
+    r"(?P<swears>you (?:do )?(?:promise|swear|vow)\b(?: (?:me|it|that)\b)*,?)(?P<to> to\b)?"
+)
 
 
 def quoted(item: AgendaItem, teller: Teller, *, message: bool) -> str:
     """Return the words that state an item; of a message, what it says."""
-    said = oneline(without_address(item.text, teller.called))
+    said = oneline(to_the_point(item.text, teller.called))
     return capital(ended(message_in(said) if message else said))
 
 
@@ -49,10 +55,24 @@ def told(item: AgendaItem, stating: Entry, teller: Teller, *, message: bool, not
         head = f"{speaker} said"
     stranger = second_person(creditor(item.text)) if speaker == "You" else creditor(item.text)
     owed, owed_to = sums_in(item.text), to or stranger
+    own = stating.source_entity == teller.asker and not (noted or message or asked)
+    reported = after_that(quote, own=True) if own else ""
+    for name in filter(None, (naming.object(item.to), naming.object(item.who))):
+        reported = re.sub(rf"\b{re.escape(name)}\b", name, reported, flags=re.IGNORECASE)
     if item.kind == "debt" and item.who and owed and owed_to and owes(item.text):
         verb = "owe" if who in ("You", "I") else "owes"
-        head = f"{who} {verb} {owed_to} {owed[0]}. {head}"
-    return f'{" ".join(head.split())} {when}: "{quote}"{falls_due}'
+        sum_owed = f"{who} {verb} {owed_to} {owed[0]}."
+        if reported and not content_words(reported) - content_words(sum_owed) - FILLERS:
+            return sum_owed + falls_due
+        if reported.startswith("you owe ") and owed[0].split()[0] in reported:
+            return capital(reported) + falls_due
+        head = f"{sum_owed} {head}"
+    told = f': "{quote}"'
+    if sworn := _SWORN.match(reported):
+        told = f" {'' if sworn['to'] else 'that '}{reported[sworn.end('swears') :].lstrip()}"
+    elif reported:
+        told = f" that {reported}"
+    return f"{' '.join(head.split())} {when}{told}{falls_due}"
 
 
 @dataclass(frozen=True)

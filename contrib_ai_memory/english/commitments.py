@@ -193,7 +193,8 @@ def message(text: str) -> str:
     said = " ".join(text.split())
     found = whom and re.search(
         r"\b(?:tell|warn|inform|let|(?:say|pass|get|send)\b[^.!?]{0,20}\bto)\s+"
-        rf"{re.escape(whom)}\b(?: know\b)?(?:[,:]| that\b)?"
+        rf"{re.escape(whom)}\b(?: know\b)?"
+        r"(?:,? (?:quietly|please|from me|for me|when [^,.!?]{2,30}?(?= that\b)))*(?:[,:]| that\b)*"
         r"\s+(?P<what>(?!know\b|about\b|to\b|not\b|what\b|how\b|when\b|where\b|why\b).{8,})$",
         said,
         re.IGNORECASE,

@@ -12,7 +12,10 @@ import re
 
 from .questions import sentences_of
 from .tokens import (
+    BASES,
+    FUNCTION_WORDS,
     IRREGULAR,
+    MODALS,
     SAME_IN_THE_PAST,
     is_participle,
     is_past,
@@ -67,7 +70,7 @@ _ME_FOR_MY = re.compile(
     r"(?!yesterday|today|tonight|tomorrow|again|once|twice|now|then|too|either|instead|though|tho"
     r"|please|pls|here|there|lol|alone|home|back|all|both|anyway|always|lately|earlier|personally"
     r"|mostly|well|alright|since|first|last|really|already|still)"
-    r"(?=[a-z]{3,}\s*(?:[.,;!?]|$))",
+    r"(?=(?:(?:new|old|best|good|little|big|own) )?[a-z]{3,}\s*(?:[.,;!?]|$))",
     re.IGNORECASE,
 )
 _BE_I = {" are": " am", " were": " was", " aren't": " am not", " weren't": " wasn't", "'re": "'m"}
@@ -77,6 +80,11 @@ _NOT_TOLD = re.compile(
     r"|\b(?:am|was|do|did|have|had|will|can|could|should|would|shall|must|may|might) i\b",
     re.IGNORECASE,
 )
+_OF_ONESELF = frozenset("i my mine me myself".split())
+_YOU_ALL = {"we": "you", "us": "you", "our": "your", "ours": "yours", "ourselves": "yourselves"}
+_US = _YOU_ALL.keys()
+_WE = re.compile(rf"\b(?:{'|'.join(_YOU_ALL)})\b", re.IGNORECASE)
+_OF_NPC = frozenset("you your yours u ur ye yer ya yourself".split())
 _OTHERS = frozenset(  # beside whom "they" would not be clear
     "they them their theirs themselves we us our ours you your yours u ur ye yourself".split()
 )
@@ -206,6 +214,80 @@ def indirect(text: str) -> str:
     meant = {token.lower().partition("'")[0] for token in _TOKEN.findall(text)}
     unclear = meant & _OTHERS or quotes(text) or _NOT_TOLD.search(text)
     return "" if unclear else _retold(_plain(text), "they")
+
+
+_BEGINS_NO_CLAIM = re.compile(
+    r"^\W*(?:(?:please|yes|yeah|aye|no|nah|not|so|oh|well|and|but|or|ok|okay|then|if|because|cos"
+    r"|let|lets|let's|got|gotta|any|here's|heres|there)\b"
+    r"|(?:is|are|am|was|were|do|does|did|have|has|had|can|could|will|would|shall|should|may|might"
+    r"|must|don't|dont|didn't|won't)\b)",
+    re.IGNORECASE,
+)
+_VERB = frozenset(
+    "am is are was were has have had do does did isn't isnt aren't wasn't ain't".split()
+)
+
+
+def after_that(text: str, *, own: bool) -> str:
+    """Tell what somebody said as it stands after "you told me that" or "Alice said that".
+
+    Args:
+        own: Whether it is told to its speaker.
+
+    Returns:
+        "" where it claims nothing, or it would not be clear who is meant.
+
+    >>> after_that("Mrs Tolley is my godmother, she raised me.", own=True)
+    'Mrs Tolley is your godmother, she raised you.'
+    >>> after_that("The ferry sinks on monday. My brother saw it.", own=False)
+    'the ferry sinks on monday. Their brother saw it.'
+    >>> after_that("Remind me to buy oil.", own=True), after_that("You owe me four.", own=False)
+    ('', '')
+    """
+    told = [_after_that(each, own=own) for each in sentences_of(text)]
+    if not told or not all(told) or not _claims(sentences_of(text)[0]):
+        return ""
+    return " ".join([_small(told[0]), *map(capital, told[1:])])
+
+
+def _after_that(sentence: str, *, own: bool) -> str:
+    """One sentence of `after_that`."""
+    plain = _plain(sentence)
+    meant = {token.lower().partition("'")[0] for token in _TOKEN.findall(plain)}
+    if "?" in sentence:
+        return ""
+    if own and meant & _US and not meant & _OF_NPC:
+        return _WE.sub(lambda found: _YOU_ALL[found[0].lower()], second_person(sentence))
+    if not meant & _OF_ONESELF:
+        return "" if meant & (_OF_NPC | _US) or quotes(sentence) else plain
+    if own and (speaks_of_self(plain) or not meant & _OF_NPC):
+        return "" if _NOT_TOLD.search(plain) else second_person(sentence)
+    return "" if own else indirect(sentence)
+
+
+def _claims(sentence: str) -> bool:
+    """Whether a sentence has a verb, and neither asks nor orders."""
+    words = [word.lower() for word in _TOKEN.findall(_plain(sentence)) if word[0].isalpha()]
+    if len(words) < 3 or _BEGINS_NO_CLAIM.match(sentence) or words[0] in BASES:
+        return False
+    clitics = any(re.search(r"'(?:s|m|re|ve|ll|d)$", word) for word in words)
+    if clitics or not _VERB.isdisjoint(words) or not (MODALS | {"cannot"}).isdisjoint(words):
+        return True
+    return any(is_past(word) or word in BASES or _is_third(word) for word in words[1:])
+
+
+def _is_third(word: str) -> bool:
+    """Whether a word is a verb in the third person: "keeps"."""
+    bases = (word[:-1], word[:-2], f"{word[:-3]}y")
+    return any(base in BASES and third_singular(base) == word for base in bases)
+
+
+def _small(text: str) -> str:
+    """Begin with a small letter, unless the first word is "I" or may be a name."""
+    first = re.match(r"[A-Za-z'’]+", text)
+    word = first[0].partition("'")[0] if first else ""
+    common = word.lower() in FUNCTION_WORDS and word != "I"
+    return text[:1].lower() + text[1:] if common else text
 
 
 def _i_as_subject(found: re.Match[str]) -> str:

@@ -54,7 +54,7 @@ def greeting(request: ReplyRequest) -> Reply:
     known = {*forms((request.npc_name, *request.npc_names)), *names(request.speaker)}
     known_well = made.row in ("returning", "long absent")
     for memory in sorted(told if known_well else (), key=lambda each: (-each.importance, each.id)):
-        if topic := thing_of(memory.said, known):
+        if memory.is_talk and (topic := thing_of(memory.said, known)):
             spoke_of = says("spoke of", request, topic=topic)
             text = spoke_of.text if made.row == "returning" else f"{made.text} {spoke_of.text}"
             return Reply(text, told=(memory.id,), row=spoke_of.row)

@@ -37,6 +37,13 @@ SURELY = 0.9  # from which it can hardly mean anything else
 SURELY_OF_SOMEBODY = 0.8  # the same, where it names somebody too
 OF_THE_NPC = (Intent.NAME, Intent.ROLE, Intent.SERVICE, Intent.TIME, Intent.WELLBEING)
 _OF_ME = re.compile(r"\bmy\b|\b(?:do|did|am|was|have|had) i\b", re.IGNORECASE)  # of the speaker
+_OF_OTHERS = re.compile(r"\b(?:s?he|they|it|him|her|them|his|hers|their)\b", re.IGNORECASE)
+_YOU = re.compile(r"\b(?:you|your|u|ur|ye|yer|yourself|thee|thou)\b|\byou['’]", re.IGNORECASE)
+_TIME = re.compile(
+    r"\b(?:time|hour|day|date|month|year|season|late|early|o['’]?clock|clock|today|morning|noon"
+    r"|night|evening|bells?|sun|dark)\b",
+    re.IGNORECASE,
+)
 OF_SOMEBODY = (Intent.LAST_SEEN, Intent.OPINION, Intent.ABOUT, Intent.WHISPERED)
 COURTESIES = (Intent.GREETING, Intent.PARTING, Intent.THANKS)
 
@@ -98,6 +105,10 @@ def _judged(said: str, names: Collection[str]) -> tuple[Intent | None, float]:
     asking = asked(said)
     if intent in OF_THE_NPC and _OF_ME.search(said):
         return nothing
+    if intent in (Intent.NAME, Intent.ROLE) and _OF_OTHERS.search(said) and not _YOU.search(said):
+        return nothing  # "what's she do?"
+    if intent is Intent.TIME and not _TIME.search(said):
+        return nothing  # "and when is it due?"
     if intent in COURTESIES and asking:
         return nothing
     least = LIKELY if asking or intent in COURTESIES else SURE

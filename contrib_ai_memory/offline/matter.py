@@ -100,7 +100,7 @@ def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
     first = {
         "settle": sums or things,
         "debt": sums or things,
-        "correction": days[-1:] or people or sums or things,
+        "correction": (sums_in(denied) and sums) or days[-1:] or people or sums or things,
         "request": things or sums or people,
         "order": things or sums or people,
         "feeling": known or counted,
@@ -109,6 +109,11 @@ def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
     if kind in _DATED:
         parts = [*parts, *days[:1]] if days or kind == "debt" else []
     return ", ".join(parts[:MOST])
+
+
+def sets_right(said: str) -> bool:
+    """Whether words name what is wrong beside what is right: "Sunday, not Friday"."""
+    return bool(_DENIED.search(said) or _CORRECTED.search(said))
 
 
 def thing_of(said: str, names: Collection[str] = ()) -> str:

@@ -64,6 +64,14 @@ MAY_ASK = frozenset("request order joke question insult".split())
 OF_WHOM = frozenset({Intent.LAST_SEEN, Intent.OPINION, Intent.WHISPERED})
 _US = re.compile(r"\b(?:we|us|me)\b", re.IGNORECASE)
 _WHERE = re.compile(r"\W*(?:and )?where(?:['’]?s| is)\b", re.IGNORECASE)
+# "did you hear? Alice is a grandmother!", "jossy is tansy's cousin, did you know that?"
+_YOU_HEARD = r"(?:did|have|had) (?:you|u|ye|ya) (?:hear|heard|know)"
+_NEWS = re.compile(
+    rf"^\W*{_YOU_HEARD}(?: that| it| the news)?\s*\?\s*(?=\S)"
+    rf"|[\s,.]*\b{_YOU_HEARD}(?: that| of it)?\W*$",
+    re.IGNORECASE,
+)
+_MAY_I = re.compile(r"\b(?:may|might|can|could|mind if) (?:i|we|a \w+|one)\b", re.IGNORECASE)
 _OF_WHAT = re.compile(
     r"\W*(?:and |so )?(?:wh|wo?t\b|how|hw\b|remind|(?:(?:do|can) )?(?:you|u) )",
     re.IGNORECASE,
@@ -135,7 +143,8 @@ def _answer(request: ReplyRequest) -> Reply:
         return there
     intent = Intent[request.intent] if request.intent else None
     if intent and request.surely_meant:
-        if intent in STOCK and (known := _of_the_sheet(request)):
+        of_itself = intent in STOCK and intent is not Intent.WELLBEING
+        if of_itself and (known := _of_the_sheet(request)):
             return greeted(known, said, request)
         if answer := _as_meant(intent, _as_asked(request).utterance, request):
             return greeted(with_answer(answer, said, request), said, request)
@@ -168,7 +177,7 @@ def _answer(request: ReplyRequest) -> Reply:
     # "can u do it by tonite??", "guess who just won? me!"; not "bet u forgot my snail's name"
     if done and "question" not in done and not (found.score > 0 or _OF_WHAT.match(said)):
         return greeted(react(said, request), said, request)
-    if intent in STOCK and found.reply and found.own:
+    if intent in STOCK and intent is not Intent.WELLBEING and found.reply and found.own:
         return greeted(with_answer(found.reply, said, request), said, request)
     if intent and (as_meant := _as_meant(intent, asked_for.utterance, request)):
         return greeted(with_answer(as_meant, said, request), said, request)
@@ -177,6 +186,8 @@ def _answer(request: ReplyRequest) -> Reply:
     # "help, what is that?" and "you look like a fencepost" are not answered "I know nothing"
     if done & (BEFORE_AN_ANSWER | ASKED) or (done and "question" not in done and "?" not in said):
         return greeted(react(said, request), said, request)
+    if _MAY_I.search(said) and not _WHAT.search(said):
+        return greeted(says("forbidden", request), said, request)
     return greeted(replace(_unknown(request), weighed=found.weighed), said, request)
 
 
@@ -216,6 +227,8 @@ def _asks(said: str, request: ReplyRequest) -> bool:
     hushed = confides(said) and not _OF_WHAT.match(said)  # "what did i tell you in confidence"
     if hushed and not any(asks(each) and not confides(each) for each in sentences):
         return False  # "but dont tell any1 k??"
+    if (news := _NEWS.sub("", said)) != said and len(news.split()) >= LEAST_ASKED:
+        return bool(asked(news))
     return bool(asked(said)) or any(act.kind == "question" for act in request.acts)
 
 

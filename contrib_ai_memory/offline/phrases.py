@@ -76,6 +76,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "I will keep that in mind, {name}.",
         "So that is how it is, {name}.",
     ),
+    "shown": ("{topic}, {name}?", "What is it with {topic}, {name}?"),
     "alarm": (
         "Quick, water and cloths, whatever is at hand! Hold on, {name}, I am coming!",
         "Hold on, {name}, I am coming! Run for water, somebody, and bring a blanket!",

@@ -17,12 +17,14 @@ from ..english.questions import asks, sentences_of
 from ..english.reported_speech import second_person
 from ..english.small_talk import courtesy_of, is_chatter
 from ..english.tokens import QUESTION_WORDS
+from ..language import Intent
 from ..records import Reply, ReplyRequest, SpeechAct
 from ..text.names import forms, names
 from ..text.segmentation import words_of
 from .courtesies import greeting
-from .matter import days_in, matter_of
+from .matter import days_in, matter_of, sets_right
 from .phrases import says
+from .realisation import with_article
 
 # the most pressing first; each with its kinds of phrases, with a matter and without
 REACTIONS: dict[str, tuple[str, str]] = {
@@ -64,6 +66,10 @@ LONGEST_GIFT = 6  # words
 ASKED = frozenset({"request", "order"})
 # acts that are reacted to though a line only does them rather than anything else
 MAYBE = frozenset("alarm correction request order question greeting parting thanks".split())
+# how surely a line does an act before it is answered as that: a false one jars more than "I see"
+SURELY_FROM = {"settle": 1.0, "insult": 1.0, "parting": 1.0}
+PARTS_FROM = 1.0
+CORRECTS_FROM = 2.0
 OF_A_MATTER = frozenset("settle debt correction promise request order plan".split())
 SHORT = 12  # words of a line that has one matter
 LONGEST_GREETING = 4  # words of one in other words than the usual
@@ -83,6 +89,7 @@ _POLITELY = re.compile(
     r"|.*\b(?:can|could|will|would|won'?t) (?:you|u|ye|ya)\W*$",
     re.IGNORECASE,
 )
+_SHOWS = re.compile(r"\b(?:hold|lay|put|set|offer|show|slid|push|hand|plac|pull|draw)\w*\b", re.I)
 _ONLY_DENIES = re.compile(
     r"\b(?:wrong|not (?:true|right|so)|untrue|false|a lie|mistaken)\b",
     re.IGNORECASE,
@@ -92,6 +99,7 @@ _REMIND = re.compile(
     r"\bremind (?:me|us)\b(?! (?:what|who|whom|where|how|why|which|whether)(?:['’]?s)?\b)",
     re.IGNORECASE,
 )
+_WILL_YOU = re.compile(r",?\s*\b(?:will|would|can|could|won['’]?t) (?:you|u|ye|ya)\W*$", re.I)
 _NEXT = re.compile(r"[.?!] |, (?:you|it|he|she|they)\b")  # what is said behind a reminder
 _GLAD = re.compile(
     r"(?<!not )(?<!not so )(?<!n't )\b(?:proud|chuffed|happy|glad|delighted|thrilled)\b",
@@ -118,7 +126,10 @@ def react(said: str, request: ReplyRequest) -> Reply:
         made = _reaction(first, said, request)
     if made.row == "greeting":
         return greeting(request)
-    if not made.row.startswith("parting") and any(act.kind == "parting" for act in request.acts):
+    parts = courtesy_of(said) is Intent.PARTING or any(
+        act.kind == "parting" and act.sure >= PARTS_FROM for act in request.acts
+    )
+    if parts and "parting" not in made.row:
         parting = _parting(said, request).text
         once = made.text.replace(f", {request.speaker}", "", 1)
         made = replace(made, text=f"{once if request.speaker in parting else made.text} {parting}")
@@ -174,6 +185,8 @@ def with_answer(answer: Reply, said: str, request: ReplyRequest) -> Reply:
     if not others:
         return answer
     first = _said_first(others, said, request)
+    if first.row.endswith(": heard"):
+        return answer
     return replace(answer, text=f"{first.text} {answer.text}", row=first.row)
 
 
@@ -192,7 +205,7 @@ def thank_for_gift(request: ReplyRequest) -> Reply:
     if len(what.split()) > LONGEST_GIFT:
         what = _GIFT_LOOKS.split(what)[0]
     if what and len(what.split()) <= LONGEST_GIFT:
-        return says("gift of", request, topic=what)
+        return says("gift of", request, topic=with_article(what))
     return says("gift", request)
 
 
@@ -231,12 +244,17 @@ def _reaction(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
 def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
     with_matter, without = REACTIONS[act.kind]
     called = _called(request)
-    if act.kind == "parting":
+    if act.kind == "parting" and (act.sure >= PARTS_FROM or courtesy_of(said)):
         return _parting(said, request)
     if act.kind == "move" and request.kind == "pose":
-        return says("greeted again", request)
+        shown = matter_of(said, act.kind, called) if _SHOWS.search(said) else ""
+        return says("shown", request, topic=shown) if shown else says("greeted again", request)
+    if act.sure < SURELY_FROM.get(act.kind, act.sure):
+        return says("heard", request)
     if act.kind == "correction" and _ONLY_DENIES.search(said):
         return says("corrected", request)
+    if act.kind == "correction" and not sets_right(said):
+        return says("corrected" if act.sure >= CORRECTS_FROM else "heard", request)
     if act.kind == "settle" and not _PAYS_IT.search(act.text):
         with_matter, without = "", "heard"
     if act.kind in ASKED and (errand := _errand(act, said, request)):
@@ -245,7 +263,7 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
         with_matter, without = "glad of", "glad"
     tries = [_sentence_of(act.text, said)]
     if act.kind == "correction":
-        tries = [act.text, said]
+        tries = [_sentence_of(act.text, said), said]
     elif act.kind == "feeling":  # what a long line names beside it is seldom what is felt
         tries = [act.text, *([said] if len(said.split()) <= SHORT else [])]
     kinds = [act.kind, MESSAGE] if act.kind in ASKED and keeps(act.text) else [act.kind]
@@ -266,7 +284,7 @@ def _sentence_of(words: str, said: str) -> str:
 
 def _errand(act: SpeechAct, said: str, request: ReplyRequest) -> Reply | None:
     """Return what is said to a prohibition, a reminder or a message, None to any other request."""
-    words = _sentence_of(act.text, said)
+    words = _WILL_YOU.sub("", _sentence_of(act.text, said))
     if _FORBIDS.search(words):
         return says("forbidden", request)
     if _REMIND.search(words):

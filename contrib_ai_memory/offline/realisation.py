@@ -13,6 +13,7 @@ from datetime import date
 
 from ..english import corrections, reported_speech
 from ..english.addressing import named, without_address
+from ..english.claims import tells
 from ..english.due_dates import due, is_weekday
 from ..english.questions import asks, pieces, sentences_of
 from ..english.tokens import content_words, holds_number, is_past
@@ -85,11 +86,12 @@ def _head_and_words(
     when = day_told(memory.created_at, request.now, by_date=by_date) if matters else ""
     if memory.record not in ("entry", "taught") and not memory.quote:
         return "", ended(oneline(memory.content))
-    said = without_address(memory.said, forms((request.npc_name, *request.npc_names)))
+    said = to_the_point(memory.said, forms((request.npc_name, *request.npc_names)))
     if corrections.may_correct(said):
         said = corrections.without_admission(said)
     said = _without_echo(said, request.utterance)
-    said = reported_speech.capital(ended(oneline(said)))
+    as_typed = ended(oneline(said))
+    said = reported_speech.capital(as_typed)
     if gift := _gift(memory, request):
         return "", " ".join(filter(None, [gift, when])) + "."
     if memory.is_deed:  # a deed is nobody's words
@@ -97,18 +99,37 @@ def _head_and_words(
     if memory.speaker == request.npc_name:
         return f"I said {when}".rstrip(), f': "{said}"'
     if memory.about and memory.about == request.speaker_id:
-        head = f"You told me {when}".rstrip()
-        if reported_speech.speaks_of_self(said) and len(sentences_of(said)) == 1:
-            return head, f" that {reported_speech.second_person(said)}"
-        return head, f': "{said}"'
+        told = _with_capitals(reported_speech.after_that(as_typed, own=True), request)
+        return f"You told me {when}".rstrip(), f" that {told}" if told else f': "{said}"'
     if not memory.speaker:
         return "", said
     head = f"{memory.speaker} said {when}".rstrip()
     told = ""
     of_npc = named(said, forms((request.npc_name, *request.npc_names))) is not Named.NOT
-    if reported_speech.speaks_of_self(said) and len(sentences_of(said)) == 1 and not of_npc:
-        told = reported_speech.indirect(said)
+    if not of_npc:
+        told = _with_capitals(reported_speech.after_that(as_typed, own=False), request)
     return head, f" that {told}" if told else f': "{said}"'
+
+
+def _with_capitals(told: str, request: ReplyRequest) -> str:
+    """Return words with the names of those whom the NPC knows as they are written."""
+    for name in request.situation.known_names:
+        told = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", name, told, flags=re.IGNORECASE)
+    return told
+
+
+def to_the_point(said: str, called: tuple[str, ...]) -> str:
+    """Return words without the NPC's name in each sentence, greetings and interjections.
+
+    >>> to_the_point("Rubbish. Isbet, I promise that I mend it.", ("isbet",))
+    'I promise that I mend it.'
+    >>> to_the_point("black beer's my favourite, isbet, not wine", ("isbet",))
+    "black beer's my favourite, not wine"
+    """
+    some = "|".join(map(re.escape, called)) or r"(?!)"
+    plain = re.sub(rf",\s*(?:{some})\s*,", ",", without_address(said, called), flags=re.I)
+    sentences = [without_address(each, called) for each in sentences_of(plain)]
+    return " ".join(each for each in sentences if tells(each) or asks(each)) or plain
 
 
 def _without_echo(said: str, asked: str) -> str:
@@ -132,13 +153,13 @@ def _gift(memory: MemoryRecord, request: ReplyRequest) -> str:
         return ""
     thing = memory.content[head.end() :].rstrip(".")
     giver = "You" if memory.about == request.speaker_id else memory.speaker
-    return f"{giver} gave me {_with_article(thing)}"
+    return f"{giver} gave me {with_article(thing)}"
 
 
-def _with_article(thing: str) -> str:
+def with_article(thing: str) -> str:
     """Return a thing with "a" or "an", if it is one and has none.
 
-    >>> [_with_article(thing) for thing in ("copper brooch", "old coin", "the key", "fifteen mon")]
+    >>> [with_article(thing) for thing in ("copper brooch", "old coin", "the key", "fifteen mon")]
     ['a copper brooch', 'an old coin', 'the key', 'fifteen mon']
     """
     first, last = thing.split()[0].lower(), thing.partition(" of ")[0].split()[-1].lower()

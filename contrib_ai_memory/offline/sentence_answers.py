@@ -56,6 +56,8 @@ OVER = 3.0  # more for what is over, where what was before is asked for
 OF_A_SECRET = 2.0  # more for what the asker said in confidence, where such is asked for
 OF_OTHERS = 3.0  # less for the words of others, where a question is about the NPC alone
 NAMES_SOMEBODY = 0.9  # more for what names somebody, where a person is asked for
+JUST_SAID = 3.0  # less for what the asker said in this talk, where nothing of theirs is asked
+ONLY_DONE = 1.5  # less for a pose, where nobody asks what was done
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
 MOST_WORDS = 40  # of all that is told
 
@@ -91,6 +93,10 @@ _WHETHER_IT_KNOWS = re.compile(
 _OF_A_SECRET = re.compile(
     r"\b(?:whisper\w*|secret\w*|confid\w+|on the quiet|keep\w* quiet|to yourself|no further"
     r"|between ourselves|swear|swore)\b",
+    re.IGNORECASE,
+)
+_DOES = re.compile(
+    r"\b(?:do|does|did|done|doing|happen\w*|see|seen|saw|wear\w*|wore|look\w*|act\w*|give|gave)\b",
     re.IGNORECASE,
 )
 _MARKED = re.compile(r"(?<!\w)([*_]{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)")  # *emphasis*
@@ -160,8 +166,13 @@ def _more(candidate: SentenceCandidate, request: ReplyRequest) -> float:
     moves = bool(candidate.memory and MOVE_KINDS.intersection(candidate.memory.tags))
     over = bool(candidate.memory and candidate.memory.held_until)
     was = over and bool(_OF_BEFORE.search(request.utterance))
+    oneself = _ME.search(request.utterance) or _OF_THE_ASKERS.search(request.utterance)
+    echo = not (oneself or secret) and _is_of_this_talk(candidate, request)
+    posed = bool(candidate.memory and candidate.memory.is_deed) and not moves
+    lacks_deed = posed and not _DOES.search(request.utterance)
     more = OVER * was + OF_COMING * moves + OF_A_SECRET * secret + NAMES_SOMEBODY * who
-    return more - LACKS_NUMBER * lacks - OF_OTHERS * others
+    less = LACKS_NUMBER * lacks + OF_OTHERS * others
+    return more - less - JUST_SAID * echo - ONLY_DONE * lacks_deed
 
 
 def asks_of_a_secret(request: ReplyRequest) -> bool:
@@ -194,6 +205,14 @@ def is_of_the_npc(request: ReplyRequest) -> bool:
 def _is_by_the_asker(candidate: SentenceCandidate, request: ReplyRequest) -> bool:
     memory = candidate.memory
     return bool(memory and request.speaker_id and memory.about == request.speaker_id)
+
+
+def _is_of_this_talk(candidate: SentenceCandidate, request: ReplyRequest) -> bool:
+    """Whether a sentence is of what the asker has said in this conversation."""
+    said = {turn.entry_id for turn in request.conversation}
+    return _is_by_the_asker(candidate, request) and bool(
+        candidate.memory and not said.isdisjoint(candidate.memory.journal_ids)
+    )
 
 
 def _is_own(candidate: SentenceCandidate, request: ReplyRequest) -> bool:

@@ -50,7 +50,7 @@ def day_told(then: str, now: str, *, by_date: bool = False) -> str:
         return ""
     day, today = (date_of(each) for each in (then, now))
     past = (today - day).days
-    if by_date:
+    if by_date and past:
         return f"on {dated(day, today)}"
     if not 0 <= past <= DAYS_BY_NUMBER:
         return f"on {_without_weekday(day, today)}"

@@ -76,7 +76,7 @@ def open_items(
                 text=tell(noted=False),
                 quoted=quoted,
                 evidence=tuple(each.id for each in records),
-                pressing=quoted not in told_before and waits,
+                pressing=item.state == "open" and quoted not in told_before and waits,
                 message=is_message,
                 private=item.private,
                 done_by_telling=item.id if once else "",
