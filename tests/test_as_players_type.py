@@ -8,7 +8,8 @@ from contrib_ai_memory.english import addressing, corrections, follow_ups, quest
 from contrib_ai_memory.language import Intent
 from contrib_ai_memory.offline import phrases as stock
 from contrib_ai_memory.offline.intents import intent_of
-from contrib_ai_memory.recall import situation
+from contrib_ai_memory.recall import open_items, situation
+from contrib_ai_memory.records import Percept
 from contrib_ai_memory.text.names import forms
 
 # --- confidences and messages ---------------------------------------------------------------------
@@ -746,3 +747,98 @@ def test_what_stays_with_somebody_is_no_confidence(said):
 )
 def test_a_name_that_is_no_address_stays(said):
     assert addressing.without_address(said, ("mara", "captain")) == said
+
+
+# --- told, not read back --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("told", "asks", "answer"),
+    [
+        (
+            "black beers are my favourite, mara, i cant stand wine",
+            "what do i like to drink",
+            "You told me that black beers are your favourite, you can't stand wine.",
+        ),
+        (
+            "Good evening to you all. Mara, I have moved: I live above the chandler's now.",
+            "where do i live now?",
+            "You told me that you have moved: you live above the chandler's now.",
+        ),
+        (
+            "supper isnt on monday after all, we moved it to wednesday",
+            "what did i tell you about supper?",
+            "You told me earlier today that supper isn't on monday after all, you moved it to wednesday.",
+        ),
+    ],
+)
+def test_what_the_asker_said_is_told_in_the_second_person(says, mara, alice, told, asks, answer):
+    says(alice, told)
+    mara.memory.conversations.clear()
+    assert says(alice, asks) == answer
+
+
+def test_what_somebody_else_said_is_told_in_the_third(says, alice, bram):
+    says(alice, "mrs tolley is my godmother mara, she raised me after mam drowned")
+    turn(alice, bram)
+    answer = says(bram, "who raised alice?")
+    assert answer.startswith("Alice said that mrs tolley is their godmother, she raised them")
+
+
+def test_what_was_just_said_is_no_answer_to_something_else(says, alice):
+    says(alice, "ah I'm only teasing. it's the best stew on the river")
+    assert "teasing" not in says(alice, "does the miller ever come in here?")
+    assert "teasing" not in says(alice, "did you hear? bram is a grandfather!")
+
+
+def test_news_that_asks_whether_one_has_heard_is_no_question(says, alice):
+    says(alice, "black beer is my favourite")
+    answer = says(alice, "jossy brand the miller is widow tansy's cousin, did you know that?")
+    assert "beer" not in answer and "nothing about that" not in answer
+
+
+@pytest.mark.parametrize(
+    ("words", "right", "wrong"),
+    [
+        ("supper isnt on monday after all, its on wednesday", "Wednesday", "Monday"),
+        ("it is fourteen dead of the fever in Saltmere now, not eleven", "ourteen", "Saltmere"),
+    ],
+)
+def test_what_is_right_is_said_back_and_not_what_is_beside_it(says, alice, words, right, wrong):
+    answer = says(alice, words)
+    assert right in answer or wrong not in answer
+
+
+@pytest.mark.parametrize(
+    "words", ["i keep three goats up on the hill. Nib, Nob and Nuisance", "it is my birthday today"]
+)
+def test_who_does_not_part_is_not_bidden_farewell_nor_thought_to_correct(says, alice, words):
+    answer = says(alice, words)
+    assert "arewell" not in answer and "otherwise" not in answer
+
+
+def test_somebody_else_is_not_the_npc_and_what_is_due_no_clock(says, alice):
+    assert "I am Mara" not in says(alice, "and what's she do?")
+    assert "It is Monday" not in says(alice, "and when is it due?")
+
+
+def test_a_reminder_is_said_back_without_its_will_you(says, alice):
+    assert "will me" not in says(alice, "remind me to buy lamp oil tomorrow will you")
+
+
+def test_what_is_held_out_in_a_pose_is_seen(mara, alice):
+    from contrib_ai_memory import offload
+
+    alice.execute_cmd("pose turns to mara and holds out a broken cup.")
+    offload.wait(mara.assistant.at_tick())
+    own = [each for each in mara.memory.journal.read() if each.origin == "self"]
+    assert own and "broken cup" in own[-1].content
+
+
+def test_a_message_that_was_told_is_not_told_again_however_long_the_talk(says, mara, alice, bram):
+    says(alice, "tell bram when he's sober that the ram is in my orchard again")
+    turn(alice, bram)
+    assert "The ram is in my orchard again." in says(bram, "hello")
+    for number in range(open_items.READ_BACK):  # of others, as in a full room
+        mara.memory.perceive(Percept(f"An owl hoots, {number}.", kind="event"))
+    assert "orchard" not in says(bram, "how is trade?")
