@@ -4,6 +4,9 @@ import pytest
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.english.questions import asks
+from contrib_ai_memory.ingest import agenda_items
+from contrib_ai_memory.llm.provider import Passage
+from contrib_ai_memory.records import FactDraft, MemoryRecord
 
 WEDNESDAY = "2026-03-04T19:00:00+00:00"
 
@@ -292,3 +295,38 @@ def test_who_asks_for_messages_is_given_them_and_a_question_is_none(says, mara, 
     assert len(open_requests(mara)) == 1
     assert "north jetty" in says(bram, "mara, got any messages for me?")
     assert "north jetty" in says(bram, "mara, is there any word for me?"), "in the same talk"
+
+
+# --- what a language model adds at night ----------------------------------------------------------
+
+
+def drawn(mara, text, *ids, **more):
+    """Bring the agenda up to date with a fact that a model drew of lines."""
+    entries = tuple(map(mara.memory.journal.get, ids))
+    known = more.pop("known", ())
+    draft = FactDraft(text, ids, about=entries[0].source_entity, kind="promise", ends=(), **more)
+    passage = Passage(mara.key, entries, known=known)
+    agenda_items.update_from_fact(mara.memory, draft, passage, "")
+
+
+def test_a_promise_of_several_lines_is_one_item_in_the_words_of_the_fact(says, mara, alice, bram):
+    bram.location = None
+    says(alice, "mara, i'll fix your roof")
+    says(alice, "i'll do it by friday, the roof")
+    first, last = (e.id for e in mara.memory.journal.read() if e.origin == "perceived")
+    drawn(mara, "Alice promised to fix Mara's roof by 6 March.", first, last, date="2026-03-06")
+    [item] = mara.memory.agenda
+    assert (item.told, item.due) == ("Alice promised to fix Mara's roof by 6 March.", "2026-03-06")
+
+
+def test_a_promise_that_is_made_again_stays_one(says, mara, alice, bram):
+    bram.location = None
+    says(alice, "mara, i'll fix your roof by friday")
+    says(alice, "mara, i promise that i come and finish that roof by friday")
+    first, last = (e.id for e in mara.memory.journal.read() if e.origin == "perceived")
+    known = MemoryRecord("roof", "Alice promised to fix the roof.", "fact", journal_ids=(first,))
+    for _ in range(2):  # a look that was killed is made again
+        drawn(mara, "Alice promised again.", last, same_as="roof", known=(known,))
+        [item] = mara.memory.agenda
+        assert (item.id, item.told) == (str(first), "Alice promised again.")
+        assert {first, last} <= {*item.evidence} and item.state == "open"

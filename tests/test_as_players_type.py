@@ -768,7 +768,8 @@ def test_a_name_that_is_no_address_stays(said):
         (
             "supper isnt on monday after all, we moved it to wednesday",
             "what did i tell you about supper?",
-            "You told me earlier today that supper isn't on monday after all, you moved it to wednesday.",
+            "You told me earlier today that supper isn't on monday after all, you moved it to "
+            "wednesday.",
         ),
     ],
 )

@@ -1,5 +1,7 @@
 """What a small model drew from an evening (recorded of Qwen2.5-Coder 1.5B), against its lines."""
 
+from dataclasses import replace
+
 import pytest
 
 from contrib_ai_memory.llm.provider import Digest, Passage
@@ -141,3 +143,14 @@ def test_the_offline_provider_does_what_is_refused_and_what_is_missing(store_fol
     found = OfflineProvider().checked(Digest(importance, (right, wrong, wrong)), asked)
     assert found.digest.importance != importance
     assert {(13,), (11,), (16,)} <= {fact.journal_ids for fact in found.digest.facts}
+
+
+def test_what_is_asked_of_the_npc_may_be_a_question(store_folder):
+    line = Entry(
+        1, "2026-01-01T00:00:00+00:00", "Could you keep the blue wool for me?", "say", "Ada"
+    )
+    request = FactDraft("Ada asked Mara to keep the blue wool for her.", (1,), kind="request")
+    passage = Passage("Mara", (line,))
+    assert model_checks.checked(Digest({}, (request,)), passage).digest.facts == (request,)
+    told = replace(request, kind="event")
+    assert not model_checks.checked(Digest({}, (told,)), passage).digest.facts

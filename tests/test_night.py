@@ -1,13 +1,18 @@
 """The whole night: what is tidied, what is reflected on, what is summarised."""
 
 import pytest
+from spent_day import add_insight, fact_of
 
 from contrib_ai_memory import offload
+from contrib_ai_memory.ingest import endings
+from contrib_ai_memory.ingest.endings import End
 from contrib_ai_memory.llm.provider import Pair, Relation, Statement
 from contrib_ai_memory.offline.offline_provider import OfflineProvider
 from contrib_ai_memory.records import INSIGHT, Percept
+from contrib_ai_memory.sleep.reflection import run_reflection
 from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.links import Link
+from contrib_ai_memory.store.payload import entry_memory_id
 
 MONTHS_LATER = "2026-09-01T08:00:00+00:00"
 
@@ -152,6 +157,19 @@ def test_insights_come_to_mind_and_no_secret_is_in_them(eventful):
     assert not any("heirloom" in e.content or "Elmstead" in e.content for e in insights(eventful))
     asked = offload.wait(eventful.memory.recall("What does Alice often speak of?", top_k=8))
     assert "insight" in {item.memory.record for item in asked.memories}
+
+
+def test_an_insight_ends_with_what_it_rests_on(night):
+    fact, new = fact_of(night, "ferry"), fact_of(night, "silver key")
+    insight = add_insight(night, fact.id)
+    offload.wait(run_reflection(night.memory))
+    [known] = memory_store.get([entry_memory_id(night.memory.id, insight.id)])
+    assert not known.superseded_by
+    end = End(fact.id, new.id, "2026-03-01T00:00:00+00:00")
+    endings.end(memory_store.shared(), [end])
+    offload.wait(run_reflection(night.memory))
+    [known] = memory_store.get([entry_memory_id(night.memory.id, insight.id)])
+    assert (known.superseded_by, known.invalid_at) == (new.id, "2026-03-01T00:00:00+00:00")
 
 
 def test_the_counter_starts_anew_and_too_little_makes_no_insight(eventful, hear):
