@@ -133,7 +133,14 @@ def test_why_something_was_said_is_kept_for_days_by_a_setting(mara):
     assert [each.said for each in mara.memory.reasons] == [4]
 
 
-@pytest.mark.parametrize("goals", ["to buy back the mill", "She wants to buy back the mill"])
+@pytest.mark.parametrize(
+    "goals",
+    [
+        "to buy back the mill",
+        "She wants to buy back the mill",
+        "She wants to buy back the mill before she retires. She is looking for a miller.",
+    ],
+)
 def test_what_it_wants_is_told_in_its_own_words(mara, alice, says, goals):
     mara.db.goals = goals
     assert "I want to buy back the mill" in says(alice, "what do you want out of life, mara?")

@@ -312,8 +312,14 @@ def _sheet(request: ReplyRequest) -> Iterator[SentenceCandidate]:
     for text in (request.persona, request.description):
         said = [each for each in sentences_of(oneline(text)) if not _FOR_THE_ACTOR.search(each)]
         yield from _in_own_words(said, None, request, _pronoun(request), persona=True)
-    if wants := _GOAL.sub("", oneline(request.goals)):
-        yield _own(f"I want to {wants[:1].lower()}{wants[1:]}", None, request)
+    called = forms((request.npc_name, *request.npc_names))
+    for goal in sentences_of(oneline(request.goals)):
+        first = goal.split()[0].lower()
+        if first in ("he", "she", "they", "it", *called):  # "She wants to see the sea."
+            pronoun = _pronoun(request) if first in called else first
+            yield from _in_own_words([goal], None, request, pronoun, persona=True)
+        elif wants := _GOAL.sub("", goal):
+            yield _own(f"I want to {wants[:1].lower()}{wants[1:]}", None, request)
     for memory in request.given:
         yield from _of_builder(memory, request)
 
