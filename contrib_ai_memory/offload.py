@@ -1,16 +1,9 @@
 """Worker threads and the way back to the reactor.
 
-The reactor thread never waits: it submits plain data and gets a Deferred. The lanes:
-
-- `MEMORY`, one thread: embedding, Mem0 and Qdrant. One thread, so that answers go first by
-  priority and the stores need no locks of their own.
-- `MODEL`, a few threads: language-model calls for replies, which wait on a network; and
-  `BACKGROUND_MODEL`: those for nights and background work, which take no thread from replies.
-
-The threads are daemons, are never joined and never touch an Evennia or Django object: a worker
-that is still busy at `evennia reload` would otherwise keep the old process alive and the game down
-(EVENNIA.md). Where no reactor runs (management commands, tests, a shell) nothing else has to go on
-meanwhile, and the work is done at once in the caller's thread.
+The reactor thread never waits: it submits plain data and gets a Deferred. The threads are daemons,
+are never joined and never touch an Evennia or Django object: a worker that is still busy at
+`evennia reload` would otherwise keep the old process alive and the game down. Where no reactor runs
+(management commands, tests, a shell) the work is done at once in the caller's thread.
 
 With the setting `MEMORY_PROCESS` the thread of `MEMORY` only waits: the jobs are done in a process
 apart (`memory_process`), and what is written below about the GIL and the stop does not apply.
@@ -36,9 +29,9 @@ from . import plain_data
 from .errors import ExpectedError
 from .log import logger
 
-MEMORY = "memory"
-MODEL = "model"
-BACKGROUND_MODEL = "background model"
+MEMORY = "memory"  # embedding, Mem0, Qdrant: one thread, so that the stores need no locks
+MODEL = "model"  # language-model calls for replies, which wait on a network
+BACKGROUND_MODEL = "background model"  # those for nights take no thread from replies
 THREADS = {MEMORY: 1, MODEL: 4, BACKGROUND_MODEL: 4}
 
 # answers to players first, then pages for staff, then housekeeping
@@ -135,10 +128,9 @@ def run_apart(do: Apart) -> None:
 def breathe(priority: int = LOOK) -> defer.Deferred:
     """Pause work of the reactor thread; fires at one of its next turns.
 
-    However many NPCs work at once, a turn runs only as many of them as fit into `TURN_SECONDS`,
-    by priority, and one at least. Housekeeping, of priority AWAKE or NIGHT, has at most a share of
-    1 / (1 + `REST`) of the reactor's time (no rest is longer than `LONGEST_REST`); the rest of it
-    belongs to the game. The results of its jobs wait for a turn too.
+    A turn runs as much of it as fits into `TURN_SECONDS`, by priority. Housekeeping, of priority
+    AWAKE or NIGHT, has at most a share of 1 / (1 + `REST`) of the reactor's time (no rest is longer
+    than `LONGEST_REST`), and the results of its jobs wait for a turn too.
     """
     from twisted.internet import reactor
 
@@ -150,10 +142,10 @@ def breathe(priority: int = LOOK) -> defer.Deferred:
 
 
 def give_way() -> None:
-    """Let the reactor finish its piece of work before a night's job holds the GIL for milliseconds.
+    """Let the reactor finish its piece of work before a night's job holds the GIL in a long call.
 
-    Called by workers before a long library call. The reactor releases the GIL on every database
-    query; without this it would wait for a whole library call each time to get it back.
+    The reactor releases the GIL on every database query; without this it would wait for a whole
+    library call each time to get it back.
     """
     if getattr(_here, "gives_way", False) and _at_work.is_set():
         _paused.clear()
@@ -162,11 +154,7 @@ def give_way() -> None:
 
 
 def wait(result: defer.Deferred) -> Any:
-    """Return the result of a Deferred that has fired already, since no reactor runs.
-
-    Raises:
-        RuntimeError: It has not fired: a reactor runs, and must not be waited for.
-    """
+    """Return the result of a Deferred that has fired already, since no reactor runs."""
     seen: list[Any] = []
     result.addBoth(seen.append)
     if not seen:
@@ -204,10 +192,9 @@ def is_server() -> bool:
 def drain() -> None:
     """Wait for the memory worker's running job: the last thing before the server stops. May block.
 
-    A process that ends while one of its threads imports the embedding model (seconds, once after
-    a start) hangs; the new server of a reload meets it, and the game stays down. Jobs of embedding
-    and store take milliseconds. Calls to language models are not waited for, nor is a memory
-    process, which finishes its job without this one.
+    A process that ends while one of its threads imports the embedding model hangs; the new server
+    of a reload meets it, and the game stays down. Neither language models nor a memory process,
+    which finishes its job without this one, are waited for.
     """
     _stopping.set()
     if MEMORY in _lanes:
@@ -215,7 +202,7 @@ def drain() -> None:
 
 
 def stopping() -> bool:
-    """Return whether the server is about to stop; work that waits for the reactor then gives up."""
+    """Return whether the server is about to stop, and work that waits gives up."""
     return _stopping.is_set()
 
 
@@ -312,7 +299,6 @@ def _fire(done: defer.Deferred, result: Any) -> None:
 
 
 def _rank(priority: int) -> tuple[int, float]:
-    """Return the place in a queue: by priority, but a night's by its time among background work."""
     late = NIGHT_WAITS if priority >= NIGHT else 0.0
     return min(priority, AWAKE), time.monotonic() + late
 
@@ -361,7 +347,6 @@ def _give_turn() -> None:
 
 
 def _fire_waiting(waiting: _Waiting, until: float) -> None:
-    """Resume work that waits for a turn, at least one piece of it."""
     while waiting:
         _place, _number, done, result = heapq.heappop(waiting)
         if not done.called:  # the one who waited has given up

@@ -10,10 +10,8 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Callable, Iterable
-from dataclasses import fields, is_dataclass
 from datetime import date, timedelta
 from enum import Enum
-from functools import cache
 from pathlib import PurePath
 from typing import Any
 from uuid import UUID
@@ -22,7 +20,6 @@ _SCALARS = (
     types.NoneType, bool, int, float, complex, str, bytes, date, timedelta, UUID, Enum, PurePath,
 )  # fmt: skip
 _COMMON = frozenset((types.NoneType, bool, int, float, str))
-_is_dataclass: Callable[[Any], bool] = is_dataclass  # as it is declared, it narrows the type
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType)
 
 
@@ -31,11 +28,7 @@ class NotPlain(TypeError):
 
 
 def check_job(job: Callable[..., Any], args: Iterable[Any]) -> None:
-    """Check that a job is a function of a module, and its arguments plain data.
-
-    Raises:
-        NotPlain: Names what is not.
-    """
+    """Check that a job is a function of a module, and its arguments plain data (NotPlain)."""
     if not _is_named(job):
         raise NotPlain(f"{job!r} is no function of a module, which another process could import")
     try:
@@ -45,11 +38,7 @@ def check_job(job: Callable[..., Any], args: Iterable[Any]) -> None:
 
 
 def check(value: Any) -> None:
-    """Check that a value is plain data.
-
-    Raises:
-        NotPlain: Names what is not.
-    """
+    """Check that a value is plain data (NotPlain names what is not)."""
     kind: Any = type(value)
     if kind in _COMMON or issubclass(kind, _SCALARS) or kind.__module__ == "numpy":
         return
@@ -58,8 +47,8 @@ def check(value: Any) -> None:
         _check_each(value.values())
     elif issubclass(kind, (list, tuple, set, frozenset)):
         _check_each(value)
-    elif _is_dataclass(kind):
-        _check_each(getattr(value, name) for name in _field_names(kind))
+    elif hasattr(kind, "__dataclass_fields__"):
+        _check_each(getattr(value, name) for name in kind.__dataclass_fields__)
     elif not _is_named(value):
         raise NotPlain(f"{kind.__module__}.{kind.__qualname__} is no plain data")
 
@@ -67,11 +56,6 @@ def check(value: Any) -> None:
 def _check_each(values: Iterable[Any]) -> None:
     for value in values:
         check(value)
-
-
-@cache
-def _field_names(kind: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
 
 
 def _is_named(value: Any) -> bool:

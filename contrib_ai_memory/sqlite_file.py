@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 ASIDE = ".broken"  # suffix of a corrupt file; only the last one is kept
 LOCK_SECONDS = 2.0  # to wait for the lock of another process
 
-_BROKEN = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
+_BROKEN = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 _PRAGMAS = """
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = NORMAL;
@@ -27,12 +27,7 @@ _PRAGMAS = """
 
 
 class SqliteFile:
-    """A file with one connection, used by `use`. Worker threads only.
-
-    Args:
-        path: Its folder is created.
-        schema: `CREATE … IF NOT EXISTS` statements.
-    """
+    """A file with one connection and `CREATE … IF NOT EXISTS` statements. Worker threads only."""
 
     def __init__(self, path: Path, schema: str):
         self.path = path
@@ -43,10 +38,9 @@ class SqliteFile:
         self._warned = False
 
     def use(self, work: Callable[[sqlite3.Connection], Result], otherwise: Result) -> Result:
-        """Call `work` with the connection in one transaction.
+        """Return what `work` does with the connection in one transaction.
 
-        Returns:
-            The result of `work`, or `otherwise` if the file is locked, unreadable or the disk full.
+        That is `otherwise` if the file is locked or unreadable, or the disk full.
         """
         with self._lock:
             try:

@@ -24,7 +24,6 @@ _compared = False  # whether the store was opened and compared with the game's d
 
 
 def warm_up() -> None:
-    """Load the model and open the store before anybody waits for them, once a process."""
     global _warming
     if _warming:
         return
@@ -64,8 +63,7 @@ def _flush_all() -> Generator[Any, Any, None]:
 def mark_generation() -> Generator[Any, Any, None]:
     """Mark store and database as a new generation where that is due; open the store if it is not.
 
-    Raises (in the Deferred):
-        StoreHeld: The store takes no writes.
+    Where it takes no writes the Deferred fails with `StoreHeld`.
     """
     if not _compared:
         yield _open()
@@ -89,7 +87,6 @@ def _load_here() -> None:
 
 
 def _load_for_memory() -> None:
-    """Load what answers need where the memory is, in this process or its own."""
     without_model().load(answers=conf.get().LLM is None)
     # a full collection stops the process for 0.2 s with the model loaded: it leaves out what is
     # loaded by now

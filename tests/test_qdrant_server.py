@@ -238,7 +238,8 @@ def test_its_lanes_score_as_those_of_edge_do(store, use, qdrant, settings, store
 
     def scored(some):
         around = [(abs(n - 3), text) for n, text in enumerate(texts[:8])]
-        talk = lanes.Keys(vector, embedder.shared().encode([texts[0]])[0], tuple(around))
+        words = {name: lanes.bm25(around, lane) for name, lane in lanes.WORD_LANES.items()}
+        talk = lanes.Keys(vector, embedder.shared().encode([texts[0]])[0], words)
         ids = put(some, texts)
         some.rekey({ids[3]: talk})
         search = some.prepare_search(AGENT, vector, query)

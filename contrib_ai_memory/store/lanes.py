@@ -37,17 +37,11 @@ REACH = 40  # journal entries; lines further apart belong to different talks, wh
 
 
 class WordLane(NamedTuple):
-    """The constants of a BM25 lane.
+    """The constants of a BM25 lane."""
 
-    Attributes:
-        weights: How much a word counts, by its distance in lines.
-        average: Of the weighted number of words of a key.
-        reach: How many lines a key spans; the rarity of words depends on it.
-    """
-
-    weights: tuple[float, ...]
-    average: float
-    reach: float
+    weights: tuple[float, ...]  # how much a word counts, by its distance in lines
+    average: float  # of the weighted number of words of a key
+    reach: float  # how many lines a key spans; the rarity of words depends on it
 
 
 # fitted by leave-one-conversation-out (docs/how_a_score_came_about.md)
@@ -61,67 +55,44 @@ K1, B = 1.2, 0.75
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Keys:
-    """The search keys of one memory.
+    """The search keys of one memory."""
 
-    Attributes:
-        line: Unit vector of its own words, shape (dimensions,).
-        window: Unit vector of the talk around it, the same shape.
-        around: (distance in lines, words) of the lines around it; its own have distance 0.
-    """
-
-    line: np.ndarray
-    window: np.ndarray
-    around: tuple[tuple[int, str], ...]
-
-    def vectors(self) -> LaneVectors:
-        """Return what a store keeps of these keys."""
-        words = {name: bm25(self.around, lane) for name, lane in WORD_LANES.items()}
-        return LaneVectors(self.line, self.window, words)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LaneVectors:
-    """The search keys of one memory as a store keeps them, to be copied from store to store.
-
-    Attributes:
-        line, window: As in `Keys`.
-        words: Term → weight of each word lane, by the lane's name.
-    """
-
-    line: np.ndarray
-    window: np.ndarray
-    words: Mapping[str, Mapping[int, float]]
+    line: np.ndarray  # unit vector of its own words, shape (dimensions,)
+    window: np.ndarray  # unit vector of the talk around it, the same shape
+    words: Mapping[str, Mapping[int, float]]  # term → weight of each word lane, by its name
 
 
 def keys_of_one(vector: np.ndarray, words: str) -> Keys:
     """Return the keys of a memory without talk around it: a fact, a note."""
-    return Keys(vector, vector, ((0, words),))
+    return Keys(vector, vector, _words_of([(0, words)]))
 
 
-def keys_of_talk(ids: Sequence[int], words: Sequence[str], vectors: np.ndarray) -> list[Keys]:
+def keys_of_talk(
+    ids: Sequence[int], words: Sequence[str], vectors: np.ndarray, first: int = 0
+) -> list[Keys]:
     """Return the keys of consecutive lines of one conversation, before one audience.
 
     Args:
         ids: Their journal ids, ascending.
         words: Their words, with the speaker's name.
         vectors: Their unit vectors, shape (len(ids), dimensions).
+        first: The place of the first line whose keys are wanted.
     """
     found = []
-    for place, line_id in enumerate(ids):
+    for place in range(first, len(ids)):
         around = [
             (abs(other - place), other)
             for other in range(max(0, place - SPAN), min(len(ids), place + SPAN + 1))
-            if abs(ids[other] - line_id) <= REACH
+            if abs(ids[other] - ids[place]) <= REACH
         ]
         near = [pair for pair in around if pair[0] < len(WINDOW_WEIGHTS)]
-        found.append(
-            Keys(
-                line=vectors[place],
-                window=_mean(vectors, near),
-                around=tuple((distance, words[other]) for distance, other in around),
-            )
-        )
+        said = _words_of([(distance, words[other]) for distance, other in around])
+        found.append(Keys(vectors[place], _mean(vectors, near), said))
     return found
+
+
+def _words_of(around: Sequence[tuple[int, str]]) -> dict[str, dict[int, float]]:
+    return {name: bm25(around, lane) for name, lane in WORD_LANES.items()}
 
 
 def _mean(vectors: np.ndarray, near: list[tuple[int, int]]) -> np.ndarray:
@@ -134,7 +105,11 @@ def _mean(vectors: np.ndarray, near: list[tuple[int, int]]) -> np.ndarray:
 
 
 def bm25(around: Sequence[tuple[int, str]], lane: WordLane) -> dict[int, float]:
-    """Return BM25's document side of a key: term → weight, from counts weighted by distance."""
+    """Return BM25's document side of a key: term → weight, from counts weighted by distance.
+
+    Args:
+        around: (distance in lines, words) of the lines around it; its own have distance 0.
+    """
     counts: dict[int, float] = defaultdict(float)
     for distance, words in around:
         if distance < len(lane.weights):

@@ -16,7 +16,6 @@ from ..embedding import embedder
 from ..text.redaction import shown
 from . import condition, metadata
 from .condition import StoreClosed, StoreError, StoreMismatch, StoreUnreachable, StoreUnusable
-from .mem0_history import MemoryHistory
 from .protocol import MemoryStore
 from .qdrant_config import EdgeConfig, QdrantServerConfig
 from .reachability import POSTGRES_PORT, QDRANT_PORT, addresses, qdrant_address, refusal
@@ -30,11 +29,9 @@ expected: tuple[str, metadata.Mark | None] | None = None  # store id and mark: `
 
 
 def shared() -> MemoryStore:
-    """Return the process's store, opened at the first call (worker threads only).
+    """Return the process's store, opened at the first call; see `open_store`.
 
     Raises:
-        StoreInUse: Another process holds it.
-        StoreMismatch: It was written by another embedding model.
         StoreClosed: The server is stopping.
     """
     global _store
@@ -103,8 +100,6 @@ def total() -> int | None:
 
 
 def _verb(name: str) -> Callable[..., Any]:
-    """Return the job that calls a verb of the store, a function of this module of that name."""
-
     def job(*args: Any) -> Any:
         return getattr(shared(), name)(*args)
 
@@ -184,8 +179,7 @@ def open_store(other: VectorStoreSettings | None = None, *, any_model: bool = Fa
         if problem := refusal(*addresses(provider, config)):
             raise StoreUnreachable(provider, problem)
         store = _open_engine(provider, config, folder, model.dimensions)
-        store.mem0 = mem0_adapter.memory_over(store, settings.collection, folder)
-        store.history = MemoryHistory(store.mem0)
+        mem0_adapter.put_over(store, settings.collection, folder)
         return store
     except StoreError:
         raise
@@ -215,7 +209,6 @@ def place(settings: VectorStoreSettings) -> str:
 
 
 def restore_marker(folder: Path) -> Path:
-    """Return the file that lies beside a store's folder while a backup is restored into it."""
     return folder.with_name(folder.name + ".restoring")
 
 
@@ -227,7 +220,6 @@ def prepare_environment(folder: Path) -> None:
 def _open_engine(
     provider: str, config: dict[str, Any], folder: Path, dimensions: int
 ) -> MemoryStore:
-    """Open the store of a provider. Each is imported only if it is named."""
     config = {"collection_name": "memories", "embedding_model_dims": dimensions} | config
     if config["embedding_model_dims"] != dimensions:
         raise StoreMismatch(

@@ -27,12 +27,7 @@ Mark = list[Any]  # generation and random text: two branches of one game may cou
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """Return the metadata of the store in a folder; empty if there is no store.
-
-    Raises:
-        StoreDamaged: The file is there and cannot be read.
-        StoreMismatch: A newer version wrote it.
-    """
+    """Return the metadata of the store in a folder; empty if there is no store."""
     file = folder / FILE
     if not file.exists():
         return {}
@@ -62,11 +57,6 @@ def note(folder: Path, **changes: Any) -> None:
 
 
 def store_id(folder: Path) -> str:
-    """Return the id of the store in a folder.
-
-    Raises:
-        StoreUnusable: There is none.
-    """
     if not (known := read(folder)):
         raise StoreUnusable(f"There is no memory store in {folder} yet: start the game once.")
     return known["store_id"]
@@ -77,9 +67,6 @@ def check_model(folder: Path, name: str, dimensions: int, known_id: str = "") ->
 
     Args:
         known_id: The id of a new store; "" makes one.
-
-    Raises:
-        StoreMismatch: Another model wrote it.
     """
     mine = {"embedding_model": name, "dimensions": dimensions}
     theirs = read(folder)
@@ -155,10 +142,7 @@ def note_total(folder: Path, total: int | None) -> None:
 
 
 def find_lost(folder: Path, total: int | None) -> None:
-    """Compare with the number that was noted last.
-
-    A shard whose files were cut off opens without an error, and empty.
-    """
+    """Compare with the number noted last: a shard whose files were cut off opens empty."""
     known = read(folder)
     noted, lost = known.get("memories") or 0, known.get("lost")
     if total is not None and total < noted / 2 and not lost:
@@ -169,7 +153,6 @@ def find_lost(folder: Path, total: int | None) -> None:
 
 
 def loss_message(lost: dict[str, Any]) -> str:
-    """Return what staff are told of a store that has far fewer memories than it had."""
     return (
         f"The memory store in {conf.directory()} had {lost['had']} memories and was opened with "
         f"{lost['found']}: its files were truncated or removed. Stop the game and restore a backup "

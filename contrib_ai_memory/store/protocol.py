@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,9 +21,7 @@ from .. import conf
 from ..embedding import embedder
 from ..records import LOCKED, MemoryRecord
 from . import condition, metadata
-from .filters import Filters
-from .lanes import LINE, WINDOW, WORD_LANES, Keys, LaneVectors, Vocabulary, keys_of_one, terms_of
-from .mem0_history import MemoryHistory
+from .lanes import LINE, WINDOW, WORD_LANES, Keys, Vocabulary, keys_of_one, terms_of
 from .payload import (
     ANYONE,
     EPOCH,
@@ -39,12 +37,16 @@ from .payload import (
     to_payload,
 )
 
+if TYPE_CHECKING:
+    from .mem0_adapter import MemoryHistory
+
 PAGE = 64  # memories read, embedded or written at once
 SCROLLED = 1000  # rows read at once where only payloads are
 VALUES_AT_MOST = 100_000  # of one field: agent ids
 NEAREST = 8  # memories examined for those that were drawn from one entry
 READY = "contrib_ai_memory.ready"  # in Mem0's metadata: what is written as it is
 
+Filters = dict[str, Any] | None  # in Mem0's filter language
 Memories = list[MemoryRecord]
 Rows = list[Row]
 Remake = Callable[[Rows], list[Keys]]
@@ -72,16 +74,11 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LaneSearch:
-    """A prepared search.
-
-    Attributes:
-        queries: The store's own query for each lane.
-        fields: Of the payloads that a server brings; all if it is empty.
-    """
+    """A prepared search."""
 
     agent_id: str
-    queries: Mapping[str, Any]
-    fields: Sequence[str] = ()
+    queries: Mapping[str, Any]  # the store's own query for each lane
+    fields: Sequence[str] = ()  # of the payloads that a server brings; all if it is empty
 
 
 class MemoryStore(ABC):
@@ -108,23 +105,15 @@ class MemoryStore(ABC):
       refuse fields without an index (`qdrant_server`). `listener=identity` leaves out what that
       person may not hear.
     - Every failure is a `StoreError` whose message says what to do.
-
-    Attributes:
-        provider: Its name in `CONTRIB_AI_MEMORY["VECTOR_STORE"]`.
-        mem0: Mem0's own `Memory` over this store, for scripts: its public verbs work on all of it.
-        history: What memories said before.
-        scoped: Whether `agents` and `rows` bring this game's memories alone, even where other
-            games write into the same collection.
-        remote: Whether each call is a round trip over a network, which takes longer than a search.
-        line_vector: The engine's name for the vector of the lane `line`.
     """
 
-    provider: str
-    mem0: Any
-    history: MemoryHistory
+    provider: str  # its name in CONTRIB_AI_MEMORY["VECTOR_STORE"]
+    mem0: Any  # Mem0's own `Memory` over this store, for scripts: its verbs work on all of it
+    history: MemoryHistory  # what memories said before
+    # whether `agents` and `rows` bring this game's memories alone, where others write there too
     scoped = True
-    remote = False
-    line_vector = LINE
+    remote = False  # whether each call is a round trip, which takes longer than a search
+    line_vector = LINE  # the engine's name for the vector of the lane `line`
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -143,7 +132,7 @@ class MemoryStore(ABC):
 
         Args:
             vectors: Shape (len(memories), dimensions).
-            keys: Without them a memory is found by its own words and vector alone.
+            keys: By default a memory is found by its own words and vector alone.
         """
         if not memories:
             return
@@ -346,8 +335,8 @@ class MemoryStore(ABC):
 
     # --- locks of a builder -------------------------------------------------------------------
 
-    # Locks of a builder extend to memories that say the same thing: to a fact whose evidence is a
-    # locked journal entry, and to an entry from which alone a locked fact was derived.
+    # They extend to a fact whose evidence is a locked journal entry, and to an entry from which
+    # alone a locked fact was derived.
 
     def is_locked(self, agent_id: str, memory: MemoryRecord) -> bool:
         """Return whether a memory or one of the journal entries it rests on is locked."""
@@ -378,31 +367,17 @@ class MemoryStore(ABC):
 
     # --- keys, as an engine has them ----------------------------------------------------------
 
-    def vectors_by_name(self, key: Keys | LaneVectors) -> dict[str, Any]:
+    def vectors_by_name(self, key: Keys) -> dict[str, Any]:
         """Return the keys of a memory by the names of their vectors."""
-        of = key.vectors() if isinstance(key, Keys) else key
-        named: dict[str, Any] = {self.line_vector: of.line.tolist(), WINDOW: of.window.tolist()}
-        return named | {lane: self.sparse(each) for lane, each in of.words.items() if each}
-
-    def to_lane_vectors(self, named: Mapping[str, Any]) -> LaneVectors:
-        """Return the keys of a memory from the vectors of its point: `vectors_by_name` undone."""
-        words = {
-            lane: dict(zip(named[lane].indices, named[lane].values, strict=True))
-            for lane in WORD_LANES
-            if lane in named
-        }
-        line = np.asarray(named[self.line_vector], dtype=np.float32)
-        return LaneVectors(line, np.asarray(named[WINDOW], dtype=np.float32), words)
+        named: dict[str, Any] = {self.line_vector: key.line.tolist(), WINDOW: key.window.tolist()}
+        return named | {lane: self.sparse(each) for lane, each in key.words.items() if each}
 
     # --- what an engine does ------------------------------------------------------------------
     # Filters are in Mem0's language (`filters`), queries are the engine's own: `Any`.
 
     @abstractmethod
-    def upsert_rows(self, rows: Sequence[Row], keys: Sequence[Keys | LaneVectors]) -> None:
-        """Insert or overwrite memories by their (id, payload), each with the keys at its place.
-
-        Keys of another store (`lane_vectors`) are written as they are.
-        """
+    def upsert_rows(self, rows: Sequence[Row], keys: Sequence[Keys]) -> None:
+        """Insert or overwrite memories by their (id, payload), each with the keys at its place."""
 
     @abstractmethod
     def change_each(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
@@ -429,7 +404,7 @@ class MemoryStore(ABC):
         """Return the vector in the lane `line` (unit length) of those `ids` that exist."""
 
     @abstractmethod
-    def lane_vectors(self, ids: Collection[str]) -> Mapping[str, LaneVectors]:
+    def lane_vectors(self, ids: Collection[str]) -> Mapping[str, Keys]:
         """Return the keys of those `ids` that exist."""
 
     @abstractmethod

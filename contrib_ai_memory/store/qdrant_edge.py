@@ -5,9 +5,8 @@ Worker thread only.
 
 Qdrant marks what is deleted and keeps its bytes: in the write-ahead log, in the pages of payloads
 and of keyword indexes. `Rewriting` copies what is left, a part at a time, into a new folder that
-then takes the place of the old one: `memories`, `memories.1`, `memories.2` … The last complete one
-is used. A file beside them, `current`, names it: if a restored backup lies beside newer folders,
-the restored one is used. An interrupted rewriting is begun again when the store is opened next.
+then takes the place of the old one: `memories`, `memories.1`, `memories.2` … A file beside them,
+`current`, names the one in use. An interrupted rewriting is begun again at the next opening.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import json
 import math
 import shutil
 import time
-import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -28,12 +26,11 @@ from .. import atomic_file, conf, offload
 from ..log import logger
 from . import condition
 from .condition import StoreDamaged, StoreFull, StoreInUse, StoreMismatch
-from .filters import Filters
 from .lanes import FILE as VOCABULARY
-from .lanes import LANES, LINE, WIDE, WINDOW, WORD_LANES, Keys, LaneVectors
+from .lanes import LANES, LINE, WIDE, WINDOW, WORD_LANES, Keys
 from .payload import INDEXED_FIELDS, KEYWORD, TIME, Candidate, PointId, Row, to_candidate
-from .protocol import PAGE, VALUES_AT_MOST, LaneSearch, Remake
-from .qdrant import QdrantStore
+from .protocol import PAGE, VALUES_AT_MOST, Filters, LaneSearch, Remake
+from .qdrant import QdrantStore, as_uuid
 
 UNNAMED_VECTOR = ""  # of the lane `line`; the others have names
 
@@ -49,6 +46,7 @@ class EdgeStore(QdrantStore):
     provider = "qdrant_edge"
     line_vector = UNNAMED_VECTOR
     kinds = edge
+    point = edge.Point
     newest_first = edge.OrderBy("created_at", edge.Direction.Desc)
 
     def __init__(
@@ -134,7 +132,7 @@ class EdgeStore(QdrantStore):
         return _guarded(edge.EdgeShard.create(str(path), config), path)
 
     def _change(self, ids: Collection[str], operation: edge.UpdateOperation) -> None:
-        """Write into the shard, if there is room: every change of these points comes this way."""
+        """Write into the shard, if there is room; every change comes this way."""
         self._recent.forget(ids)
         if self._rewriting is not None:
             self._rewriting.note(ids)
@@ -165,13 +163,9 @@ class EdgeStore(QdrantStore):
 
     # --- writing ----------------------------------------------------------------------------
 
-    def upsert_rows(self, rows: Sequence[Row], keys: Sequence[Keys | LaneVectors]) -> None:
+    def upsert_rows(self, rows: Sequence[Row], keys: Sequence[Keys]) -> None:
         """Insert or overwrite memories, in one acknowledged write."""
-        points = [
-            edge.Point(id=point_id, vector=self.vectors_by_name(key), payload=payload)
-            for (point_id, payload), key in zip(rows, keys, strict=True)
-        ]
-        if points:
+        if points := self.points(rows, keys):
             self._change([each for each, _ in rows], edge.UpdateOperation.upsert_points(points))
             self._recent.keep(rows)
 
@@ -195,11 +189,8 @@ class EdgeStore(QdrantStore):
     ) -> Sequence[edge.Record]:
         return self._free.retrieve([*ids], with_payload, with_vectors)
 
-    def nearest_query(self, vector: Sequence[float], lane: str) -> edge.Query:
-        return edge.Query.Nearest(list(vector), using=UNNAMED_VECTOR if lane == LINE else lane)
-
-    def words_query(self, rarity: Mapping[int, float], lane: str) -> edge.Query:
-        return edge.Query.Nearest(self.sparse(rarity), using=lane)
+    def query(self, nearest_to: Any, lane: str) -> edge.Query:
+        return edge.Query.Nearest(nearest_to, using=UNNAMED_VECTOR if lane == LINE else lane)
 
     def best_of_lanes(
         self, queries: Mapping[str, edge.Query], limit: int, filters: Filters
@@ -209,8 +200,7 @@ class EdgeStore(QdrantStore):
             best = self._best_of_all(queries, limit, agent_id, share)
             if best is not None:
                 return best
-        found = self.query_all(queries.values(), limit, self.where(filters))
-        return {hit.id for hits in found for hit in hits}
+        return super().best_of_lanes(queries, limit, filters)
 
     def _share(self, agent_id: str) -> float:
         """Return what share of all points is an NPC's, counted now and then."""
@@ -224,10 +214,9 @@ class EdgeStore(QdrantStore):
     def _best_of_all(
         self, queries: Mapping[str, edge.Query], limit: int, agent_id: str, share: float
     ) -> set[PointId] | None:
-        """Return what a search with a filter for one NPC finds, without the filter.
+        """Search without the filter for one NPC, which takes as long as the search itself.
 
-        To check a filter on every point takes as long as the search itself. None if too few of the
-        best are this NPC's.
+        Returns None if too few of the best are this NPC's.
         """
         wanted = math.ceil(limit * (2 / share - 1))  # twice the others that are to be expected
         found = [
@@ -290,11 +279,7 @@ class EdgeStore(QdrantStore):
     # --- rewriting --------------------------------------------------------------------------
 
     def begin_rewriting(self, remake: Remake | None = None) -> bool:
-        """Begin to write the shard anew, a part at each `rewrite_some`.
-
-        Raises:
-            StoreFull: There is no room for both. The next opening of the store tries it again.
-        """
+        """See `MemoryStore`. Without room for both (StoreFull) the next opening tries it again."""
         self._stop_rewriting()
         (self.path.parent / WANTED).touch()
         condition.check_room(self.path.parent, size_on_disk(self.path) + conf.NEW_SHARD_BYTES)
@@ -304,8 +289,7 @@ class EdgeStore(QdrantStore):
     def rewrite_some(self, points: int = PAGE) -> bool:
         """Copy up to `points` points into the new shard. Returns whether it is in place.
 
-        Raises:
-            StoreFull: It was abandoned. The next opening of the store tries it again.
+        A StoreFull abandons it until the next opening of the store.
         """
         try:
             condition.check_room(self.path.parent)
@@ -321,7 +305,6 @@ class EdgeStore(QdrantStore):
         return self._rewriting is None
 
     def _finish_rewriting(self) -> None:
-        """Do a rewriting that was interrupted, if there is room."""
         _sweep(self.path)
         if (self.path.parent / WANTED).exists() and self._has_own_size():
             try:
@@ -332,7 +315,6 @@ class EdgeStore(QdrantStore):
                 logger().warning("Deleted memories stay on the disk for now. %s", full)
 
     def _has_own_size(self) -> bool:
-        """Return whether the vectors in the shard are as long as the embedding model's."""
         config = json.loads((self.path / "edge_config.json").read_text())
         return config["vectors"][""]["size"] == self.embedding_model_dims
 
@@ -346,11 +328,7 @@ class EdgeStore(QdrantStore):
 
 
 class _Guard:
-    """A shard that raises the engine's internal errors, which damaged files cause, as StoreDamaged.
-
-    Args:
-        path: Its folder.
-    """
+    """A shard whose internal errors, which damaged files cause, are a StoreDamaged."""
 
     def __init__(self, shard: edge.EdgeShard, path: Path):
         self._shard, self._path = shard, path
@@ -426,14 +404,10 @@ Read = tuple[PointId, dict[str, Any]]
 
 
 class RecentCandidates:
-    """A bounded cache of the memories that were written or read last, as candidates without scores.
-
-    Args:
-        read: Returns (id, payload) of those of some points that exist.
-    """
+    """The memories that were written or read last, as candidates without scores."""
 
     def __init__(self, read: Callable[[Sequence[PointId]], Iterable[Read]]):
-        self._read = read
+        self._read = read  # returns (id, payload) of the points that exist
         self._kept: OrderedDict[int, Candidate] = OrderedDict()
 
     def of(self, ids: Collection[PointId]) -> dict[int, Candidate]:
@@ -474,26 +448,20 @@ class RecentCandidates:
 
 def number_of(point_id: PointId) -> int:
     """Return a point's id as an int: comparing Edge's own ids takes longer than a search."""
-    return point_id.int if isinstance(point_id, uuid.UUID) else uuid.UUID(str(point_id)).int
+    return as_uuid(point_id).int
 
 
 # --- rewriting ------------------------------------------------------------------------------------
 
-WHOLE = "whole"  # a file in the new folder: everything is in it
 CURRENT = "current"  # a file beside the folders: the name of the one in use
 WANTED = "rewriting"  # a file beside the folders, while the old one still has to go
 
 
 class Rewriting:
-    """A shard copied into a new folder, without what was deleted.
-
-    Args:
-        store: Whose shard it is.
-        remake: See `MemoryStore.begin_rewriting`.
-    """
+    """A shard copied into a new folder, without what was deleted."""
 
     def __init__(self, store: EdgeStore, remake: Remake | None = None):
-        self._remake, self._vectors_of = remake, store.vectors_by_name
+        self._remake, self._points = remake, store.points
         self._old, self._old_path = store._shard, store.path
         path = store.path
         name = path.name.split(".")[0]
@@ -532,7 +500,6 @@ class Rewriting:
             for file in folder.rglob("*"):
                 if file.is_file():
                     atomic_file.sync(file)
-        (self._path / WHOLE).touch()
         atomic_file.sync(self._path)
         return self._new, self._path
 
@@ -544,16 +511,11 @@ class Rewriting:
     def _write(self, records: Sequence[edge.Record]) -> None:
         if not records:
             return
-        rows = [(str(each.id), each.payload or {}) for each in records]
-        vectors: list[Any]
         if self._remake is None:
-            vectors = [each.vector for each in records]
+            points = [edge.Point(each.id, each.vector or {}, each.payload) for each in records]
         else:
-            vectors = list(map(self._vectors_of, self._remake(rows)))
-        points = [
-            edge.Point(id=point_id, vector=vector, payload=payload)
-            for (point_id, payload), vector in zip(rows, vectors, strict=True)
-        ]
+            rows = [(str(each.id), each.payload or {}) for each in records]
+            points = self._points(rows, self._remake(rows))
         self._new.update(edge.UpdateOperation.upsert_points(points))
 
 
@@ -562,14 +524,11 @@ def add_index(shard: edge.EdgeShard, name: str) -> None:
 
 
 def current(folder: Path, name: str) -> Path:
-    """Return the folder in use of the shard `name`."""
-    whole = [each for each in _folders(folder, name) if _is_whole(each)]
-    named = folder / CURRENT
-    if named.exists() and not (folder / WANTED).exists():
-        for each in whole:
-            if each.name == named.read_text() and each.exists():
-                return each
-    return max(whole, key=_number)
+    """Return the folder in use of the shard `name`. Where none is named, it is the oldest."""
+    there = [each for each in _folders(folder, name) if each.exists()]
+    named = (folder / CURRENT).read_text() if (folder / CURRENT).exists() else ""
+    oldest = min(there, key=_number, default=folder / name)
+    return next((each for each in there if each.name == named), oldest)
 
 
 def note_current(path: Path) -> None:
@@ -580,7 +539,7 @@ def note_current(path: Path) -> None:
 
 
 def size_on_disk(folder: Path) -> int:
-    """Return the bytes that a folder's files take; files with holes take less than their length."""
+    # files with holes take less than their length
     return sum(each.stat().st_blocks * 512 for each in folder.rglob("*") if each.is_file())
 
 
@@ -590,10 +549,6 @@ def _folders(folder: Path, name: str) -> Sequence[Path]:
 
 def _number(path: Path) -> int:
     return int(path.suffix[1:] or 0)
-
-
-def _is_whole(path: Path) -> bool:
-    return not path.suffix or (path / WHOLE).exists()
 
 
 def _sweep(path: Path) -> None:
