@@ -22,12 +22,7 @@ ON_DISK = 100_000  # vectors of stored texts, 1.5 kB each with MiniLM
 
 
 class Embedder:
-    """Embeds texts by a model, with bounded caches in memory and on disk, by content hash.
-
-    Args:
-        cache_size: Vectors kept in memory.
-        disk: Returns the present cache on disk, or None.
-    """
+    """Embeds texts by a model, with bounded caches in memory and on disk, by content hash."""
 
     def __init__(
         self,
@@ -81,7 +76,6 @@ class Embedder:
             return erased if disk is None else max(erased, disk.forget(keys))
 
     def count_tokens(self, text: str) -> int:
-        """Count the model's own tokens, without special ones."""
         return self.model.count_tokens(text)
 
     def _remember(self, keys: list[bytes], found: dict[bytes, np.ndarray]) -> None:
@@ -101,11 +95,7 @@ _loading = threading.Lock()
 
 
 def shared() -> Embedder:
-    """Return the embedder of the process. The first call loads the model (seconds).
-
-    Raises:
-        ModelError: The model cannot be loaded; the next call tries again.
-    """
+    """Return the embedder of the process. The first call loads the model (seconds; ModelError)."""
     global _shared
     with _loading:
         if _shared is None:
@@ -157,11 +147,8 @@ _DELETE = "DELETE FROM vectors WHERE model = ? AND hash = ?"
 class DiskCache:
     """The cache on disk: the vectors of one model, in a file that several models may share.
 
-    It keeps the rows used last, and of the texts only their hashes. Queries are not cached, since
-    few are asked twice.
-
-    Args:
-        size: Maximum number of rows, of all models together.
+    It keeps the `size` rows used last, of all models together, and of the texts only their hashes.
+    Queries are not cached, since few are asked twice.
     """
 
     def __init__(self, path: Path, model: str, dimensions: int, size: int):
@@ -171,7 +158,6 @@ class DiskCache:
         self._size = size
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, np.ndarray]:
-        """Return the cached vectors of `keys`."""
         wanted = list(keys)
 
         def read(connection: sqlite3.Connection) -> dict[bytes, np.ndarray]:
@@ -214,5 +200,4 @@ class DiskCache:
 
 
 def shared_disk_cache(model: str, dimensions: int) -> DiskCache:
-    """Return the cache of a model."""
     return DiskCache(conf.directory() / CACHE_FILE, model, dimensions, ON_DISK)

@@ -85,9 +85,6 @@ class MemoryProcess:
 
         Args:
             reads: It changes nothing: it is done again, once, if the process ends meanwhile.
-
-        Raises:
-            MemoryProcessAway: It ended meanwhile, or does not start.
         """
         game = offload.in_game() or offload.is_server()  # its reactor may not run yet
         with self._lock:
@@ -127,7 +124,6 @@ class MemoryProcess:
     # --- meeting it -------------------------------------------------------------------------------
 
     def _connected(self, game: bool) -> Connection | None:
-        """Return the connection; a new one if the process has ended since the last job."""
         if self._connection is not None and self._connection.poll():  # readable: it has ended
             self._drop()
         if self._connection is None:
@@ -159,11 +155,6 @@ class MemoryProcess:
         return connection
 
     def _start(self) -> Connection:
-        """Start a process and return the connection to it.
-
-        Raises:
-            MemoryProcessAway: It does not start, or it is too early for the next try.
-        """
         if time.monotonic() < self._not_before:
             raise MemoryProcessAway("it ended several times, and the next start has to wait")
         self._failures += 1

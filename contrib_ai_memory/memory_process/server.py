@@ -70,7 +70,6 @@ def _let_the_game_go_first() -> None:
 
 @contextmanager
 def _only_one(file: Path) -> Iterator[bool]:
-    """Hold the lock of this game's memory process, and tell whether it was got."""
     deadline, pause = time.monotonic() + LOCK_SECONDS, threading.Event()
     with file.open("w") as held:
         while True:
@@ -92,7 +91,6 @@ class _Folder:
         self._held: int | None = None
 
     def look(self) -> None:
-        """Take the folder that is there now, if there is one."""
         if self._held is not None and self.is_another():
             os.close(self._held)
             self._held = None
@@ -110,16 +108,11 @@ class _Folder:
 
 
 class MemoryServer:
-    """Listener, connections and the queue of jobs.
-
-    Args:
-        folder: Of socket and key; owner-only.
-        born: Time of the start, before any code of the game was imported (seconds since 1970).
-    """
+    """Listener, connections and the queue of jobs."""
 
     def __init__(self, folder: Path, born: float):
-        self._folder = folder
-        self._born = born
+        self._folder = folder  # of socket and key; owner-only
+        self._born = born  # before any code of the game was imported, seconds since 1970
         self._jobs: queue.SimpleQueue[tuple[Connection, bytes]] = queue.SimpleQueue()
         self._connected: set[Connection] = set()
         self._alone_since = time.monotonic()

@@ -23,19 +23,10 @@ from .reply_reasons import Reasons
 
 
 class Memory(Protocol):
-    """All that an NPC remembers. Reactor thread only; `handler.MemoryHandler` is the one there is.
+    """All that an NPC remembers: `handler.MemoryHandler`. Reactor thread only."""
 
-    Attributes:
-        owner: The NPC, an Evennia object.
-        id: The UUID under which the store keeps its memories.
-        names: Its name and aliases.
-        goals: What it wants, as builders wrote it.
-        clock: The present, ISO 8601 UTC; a replay has the log's time.
-        looked_at: The newest entry when `sleep.consolidation.look_awake` last looked.
-    """
-
-    owner: Any
-    id: str
+    owner: Any  # the NPC, an Evennia object
+    id: str  # the UUID under which the store keeps its memories
     journal: Journal
     evidence: Evidence
     conversations: Conversations
@@ -47,20 +38,20 @@ class Memory(Protocol):
     chat_log: ChatLog
     reasons: Reasons
     own_settings: NPCSettings
-    looked_at: int
+    looked_at: int  # the newest entry when `sleep.consolidation.look_awake` last looked
 
     def perceive(self, percept: Percept) -> Entry: ...
     def index_pending(self, priority: int = AWAKE) -> Deferred: ...
     def work_through(self, *, until_silent: bool = False, priority: int = AWAKE) -> Deferred: ...
     def flush(self) -> None: ...
-    def clock(self) -> str: ...
+    def clock(self) -> str: ...  # ISO 8601 UTC; a replay has the log's time
 
     @property
     def settings(self) -> Settings: ...
     @property
     def name(self) -> str: ...
     @property
-    def names(self) -> tuple[str, ...]: ...
+    def names(self) -> tuple[str, ...]: ...  # with aliases
     @property
     def phrases(self) -> dict[str, tuple[str, ...]]: ...
     @property

@@ -1,7 +1,6 @@
 """What `CONTRIB_AI_MEMORY["VECTOR_STORE"]["config"]` may hold for the Qdrant stores.
 
-Importing this imports no client: the settings are checked before the game starts. Which payload
-fields are indexed is in `payload.INDEXED_FIELDS`.
+Importing this imports no client: the settings are checked before the game starts.
 """
 
 from __future__ import annotations
@@ -19,29 +18,12 @@ class _Config(BaseModel):
 
 
 class EdgeConfig(_Config):
-    """Qdrant Edge. `lock_wait` is how long to wait for another process to let go of it, in s."""
-
     path: str
-    lock_wait: float = Field(20.0, ge=0)
+    lock_wait: float = Field(20.0, ge=0)  # seconds, for another process to let go of it
 
 
 class QdrantServerConfig(_Config):
-    """A Qdrant server or cluster, or the local files of its Python client (`path`).
-
-    Attributes:
-        url, host, port, grpc_port, https, prefix, api_key: Where it is, as its client has them.
-            Several nodes of one cluster are a list of URLs: the next is asked where one does not
-            answer.
-        prefer_grpc: Use gRPC (`grpc_port`) in place of HTTP.
-        timeout: Seconds for one request.
-        shard_number, replication_factor, write_consistency_factor: Of a new collection in a
-            cluster; None leaves them to the cluster, but a write must reach the majority of three
-            or more replicas.
-        read_consistency: How many replicas a read asks; None: with three or more a quorum.
-        write_ordering: Who orders writes; None: with several replicas "medium".
-        on_disk: A new collection keeps vectors and their indexes on disk, and not in memory.
-        on_disk_payload: Likewise the payloads; None leaves it to the server.
-    """
+    """A Qdrant server or cluster: docs/guides/operators.md has each key."""
 
     url: str | Annotated[list[str], Field(min_length=1)] | None = None
     host: str | None = None

@@ -15,11 +15,7 @@ Address = tuple[str, int]
 
 
 def addresses(provider: str, config: Mapping[str, Any]) -> list[Address]:
-    """Return where a store listens; nothing for files, a socket file, or hosts of PostgreSQL.
-
-    Args:
-        config: With its secrets.
-    """
+    """Return where a store listens; nothing for files, a socket file, or hosts of PostgreSQL."""
     if provider == "qdrant":
         urls = config.get("url")
         nodes = urls if isinstance(urls, list) else [urls]

@@ -94,14 +94,12 @@ def speech_in(line: str) -> str:
 
 
 def without_speech(line: str, speech: Iterable[str]) -> str:
-    """Remove the speech from an emote."""
     for said in speech:
         line = line.replace(said, " ", 1)
     return oneline(line)
 
 
 def oneline(text: str) -> str:
-    """Collapse white space to single blanks."""
     return " ".join(text.split())
 
 
