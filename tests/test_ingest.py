@@ -460,8 +460,8 @@ def embedder_of(tmp_path):
 
     def make(size=100, path=tmp_path / embedder.CACHE_FILE):
         model = Counting()
-        disk = embedder.DiskCache(path, model.name, model.dimensions, size)
-        return embedder.Embedder(model, cache_size=10, disk=lambda: disk), model, disk
+        disk = embedder.DiskCache(model.name, model.dimensions, path, size)
+        return embedder.Embedder(model, cache_size=10, disk=disk), model, disk
 
     return make
 
@@ -548,7 +548,7 @@ def test_a_forgotten_text_is_in_no_cache(embedder_of, tmp_path):
     first, model, disk = embedder_of()
     first.encode(["a", "bb"], keep=True)
     vector = np.array([2, 1, 0, 0], dtype=np.float32).tobytes()
-    assert first.forget(["bb"]) == 1
+    first.forget(["bb"])
     assert len(disk) == 1
     first.encode(["bb"])
     assert model.asked == ["a", "bb", "bb"]
@@ -558,15 +558,13 @@ def test_a_forgotten_text_is_in_no_cache(embedder_of, tmp_path):
 
 def test_the_shared_embedder_keeps_what_is_taught_in_the_games_folder(mara, store_folder):
     ingest(mara, FERRY)
-    assert (
-        len(embedder.shared_disk_cache(embedder.shared().name, embedder.shared().dimensions)) == 1
-    )
+    assert len(embedder.shared().disk) == 1
     assert (store_folder / embedder.CACHE_FILE).exists()
 
 
 def test_what_was_dropped_leaves_nothing_in_the_cache(mara):
     ingest(mara, "the water is wet and the water is cold")
-    disk = embedder.shared_disk_cache(embedder.shared().name, embedder.shared().dimensions)
+    disk = embedder.shared().disk
     before = len(disk)
     assert learn(mara, "the water is cold and the water is wet").dropped == 1
     assert len(disk) == before == 1

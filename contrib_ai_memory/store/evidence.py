@@ -19,7 +19,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -67,10 +66,16 @@ class Evidence:
         self._unsettled: list[defer.Deferred] = []  # what waits until nothing is being withdrawn
         _all.add(self)
 
+    @contextmanager
     def work_on(
         self, sources: Iterable[Entry | MemoryRecord] = (), *, priority: int = offload.AWAKE
-    ) -> Work:
-        return Work(self, sources, priority)
+    ) -> Iterator[Work]:
+        work = Work(self, sources, priority)
+        self._works.add(work)
+        try:
+            yield work
+        finally:
+            self._works.discard(work)
 
     @contextmanager
     def withdraw(self, ids: Iterable[str] | None = None) -> Iterator[None]:
@@ -111,7 +116,7 @@ class Evidence:
 
 
 class Work:
-    """One work in progress, as a context manager. Reactor thread."""
+    """One work in progress. Reactor thread."""
 
     def __init__(self, evidence: Evidence, sources: Iterable[Entry | MemoryRecord], priority: int):
         self._evidence = evidence
@@ -121,18 +126,6 @@ class Work:
         self._gone = list(evidence._withdrawn)  # withdrawn at any time since it began
         self._void = threading.Event()  # the only part of a work that a worker thread sees
         self.add_evidence(sources)
-
-    def __enter__(self) -> Work:
-        self._evidence._works.add(self)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._evidence._works.discard(self)
 
     def add_evidence(self, sources: Iterable[Entry | MemoryRecord | int]) -> None:
         """Add entries, their numbers and memories that were read or recalled since it started."""

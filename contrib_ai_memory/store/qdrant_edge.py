@@ -25,7 +25,7 @@ import qdrant_edge as edge
 from .. import atomic_file, conf, offload
 from ..log import logger
 from . import condition
-from .condition import StoreDamaged, StoreFull, StoreInUse, StoreMismatch
+from .condition import StoreDamaged, StoreFull, StoreInUse
 from .lanes import FILE as VOCABULARY
 from .lanes import LANES, LINE, WIDE, WINDOW, WORD_LANES, Keys
 from .payload import INDEXED_FIELDS, KEYWORD, TIME, Candidate, PointId, Row, to_candidate
@@ -80,8 +80,13 @@ class EdgeStore(QdrantStore):
         deadline = time.monotonic() + lock_wait
         while True:
             try:
-                return self._checked(_load(self.path))
-            except (StoreMismatch, StoreDamaged):
+                shard = _load(self.path)
+                # whatever a search reads must be there
+                shard.query(edge.QueryRequest(limit=1, query=self.words_query({1: 1.0}, WIDE)))
+                for name in INDEXED_FIELDS.keys() - shard.info().payload_schema.keys():
+                    add_index(shard, name)
+                return shard
+            except StoreDamaged:
                 raise
             except Exception as error:
                 if "WouldBlock" not in str(error):
@@ -93,22 +98,6 @@ class EdgeStore(QdrantStore):
                         "from inside the game."
                     ) from None
                 time.sleep(0.1)
-
-    def _checked(self, shard: edge.EdgeShard) -> edge.EdgeShard:
-        try:
-            shard.query(edge.QueryRequest(limit=1, query=self.words_query({1: 1.0}, WIDE)))
-        except StoreDamaged:
-            raise
-        except Exception as error:
-            shard.close()
-            raise StoreMismatch(
-                f"The memory store in {self.path} has another layout ({error}): it was written by "
-                "another version of this contrib. Give this one a folder of its own with "
-                'CONTRIB_AI_MEMORY["DIR"], or go back to the version that wrote it.'
-            ) from error
-        for name in INDEXED_FIELDS.keys() - shard.info().payload_schema.keys():
-            add_index(shard, name)
-        return shard
 
     def _create(self, path: Path) -> edge.EdgeShard:
         shard = self.create_bare(path)
