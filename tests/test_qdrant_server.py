@@ -218,11 +218,11 @@ def test_an_old_server_is_refused_with_its_version(use, qdrant):
         use(qdrant)
 
 
-def test_a_collection_of_the_old_shape_is_refused_with_the_way_out(use, qdrant):
+def test_a_collection_of_another_program_is_refused_with_the_way_out(use, qdrant):
     one = models.VectorParams(size=384, distance=models.Distance.COSINE)
     qdrant.engine.create_collection("memories", one)
     qdrant.indexes["memories"] = {}
-    with pytest.raises(StoreMismatch, match=r"collection_name.*export.*import --replace"):
+    with pytest.raises(StoreMismatch, match=r"other vectors.*another.*collection_name"):
         use(qdrant)
 
 

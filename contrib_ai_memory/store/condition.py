@@ -88,11 +88,8 @@ class StoreMismatch(StoreError):
     def of_form(cls, what: str) -> Self:
         """Return the error for a collection of another form ("… has other columns")."""
         return cls(
-            f"{what} than this contrib writes: an earlier version wrote it (one vector for each "
-            "memory), or another program. Name another collection_name in "
-            'CONTRIB_AI_MEMORY["VECTOR_STORE"]["config"]. To take memories along, export each NPC '
-            "with the version that wrote them (evennia ai_memory export), then import the files "
-            "with this one (evennia ai_memory import --replace)."
+            f"{what} than this contrib writes: it is another program's. Name another "
+            'collection_name in CONTRIB_AI_MEMORY["VECTOR_STORE"]["config"].'
         )
 
     @classmethod

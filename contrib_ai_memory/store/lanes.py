@@ -7,13 +7,12 @@ So each memory has four *lanes*, each with a key of its own by which a search sc
 - `window`: a weighted mean of the vectors of three lines before and after;
 - `near`, `wide`: BM25 over the words of four and ten lines before and after.
 
-Only the line itself is embedded. A fact or a note stands for itself: its keys are its own words.
-The caller passes lines of one conversation before one audience: a line must not get into the keys
-of another one that other people may hear.
+Only the line itself is embedded. The caller passes lines of one conversation before one audience: a
+line must not get into the keys of another one that other people may hear.
 
 BM25 is of Robertson & Zaragoza (2009). How rare a word is, its query side, is counted per NPC:
-over all NPCs, the name of a friend would be a rare word, and the talk in one inn would set the
-measure for another. Words are term numbers of Qdrant Edge's tokeniser.
+over all NPCs, the name of a friend would be a rare word. Words are term numbers of Qdrant Edge's
+tokeniser.
 """
 
 from __future__ import annotations
@@ -86,19 +85,16 @@ def keys_of_talk(
             if abs(ids[other] - ids[place]) <= REACH
         ]
         near = [pair for pair in around if pair[0] < len(WINDOW_WEIGHTS)]
+        weights = np.array([WINDOW_WEIGHTS[distance] for distance, _ in near], dtype=np.float32)
+        mean = weights @ vectors[[other for _, other in near]]
+        window = mean / (np.linalg.norm(mean) or 1.0)
         said = _words_of([(distance, words[other]) for distance, other in around])
-        found.append(Keys(vectors[place], _mean(vectors, near), said))
+        found.append(Keys(vectors[place], window, said))
     return found
 
 
 def _words_of(around: Sequence[tuple[int, str]]) -> dict[str, dict[int, float]]:
     return {name: bm25(around, lane) for name, lane in WORD_LANES.items()}
-
-
-def _mean(vectors: np.ndarray, near: list[tuple[int, int]]) -> np.ndarray:
-    weights = np.array([WINDOW_WEIGHTS[distance] for distance, _ in near], dtype=np.float32)
-    mean = weights @ vectors[[other for _, other in near]]
-    return mean / (np.linalg.norm(mean) or 1.0)
 
 
 # --- words ----------------------------------------------------------------------------------------
@@ -120,7 +116,7 @@ def bm25(around: Sequence[tuple[int, str]], lane: WordLane) -> dict[int, float]:
 
 
 def terms_of(words: str) -> Sequence[int]:
-    """Return the different terms of a text; none if all are stop words."""
+    """Return the different terms of a text."""
     return [term for term, _count in _term_counts(words)]
 
 

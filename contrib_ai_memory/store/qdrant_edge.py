@@ -295,17 +295,17 @@ class EdgeStore(QdrantStore):
 
     def _finish_rewriting(self) -> None:
         _sweep(self.path)
-        if (self.path.parent / WANTED).exists() and self._has_own_size():
-            try:
-                self.begin_rewriting()
-                while not self.rewrite_some(1000):
-                    pass
-            except StoreFull as full:
-                logger().warning("Deleted memories stay on the disk for now. %s", full)
-
-    def _has_own_size(self) -> bool:
+        if not (self.path.parent / WANTED).exists():
+            return
         config = json.loads((self.path / "edge_config.json").read_text())
-        return config["vectors"][""]["size"] == self.embedding_model_dims
+        if config["vectors"][UNNAMED_VECTOR]["size"] != self.embedding_model_dims:
+            return  # of another model: a reindex is due
+        try:
+            self.begin_rewriting()
+            while not self.rewrite_some(1000):
+                pass
+        except StoreFull as full:
+            logger().warning("Deleted memories stay on the disk for now. %s", full)
 
     def _stop_rewriting(self) -> None:
         if self._rewriting is not None:
