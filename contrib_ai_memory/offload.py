@@ -18,14 +18,17 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Callable
-from pathlib import Path
+import types
+from collections.abc import Callable, Iterable
+from datetime import date, timedelta
+from enum import Enum
+from pathlib import Path, PurePath
 from typing import Any
+from uuid import UUID
 
 from twisted.internet import defer
 from twisted.python import failure
 
-from . import plain_data
 from .errors import ExpectedError
 from .log import logger
 
@@ -59,6 +62,10 @@ class TimedOut(ExpectedError, TimeoutError):
     """A job took longer than its time-out. Its late result is dropped."""
 
 
+class NotPlain(TypeError):
+    """Something that another process cannot be given."""
+
+
 def run(
     lane: str,
     job: Callable[..., Any],
@@ -73,7 +80,7 @@ def run(
 
     Args:
         job: A function of plain data. For MEMORY, where it may run in the memory process, this is
-            checked (`plain_data`); it must not change its arguments.
+            checked by type; it must not change its arguments.
         priority: REPLY before LOOK before AWAKE before NIGHT; but a job of the night goes before
             background work that came more than `NIGHT_WAITS` after it.
         timeout: Seconds until the job is done, waiting in the queue included.
@@ -94,7 +101,7 @@ def run(
     movable = lane == MEMORY and not here
     apart = _apart if movable else None
     if movable:
-        plain_data.check_job(job, args)
+        _check_job(job, args)
 
     def task() -> Any:
         if check is not None:
@@ -103,7 +110,7 @@ def run(
             return apart(job, args, reads)
         result = job(*args)
         if movable:
-            plain_data.check(result)
+            _check(result)
         return result
 
     if not reactor.running:
@@ -204,6 +211,55 @@ def drain() -> None:
 def stopping() -> bool:
     """Return whether the server is about to stop, and work that waits gives up."""
     return _stopping.is_set()
+
+
+# --- plain data -----------------------------------------------------------------------------------
+# Judged by type, so that a job which no other process could be given fails without one too.
+
+_SCALARS = (
+    types.NoneType, bool, int, float, complex, str, bytes, date, timedelta, UUID, Enum, PurePath,
+)  # fmt: skip
+_COMMON = frozenset((types.NoneType, bool, int, float, str))
+
+
+def _check_job(job: Callable[..., Any], args: Iterable[Any]) -> None:
+    if not _is_named(job):
+        raise NotPlain(f"{job!r} is no function of a module, which another process could import")
+    try:
+        _check_each(args)
+    except NotPlain as error:
+        raise NotPlain(f"{job.__qualname__}: {error}") from None
+
+
+def _check(value: Any) -> None:
+    """Check that it is a scalar, an array, a function of a module, or made of such."""
+    kind: Any = type(value)
+    if kind in _COMMON or issubclass(kind, _SCALARS) or kind.__module__ == "numpy":
+        return
+    if issubclass(kind, dict):
+        _check_each(value)
+        _check_each(value.values())
+    elif issubclass(kind, (list, tuple, set, frozenset)):
+        _check_each(value)
+    elif hasattr(kind, "__dataclass_fields__"):
+        _check_each(getattr(value, name) for name in kind.__dataclass_fields__)
+    elif not _is_named(value):
+        raise NotPlain(f"{kind.__module__}.{kind.__qualname__} is no plain data")
+
+
+def _check_each(values: Iterable[Any]) -> None:
+    for value in values:
+        _check(value)
+
+
+def _is_named(value: Any) -> bool:
+    """Return whether it is a function that its module has under its name."""
+    if not isinstance(value, types.FunctionType | types.BuiltinFunctionType):
+        return False
+    found: Any = sys.modules.get(value.__module__)
+    for name in value.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is value
 
 
 # --- lanes ----------------------------------------------------------------------------------------

@@ -16,9 +16,16 @@ from ..embedding import embedder
 from ..text.redaction import shown
 from . import condition, metadata
 from .condition import StoreClosed, StoreError, StoreMismatch, StoreUnreachable, StoreUnusable
+from .engine_config import (
+    POSTGRES_PORT,
+    QDRANT_PORT,
+    EdgeConfig,
+    QdrantServerConfig,
+    addresses,
+    qdrant_address,
+    refusal,
+)
 from .protocol import MemoryStore
-from .qdrant_config import EdgeConfig, QdrantServerConfig
-from .reachability import POSTGRES_PORT, QDRANT_PORT, addresses, qdrant_address, refusal
 
 EDGE, SERVER = "qdrant_edge", "qdrant"
 

@@ -25,7 +25,6 @@ from .lanes import LINE, WINDOW, WORD_LANES, Keys, Vocabulary, keys_of_one, term
 from .payload import (
     ANYONE,
     EPOCH,
-    FOREIGN,
     OF_NIGHTS,
     RECORDS,
     Candidate,
@@ -84,18 +83,14 @@ class LaneSearch:
 class MemoryStore(ABC):
     """Stores the memories of every NPC, each under the `agent_id` (UUID) of its NPC.
 
-    A memory is an id (UUID text), a payload (`payload.to_payload`) and keys: two vectors and two
-    bags of words, one for each *search lane* by which it is found (`lanes`). How rare a word is,
-    the query side of the word lanes, is counted for each NPC in a file of the game
-    (`lanes.Vocabulary`).
-
-    Lines of the journal are written in batches: `upsert` makes payloads of records, `upsert_rows`
-    writes them as they are (an archive, a reindex). What is drawn or taught is written by Mem0's
-    own verbs (`insert_new`, `change`, `delete`), which keep its history; see `mem0_adapter`.
+    A memory is an id (UUID text), a payload (`payload.to_payload`) and `lanes.Keys`. Lines of the
+    journal are written in batches: `upsert` makes payloads of records, `upsert_rows` writes them as
+    they are (an archive, a reindex). What is drawn or taught is written by Mem0's own verbs
+    (`insert_new`, `change`, `delete`), which keep its history; see `mem0_adapter`.
 
     To add a store, write a class with the methods of the last section (`what an engine does`), put
     it into `memory_store._open_engine`, name it in `conf.STORES` and in tests/real_stores.py, and
-    pass tests/test_store_contract.py. A server also belongs in `reachability.addresses`.
+    pass tests/test_store_contract.py. A server also belongs in `engine_config.addresses`.
 
     - One worker thread calls it, so it may block and needs no locks.
     - A write is on disk when its verb returns, and begins with `condition.check`. After a kill the
@@ -158,10 +153,7 @@ class MemoryStore(ABC):
         return [memory.id for memory in new]
 
     def change(self, memory_id: str, **fields: Any) -> None:
-        """Merge fields into the payload of a memory by Mem0's `update`, if it exists.
-
-        Its keys and its history stay.
-        """
+        """Merge fields into the payload of a memory by Mem0's `update`, if it exists."""
         self.mem0.update({memory_id: fields})
 
     def delete(self, ids: Sequence[str]) -> None:
@@ -185,14 +177,12 @@ class MemoryStore(ABC):
     def count_words(self, agent_id: str, memories: Sequence[MemoryRecord]) -> None:
         """Count in how many memories of an NPC each word occurs, each memory once for ever.
 
-        Not those of facts, summaries and insights. They retell lines: the words of a subject that
-        is retold often would count as common, and the scores of its lines would change.
+        Facts, summaries and insights retell lines: their words would count as common.
         """
         said = (each for each in memories if each.record not in OF_NIGHTS)
         self.vocabulary.count(agent_id, {each.id: terms_of(each.words) for each in said})
 
     def close(self) -> None:
-        """Close files and connections, Mem0's own as well."""
         self.disconnect()
         self.mem0.close()
 
@@ -216,31 +206,21 @@ class MemoryStore(ABC):
     def rows(
         self, agent_id: str | None, offset: Any = None, limit: int = PAGE, **where: Any
     ) -> tuple[Rows, Any]:
-        """Return a page of (id, payload), of one NPC or of all, and the offset of the next page.
-
-        The offset is None after the last page.
-        """
+        """Return a page of (id, payload), of one NPC or all, and the next one's offset or None."""
         return self.scroll(filters_of(agent_id, where), offset, limit)
 
     def page(
         self, agent_id: str, offset: Any = None, limit: int = 4 * PAGE, **where: Any
     ) -> tuple[Memories, Any]:
-        """Return a page of an NPC's memories, and the offset of the next page or None."""
         rows, offset = self.rows(agent_id, offset, limit, **where)
         return [from_payload(*row) for row in rows], offset
 
     def list(self, agent_id: str, limit: int | None = 100, **where: Any) -> Memories:
         """Return up to `limit` memories of an NPC (None: all), in no particular order."""
-        foreign = where == {"record": FOREIGN}  # what other programs wrote bears no record of ours
-        if foreign and self.count(agent_id, **where) < self.counts(agent_id)[FOREIGN]:
-            return [each for each in self.list(agent_id, None) if each.record == FOREIGN][:limit]
         return [from_payload(*row) for row in self.every_row(filters_of(agent_id, where), limit)]
 
     def newest(self, agent_id: str, record: str, limit: int) -> Memories:
         """Return the newest `limit` memories of one kind, newest first."""
-        if record == FOREIGN:  # others write their time in forms of their own
-            found = self.list(agent_id, None, record=record)
-            return heapq.nlargest(limit, found, key=lambda memory: memory.created_at)
         filters = filters_of(agent_id, {"record": record})
         rows = self.newest_rows(filters, limit)
         if len(rows) < limit:  # few, or without a time
@@ -253,9 +233,7 @@ class MemoryStore(ABC):
 
     def counts(self, agent_id: str) -> dict[str, int]:
         found = self.facet("record", filters_of(agent_id, {}))
-        counts = {kind: found.get(kind, 0) for kind in RECORDS}
-        counts[FOREIGN] += self.count(agent_id) - sum(counts.values())  # they bear no record
-        return counts
+        return {kind: found.get(kind, 0) for kind in RECORDS}
 
     def agents(self) -> dict[str, int]:
         return self.facet("agent_id")
@@ -275,7 +253,6 @@ class MemoryStore(ABC):
     def nearest(
         self, agent_id: str, vector: np.ndarray, limit: int, **where: Any
     ) -> Sequence[Neighbour]:
-        """Return the `limit` nearest memories of one vector, as `nearest_each` does."""
         return self.nearest_each(agent_id, [vector], limit, **where)[0]
 
     def nearest_each(
@@ -298,7 +275,6 @@ class MemoryStore(ABC):
         return LaneSearch(agent_id, queries | self.word_queries(agent_id, query), fields)
 
     def word_queries(self, agent_id: str, query: str) -> dict[str, Any]:
-        """Return the query for each word lane; none if all words are stop words."""
         reaches = [lane.reach for lane in WORD_LANES.values()]
         rarity = self.vocabulary.rarity(agent_id, terms_of(query), reaches)
         return {
@@ -339,14 +315,13 @@ class MemoryStore(ABC):
     # alone a locked fact was derived.
 
     def is_locked(self, agent_id: str, memory: MemoryRecord) -> bool:
-        """Return whether a memory or one of the journal entries it rests on is locked."""
         if LOCKED in memory.tags:
             return True
         lines = [entry_memory_id(agent_id, entry_id) for entry_id in memory.journal_ids]
         return any(LOCKED in line.tags for line in self.get(lines))
 
     def locked_among(self, agent_id: str, memory_ids: Collection[str]) -> set[str]:
-        """Return the ids of memories that are locked or the only evidence of a locked one."""
+        """Return those that are locked or the only evidence of a locked one."""
         return {
             memory.id
             for memory in self.get(memory_ids)
@@ -373,7 +348,7 @@ class MemoryStore(ABC):
         return named | {lane: self.sparse(each) for lane, each in key.words.items() if each}
 
     # --- what an engine does ------------------------------------------------------------------
-    # Filters are in Mem0's language (`filters`), queries are the engine's own: `Any`.
+    # Queries are the engine's own: `Any`. An id that does not exist is left out, in each of them.
 
     @abstractmethod
     def upsert_rows(self, rows: Sequence[Row], keys: Sequence[Keys]) -> None:
@@ -388,36 +363,31 @@ class MemoryStore(ABC):
         """Replace the keys of memories that exist (id → keys) as talk goes on after them."""
 
     @abstractmethod
-    def delete_points(self, ids: Sequence[str]) -> None:
-        """Delete those of `ids` that exist."""
+    def delete_points(self, ids: Sequence[str]) -> None: ...
 
     @abstractmethod
-    def existing(self, ids: Collection[str]) -> set[str]:
-        """Return those of `ids` that exist."""
+    def existing(self, ids: Collection[str]) -> set[str]: ...
 
     @abstractmethod
-    def payloads(self, ids: Collection[str]) -> dict[str, dict[str, Any]]:
-        """Return the payloads of those `ids` that exist."""
+    def payloads(self, ids: Collection[str]) -> dict[str, dict[str, Any]]: ...
 
     @abstractmethod
     def line_vectors(self, ids: Collection[str]) -> Mapping[str, Sequence[float]]:
         """Return the vector in the lane `line` (unit length) of those `ids` that exist."""
 
     @abstractmethod
-    def lane_vectors(self, ids: Collection[str]) -> Mapping[str, Keys]:
-        """Return the keys of those `ids` that exist."""
+    def lane_vectors(self, ids: Collection[str]) -> Mapping[str, Keys]: ...
 
     @abstractmethod
     def scroll(self, filters: Filters, offset: Any, limit: int) -> tuple[Rows, Any]:
-        """Return up to `limit` rows that match, by id, and the next page's offset or None."""
+        """Return rows that match, by id, and the next page's offset or None."""
 
     @abstractmethod
     def newest_rows(self, filters: Filters, limit: int) -> Rows:
-        """Return up to `limit` rows that match and have a time of creation, newest first."""
+        """Return rows that match and have a time of creation, newest first."""
 
     @abstractmethod
-    def count_rows(self, filters: Filters = None) -> int:
-        """Return how many rows match."""
+    def count_rows(self, filters: Filters = None) -> int: ...
 
     @abstractmethod
     def facet(self, field: str, filters: Filters = None) -> dict[str, int]:
@@ -432,12 +402,12 @@ class MemoryStore(ABC):
         """Return BM25's query side in one lane: every term by how rare it is."""
 
     @abstractmethod
-    def sparse(self, values: Mapping[int, float]) -> Any:
-        """Return a sparse vector."""
+    def sparse(self, values: Mapping[int, float]) -> Any: ...
 
     @abstractmethod
-    def query_each(self, queries: Sequence[Any], limit: int, filters: Filters) -> Sequence[Hits]:
-        """Return the `limit` best of each query, best first."""
+    def query_each(
+        self, queries: Sequence[Any], limit: int, filters: Filters
+    ) -> Sequence[Hits]: ...
 
     @abstractmethod
     def best_of_lanes(
@@ -449,8 +419,7 @@ class MemoryStore(ABC):
     def scores_in_lanes(self, search: LaneSearch, ids: Collection[PointId]) -> Sequence[Candidate]:
         """Return those of `ids` that exist, with their score in each lane (0 for no match).
 
-        Every candidate is scored in every lane: one that is not among the best of a lane may still
-        be good there, and counting it as 0 costs recall.
+        One that is not among the best of a lane may still be good there.
         """
 
     @abstractmethod
@@ -458,8 +427,7 @@ class MemoryStore(ABC):
         """Delete everything of this game, for Mem0's `reset`."""
 
     @abstractmethod
-    def disconnect(self) -> None:
-        """Close the engine's files or connections."""
+    def disconnect(self) -> None: ...
 
     # Only a store with files of its own has these.
 
@@ -469,8 +437,7 @@ class MemoryStore(ABC):
         Args:
             remake: Makes new keys of rows; without it the old ones are copied.
 
-        Returns:
-            False where the store has no files of its own: nothing is to be done then.
+        Returns False where nothing is to be done.
         """
         return False
 

@@ -27,6 +27,7 @@ from .. import conf
 from ..log import logger
 from . import condition
 from .condition import StoreError, StoreMismatch, StoreRefused, StoreUnreachable, StoreUnusable
+from .engine_config import QdrantServerConfig
 from .lanes import LANES, LINE, WINDOW, WORD_LANES, Keys
 from .payload import (
     ANYONE,
@@ -40,7 +41,6 @@ from .payload import (
 )
 from .protocol import VALUES_AT_MOST, Filters, LaneSearch, filters_of
 from .qdrant import GAME, QdrantStore, without_game
-from .qdrant_config import QdrantServerConfig
 
 POINTS_AT_ONCE = 128  # written by one request; some 25 kB each, and a server takes 32 MB
 # payloads changed by one request: a server does one after the other, within the time-out
