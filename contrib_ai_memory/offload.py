@@ -89,12 +89,7 @@ def run(
             and return what only this process has, such as open files.
         reads: The job changes nothing: it is done again if the process apart ends meanwhile.
 
-    Raises:
-        NotPlain: Another process could not be given this job of MEMORY.
-
-    Raises (in the Deferred):
-        Busy: The queue is full.
-        TimedOut: No result within `timeout`.
+    It raises NotPlain; the Deferred fails with Busy or TimedOut.
     """
     from twisted.internet import reactor
 

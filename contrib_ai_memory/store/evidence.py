@@ -172,15 +172,15 @@ class Work:
 
     def ask(self, operation: str, *args: Any) -> defer.Deferred:
         """Call `router.ask` for this memory; fails if the work is void by then."""
-        return self._asked(router.ask, operation, args)
+        return self._asked(router.ask, operation, *args)
 
     def judge(self, operation: str, *args: Any) -> defer.Deferred:
-        """Call `router.judge` for this memory, as `ask` calls `router.ask`."""
-        return self._asked(router.judge, operation, args)
+        """Call `router.judge` likewise."""
+        return self._asked(router.judge, operation, *args)
 
     @defer.inlineCallbacks
     def _asked(
-        self, ask: Callable[..., Any], operation: str, args: tuple[Any, ...]
+        self, ask: Callable[..., Any], operation: str, *args: Any
     ) -> Generator[Any, Any, Any]:
         self.check()
         answer = yield ask(

@@ -124,20 +124,17 @@ def note_unavailable(error: BaseException) -> str:
     Returns the trouble: `condition.DATABASE` (its disk is full), `LOCKED` (by another program), "".
     """
     if _is(error, _FULL_SQLITE, _FULL_ELSEWHERE):
-        condition.begin(
-            condition.DATABASE,
-            f"The game's database cannot be written: its disk has no room ({error}). New journal "
-            "entries are kept in memory until there is room; stopping the game before loses them.",
-        )
-        return condition.DATABASE
-    if _is(error, _LOCKED_SQLITE, _LOCKED_ELSEWHERE):
-        condition.begin(
-            condition.LOCKED,
-            f"The game's database is held by another program ({error}). What NPCs hear is kept in "
-            "memory until it is free; stopping the game before loses it.",
-        )
-        return condition.LOCKED
-    return ""
+        trouble, what, until = condition.DATABASE, "full: its disk has no room", "there is room"
+    elif _is(error, _LOCKED_SQLITE, _LOCKED_ELSEWHERE):
+        trouble, what, until = condition.LOCKED, "held by another program", "it is free"
+    else:
+        return ""
+    condition.begin(
+        trouble,
+        f"The game's database is {what} ({error}). What NPCs hear is kept in memory until {until}; "
+        "stopping the game before loses it.",
+    )
+    return trouble
 
 
 def note_written() -> None:

@@ -48,11 +48,7 @@ def mark_of_database() -> Mark | None:
 
 
 def pair(stored: dict[str, Any]) -> str:
-    """Return an error text, or "" if store and database match. A new database takes the store's id.
-
-    Args:
-        stored: From `of_store`.
-    """
+    """Return an error text, or "" if it matches the database; a new one takes the store's id."""
     store_id, known = stored.get("store_id", ""), id_of_database()
     if not store_id:
         return ""

@@ -165,13 +165,7 @@ _ADD = "ON CONFLICT DO UPDATE SET memories = memories + excluded.memories"
 
 
 class Vocabulary:
-    """How many memories of each NPC have a word. Worker thread only.
-
-    A memory stays counted after it is deleted.
-
-    Args:
-        folder: Where its file is. If the file is lost, counting starts again from zero.
-    """
+    """How many memories of each NPC have a word. A memory stays counted after it is deleted."""
 
     def __init__(self, folder: Path):
         self._path = folder / FILE
@@ -216,16 +210,15 @@ class Vocabulary:
         ]
 
     def forget(self, agent_id: str) -> None:
-        self._file().use(lambda db: _delete(db, agent_id), None)
+        def delete(db: sqlite3.Connection) -> None:
+            for table in ("terms", "counted", "sizes"):
+                db.execute(f"DELETE FROM {table} WHERE mind = ?", (agent_id,))
+
+        self._file().use(delete, None)
         self._file().forget_deleted()
 
     def _file(self) -> sqlite_file.SqliteFile:
         return sqlite_file.open_file(self._path, _SCHEMA)
-
-
-def _delete(db: sqlite3.Connection, agent_id: str) -> None:
-    for table in ("terms", "counted", "sizes"):
-        db.execute(f"DELETE FROM {table} WHERE mind = ?", (agent_id,))
 
 
 def _idf(share: float, size: int, reach: float) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from twisted.internet import defer
 
@@ -184,8 +184,7 @@ def _most_confident(known: Sequence[ProfileAttribute]) -> tuple[ProfileAttribute
     return tuple(each for each in known if id(each) in kept)
 
 
-@dataclass(frozen=True, slots=True)
-class _Digest:
+class _Digest(NamedTuple):
     """The part of a profile that is needed too often to read its row each time."""
 
     new: int

@@ -276,10 +276,7 @@ class EdgeStore(QdrantStore):
         return True
 
     def rewrite_some(self, points: int = PAGE) -> bool:
-        """Copy up to `points` points into the new shard. Returns whether it is in place.
-
-        A StoreFull abandons it until the next opening of the store.
-        """
+        """Copy points into the new shard. A StoreFull abandons it until the next opening."""
         try:
             condition.check_room(self.path.parent)
         except StoreFull:
