@@ -75,10 +75,7 @@ def serve_model() -> defer.Deferred:
 
 
 def serve(game: Path, llm: conf.LLMSettings | None = None) -> None:
-    """Have a model served where its `serve` names a file, else none. Not on the reactor thread.
-
-    By default that of the settings. Without llama.cpp's server it is a `local_server.NoProgram`.
-    """
+    """Have a model (of the settings) served where its `serve` names a file, else none. Blocks."""
     llm, folder = llm or conf.get().LLM, conf.directory()
     if llm is None or llm.serve is None:
         local_server.stop(folder)

@@ -61,10 +61,7 @@ def _flush_all() -> Generator[Any, Any, None]:
 
 @defer.inlineCallbacks
 def mark_generation() -> Generator[Any, Any, None]:
-    """Mark store and database as a new generation where that is due; open the store if it is not.
-
-    Where it takes no writes the Deferred fails with `StoreHeld`.
-    """
+    """Mark store and database as a new generation where that is due; first open the store."""
     if not _compared:
         yield _open()
     if condition.held():

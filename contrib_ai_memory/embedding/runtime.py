@@ -17,14 +17,10 @@ TOKENS_AT_ONCE = 2048  # of one run, padding included: attention takes memory by
 
 
 def open_session(graph: Path, *, weights: Path | None = None) -> Any:
-    """Open a network: an ONNX file.
+    """Open a network: an ONNX file, and the folder of its weights if that is another one.
 
     The memory arena is off, so that a long text does not raise the process's memory for good, and
     idle threads do not spin.
-
-    Args:
-        weights: Folder of the files that it names as its weights, which are memory-mapped; without
-            it the graph's own folder.
     """
     import onnxruntime
 
@@ -47,10 +43,7 @@ def open_session(graph: Path, *, weights: Path | None = None) -> Any:
 
 
 def batches(lengths: Sequence[int], size: int) -> list[list[int]]:
-    """Group texts of similar length (in tokens): places in `lengths`, at most `size` in a batch.
-
-    A batch has at most `TOKENS_AT_ONCE` tokens, or one text.
-    """
+    """Group texts of similar length: places, at most `size` and `TOKENS_AT_ONCE` in a batch."""
     made: list[list[int]] = []
     room = 0
     for place in sorted(range(len(lengths)), key=lambda each: -lengths[each]):

@@ -54,11 +54,7 @@ def folder() -> Path:
 
 
 def connect() -> Connection | None:
-    """Return a connection to the living memory process of this game; None if there is none.
-
-    Raises:
-        multiprocessing.AuthenticationError: It does not know the key.
-    """
+    """Return a connection to the living memory process of this game; None if there is none."""
     try:
         peer = json.loads((folder() / PEER).read_text())
         return Client(peer["address"], authkey=bytes.fromhex(peer["key"]))

@@ -77,10 +77,8 @@ class MemoryProcess:
     def do(self, job: Callable[..., Any], args: tuple[Any, ...], reads: bool) -> Any:
         """Return `job(*args)`, done by the memory process, or raise what it raised.
 
-        Only the game's server starts a process. Elsewhere the job is done here unless one lives.
-
-        Args:
-            reads: It changes nothing: it is done again, once, if the process ends meanwhile.
+        Only the game's server starts a process. Elsewhere the job is done here unless one lives. A
+        job that only `reads` is done again, once, if the process ends meanwhile.
         """
         game = offload.in_game() or offload.is_server()  # its reactor may not run yet
         with self._lock:

@@ -80,10 +80,8 @@ class Agenda(RowsPart[AgendaItem]):
     def without(self, record: AgendaItem, removal: Removal) -> AgendaItem | None:
         """Return an item without what goes; None if all of it goes.
 
-        That are the items which these entries state; of a person also those that are theirs, owed
-        to them or name them. Open again if what goes alone closed it. The sentence of a language
-        model that was shown one of the entries goes too: it may tell of any line it was drawn
-        beside. The item's own words stay.
+        It is open again if what goes alone closed it. The sentence of a language model that was
+        shown one of the entries goes too: it may tell of any line it was drawn beside.
         """
         subject, gone = removal.subject, removal.entries
         if not gone.isdisjoint(record.evidence) or record.concerns(subject.identity):

@@ -148,12 +148,8 @@ class ChatLog:
     def heard_by(self, listener: str, *, private: bool) -> tuple[list[Stored], list[Stored]]:
         """Return the messages that may be used in talk with `listener`.
 
-        Args:
-            private: Whether only the listener hears the talk. Secrets they share with the NPC are
-                left out otherwise, since they would colour what others hear.
-
-        Returns:
-            What anyone may hear, and the exchanges with secrets.
+        Returns what anyone may hear, and the exchanges with secrets. These are left out unless the
+        talk is `private`, heard by the listener alone: they would colour what others hear.
         """
         messages = [
             message

@@ -23,10 +23,8 @@ from ..text.redaction import redact
 
 
 class StoreError(ExpectedError):
-    """The memory store cannot be used now. The message says what happened and what to do.
-
-    Secrets of the settings are redacted, whatever a client wrote into its own error.
-    """
+    """The memory store cannot be used now. The message says what happened and what to do, without
+    secrets of the settings, whatever a client wrote into its own error."""
 
     def __init__(self, message: str):
         super().__init__(redact(message))
@@ -176,12 +174,7 @@ def known() -> dict[str, str]:
 def take_over(
     before: dict[str, str], now: dict[str, str], writes: int = 0, embedder_trouble: str = ""
 ) -> None:
-    """Take over, unlogged, what has changed in the condition of the other process.
-
-    Args:
-        before, now: Its troubles, as `known` returned them.
-        writes: How many writes it has begun meanwhile.
-    """
+    """Take over, unlogged, what has changed in the condition of the other process meanwhile."""
     global _writes, _embedder_apart
     with _lock:
         _troubles.update({name: text for name, text in now.items() if before.get(name) != text})
@@ -195,12 +188,7 @@ def take_over(
 
 
 def check(folder: Path) -> None:
-    """Check that the store may be written: the first step of every write. One system call.
-
-    Raises:
-        StoreFull: The disk of `folder` has too little room.
-        StoreUnpaired: The game's database is of another generation.
-    """
+    """Check that the store may be written (StoreHeld): the first step of every write."""
     global _writes
     check_writable(folder)
     _writes += 1
@@ -216,8 +204,7 @@ def check_writable(folder: Path) -> None:
 def check_room(folder: Path, needed: int = 0) -> None:
     """Check the room on the disk of a folder, which need not exist yet (StoreFull).
 
-    Args:
-        needed: Bytes that a large task takes; a write of a batch needs none beyond the reserve.
+    A large task says how many bytes it takes; a write of a batch needs none beyond the reserve.
     """
     trouble = f"{ROOM} {_nearest(folder).stat().st_dev}"
     if sentence := lack_of_room(folder, needed):

@@ -79,11 +79,7 @@ class Evidence:
 
     @contextmanager
     def withdraw(self, ids: Iterable[str] | None = None) -> Iterator[None]:
-        """Void work on these memories while they are forgotten or changed inside the context.
-
-        Args:
-            ids: Link ids (`store.links.link_id`); None withdraws everything.
-        """
+        """Void work on memories (link ids; None: all) while they are forgotten or changed."""
         gone = None if ids is None else frozenset(ids)
         self._withdrawn.append(gone)
         try:

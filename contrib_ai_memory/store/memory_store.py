@@ -36,11 +36,7 @@ expected: tuple[str, metadata.Mark | None] | None = None  # store id and mark: `
 
 
 def shared() -> MemoryStore:
-    """Return the process's store, opened at the first call; see `open_store`.
-
-    Raises:
-        StoreClosed: The server is stopping.
-    """
+    """Return the process's store, opened at the first call; StoreClosed if the server stops."""
     global _store
     with _lock:
         if _closed:
@@ -78,7 +74,7 @@ def close_shared(wait: float = 1.0, *, for_good: bool = True) -> None:
     """Close the store if no worker is in it; what was acknowledged is on disk either way.
 
     Args:
-        wait: Seconds to wait for a worker that is using it.
+        wait: Seconds for a worker that is using it.
         for_good: Refuse later calls of `shared()`, as at server stop.
     """
     global _store, _closed
@@ -146,14 +142,11 @@ def rewrite_some() -> bool:
 
 
 def open_store(other: VectorStoreSettings | None = None, *, any_model: bool = False) -> MemoryStore:
-    """Open the store of the settings.
+    """Open the store of the settings, or raise a StoreError.
 
     Args:
         other: Another store in its place, which memories are moved into.
         any_model: Also if another embedding model wrote it, to make its vectors anew.
-
-    Raises:
-        StoreInUse, StoreMismatch, StoreUnreachable, StoreUnusable: Each says what to do.
     """
     folder = conf.directory()
     if restore_marker(folder).exists():

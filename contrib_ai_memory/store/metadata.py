@@ -63,11 +63,7 @@ def store_id(folder: Path) -> str:
 
 
 def check_model(folder: Path, name: str, dimensions: int, known_id: str = "") -> None:
-    """Check that this embedding model wrote the store; a new store is noted as written by it.
-
-    Args:
-        known_id: The id of a new store; "" makes one.
-    """
+    """Check that this embedding model wrote the store; a new one gets it, and `known_id` or one."""
     mine = {"embedding_model": name, "dimensions": dimensions}
     theirs = read(folder)
     if not theirs:
@@ -99,12 +95,7 @@ def mark_of(stored: dict[str, Any]) -> Mark | None:
 
 
 def mismatch(stored: dict[str, Any], store_id: str, mark: Mark | None) -> str:
-    """Compare a store with the game's database. Returns an error text, or "" if they match.
-
-    Args:
-        stored: The store's metadata.
-        store_id, mark: What the database has (`generations`); "" is a game without a store so far.
-    """
+    """Compare a store's metadata with what the database has. Returns an error text, or ""."""
     own = mark_of(stored)
     if not stored or not store_id:
         return ""

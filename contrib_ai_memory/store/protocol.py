@@ -125,9 +125,8 @@ class MemoryStore(ABC):
     ) -> None:
         """Insert or overwrite memories of an NPC, and count their words.
 
-        Args:
-            vectors: Shape (len(memories), dimensions).
-            keys: By default a memory is found by its own words and vector alone.
+        Vectors have the shape (len(memories), dimensions). By default a memory is found by its own
+        words and vector alone.
         """
         if not memories:
             return
@@ -434,10 +433,7 @@ class MemoryStore(ABC):
     def begin_rewriting(self, remake: Remake | None = None) -> bool:
         """Begin to write the files anew, so that deleted memories leave the disk as well.
 
-        Args:
-            remake: Makes new keys of rows; without it the old ones are copied.
-
-        Returns False where nothing is to be done.
+        `remake` makes new keys of rows. Returns False where nothing is to be done.
         """
         return False
 

@@ -157,11 +157,7 @@ _JOINS = {"AND": "must", "OR": "should", "NOT": "must_not"}
 
 
 def to_filter(filters: Filters, kinds: Any) -> Any:
-    """Translate equality, lists, operators, AND/OR/NOT; None if nothing is asked.
-
-    Raises:
-        ValueError: An operator that Mem0's language does not have.
-    """
+    """Translate equality, lists, operators, AND/OR/NOT; None if nothing is asked."""
     parts: dict[str, list[Any]] = {"must": [], "should": [], "must_not": []}
     for key, value in (filters or {}).items():
         join = _JOINS.get(key.removeprefix("$").upper())

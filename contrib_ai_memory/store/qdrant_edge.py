@@ -350,11 +350,7 @@ def _load(path: Path) -> edge.EdgeShard:
 
 
 def readable_rows(folder: Path, name: str) -> Iterator[tuple[list[Row], int]]:
-    """Yield the points of a damaged store that can be read, and how many cannot, a page at a time.
-
-    Raises:
-        StoreDamaged: The others cannot even be counted.
-    """
+    """Yield the points of a damaged store that can be read, and how many cannot, by pages."""
     try:
         shard, offset = _load(current(folder, name)), None
     except StoreDamaged:

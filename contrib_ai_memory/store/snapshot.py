@@ -41,8 +41,7 @@ class NoAnswer(ExpectedError):
 def answer(write_all: Callable[[], defer.Deferred]) -> None:
     """Answer a request, if there is one: the worker thread blocks until the copy is made.
 
-    Args:
-        write_all: Writes all that NPCs heard to the game's database, on the reactor thread.
+    Before that the reactor thread writes all that NPCs heard to the game's database.
     """
     folder = conf.directory()
     if not (folder / REQUEST).exists():
@@ -107,8 +106,7 @@ def watch(write_all: Callable[[], defer.Deferred]) -> None:
 def hold_still(folder: Path) -> Iterator[None]:
     """Have the running game hold its store still: a context for the copy.
 
-    Raises:
-        NoAnswer: It did not, or not until the end: the copy is useless.
+    NoAnswer is raised if it did not, or not until the end: the copy is useless.
     """
     mine = uuid.uuid4().hex
     (folder / STILL).unlink(missing_ok=True)

@@ -59,10 +59,7 @@ def shown_url(url: str) -> str:
 
 
 def shown(name: str, value: Any) -> str:
-    """Return the `repr` of a setting's value with every secret in it masked.
-
-    Its name tells whether it is a secret.
-    """
+    """Return the `repr` of a setting's value with every secret in it masked."""
     if isinstance(value, Secret | SecretStr):
         return repr(str(value))
     if is_secret_name(name) and value not in (None, ""):

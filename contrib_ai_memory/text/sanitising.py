@@ -61,10 +61,7 @@ def as_shown(text: str) -> str:
 
 
 def without_injected(text: str) -> str:
-    """Remove `<memory>` blocks: what was injected into a prompt is not learned again.
-
-    Inner ones go first, until none is left; then single tags.
-    """
+    """Remove `<memory>` blocks: what was injected into a prompt is not learned again."""
     for _ in range(MAX_NESTING):
         shorter = _INJECTED.sub("", text)
         if shorter == text:
