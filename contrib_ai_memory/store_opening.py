@@ -31,7 +31,9 @@ def warm_up() -> None:
     if offload.in_game():
         generations.expect()
         snapshot.watch(_flush_all)
-    _open().addErrback(_log_unusable)
+    _open().addErrback(lambda reason: reason.trap(*HELD)).addErrback(  # which is logged already
+        lambda reason: logger().error("NPC memories do not work: %s", reason.getErrorMessage())
+    )
     for load, here in ((_load_here, True), (_load_for_memory, False)):  # queued answers go first
         more = offload.run(offload.MEMORY, load, priority=offload.NIGHT, timeout=300, here=here)
         more.addErrback(offload.log_failure, "loading what later answers need")
@@ -88,8 +90,3 @@ def _load_for_memory() -> None:
     # a full collection stops the process for 0.2 s with the model loaded: it leaves out what is
     # loaded by now
     gc.freeze()
-
-
-def _log_unusable(reason: Any) -> None:
-    if not reason.check(*HELD):  # which is logged where it begins
-        logger().error("NPC memories do not work: %s", reason.getErrorMessage())

@@ -81,10 +81,6 @@ def exchange(
     return messages
 
 
-def _is_answer(message: Stored) -> bool:
-    return message["role"] == "assistant" and not message.get("tool_calls")
-
-
 def heard(turn: Message, entry: Entry | None) -> Stored:
     """Return the message of a turn that belongs to no exchange: overheard, or said unasked."""
     own = entry is not None and entry.origin == "self"
@@ -162,7 +158,12 @@ class ChatLog:
             if message["private"]
             else message
             for message in messages
-            if not message["private"] or (message["entry"] in aloud and _is_answer(message))
+            if not message["private"]
+            or (
+                message["entry"] in aloud
+                and message["role"] == "assistant"
+                and not message.get("tool_calls")
+            )
         ]
         if not private:
             return paired(public), []

@@ -204,10 +204,13 @@ class Vocabulary:
             lambda db: dict(db.execute(query, (agent_id, agent_id, *wanted))), {}
         )
         size = max(found.get(None, 0), FEW)
-        return [
-            {term: _idf(found.get(term, 0) / size, size, reach) for term in wanted}
-            for reach in reaches
-        ]
+
+        def idf(term: int, reach: float) -> float:
+            share = min(1.0, found.get(term, 0) / size)
+            holding = size * (1 - (1 - share) ** reach)
+            return math.log((size - holding + 0.5) / (holding + 0.5) + 1)
+
+        return [{term: idf(term, reach) for term in wanted} for reach in reaches]
 
     def forget(self, agent_id: str) -> None:
         def delete(db: sqlite3.Connection) -> None:
@@ -219,8 +222,3 @@ class Vocabulary:
 
     def _file(self) -> sqlite_file.SqliteFile:
         return sqlite_file.open_file(self._path, _SCHEMA)
-
-
-def _idf(share: float, size: int, reach: float) -> float:
-    holding = size * (1 - (1 - min(1.0, share)) ** reach)
-    return math.log((size - holding + 0.5) / (holding + 0.5) + 1)

@@ -118,7 +118,7 @@ class EdgeStore(QdrantStore):
             vectors={UNNAMED_VECTOR: dense, WINDOW: dense},
             sparse_vectors=dict.fromkeys(WORD_LANES, sparse),
         )
-        return _guarded(edge.EdgeShard.create(str(path), config), path)
+        return cast("edge.EdgeShard", _Guard(edge.EdgeShard.create(str(path), config), path))
 
     def _change(self, ids: Collection[str], operation: edge.UpdateOperation) -> None:
         """Write into the shard, if there is room; every change comes this way."""
@@ -306,7 +306,8 @@ class EdgeStore(QdrantStore):
 
     def _stop_rewriting(self) -> None:
         if self._rewriting is not None:
-            self._rewriting.abandon()
+            self._rewriting.new.close()
+            shutil.rmtree(self._rewriting.path, ignore_errors=True)
             self._rewriting = None
 
 
@@ -336,13 +337,9 @@ class _Guard:
 _INTERNAL, _PANIC = "Service runtime error", "PanicException"
 
 
-def _guarded(shard: edge.EdgeShard, path: Path) -> edge.EdgeShard:
-    return cast("edge.EdgeShard", _Guard(shard, path))
-
-
 def _load(path: Path) -> edge.EdgeShard:
     try:
-        return _guarded(edge.EdgeShard.load(str(path)), path)
+        return cast("edge.EdgeShard", _Guard(edge.EdgeShard.load(str(path)), path))
     except BaseException as error:
         if type(error).__name__ == _PANIC:
             raise StoreDamaged(path.parent, error) from error
@@ -447,9 +444,9 @@ class Rewriting:
         self._old, self._old_path = store._shard, store.path
         path = store.path
         name = path.name.split(".")[0]
-        self._path = path.with_name(f"{name}.{_number(path) + 1}")
-        shutil.rmtree(self._path, ignore_errors=True)
-        self._new = store.create_bare(self._path)
+        self.path = path.with_name(f"{name}.{_number(path) + 1}")
+        shutil.rmtree(self.path, ignore_errors=True)
+        self.new = store.create_bare(self.path)
         self._to_index = list(INDEXED_FIELDS)
         self._offset: Any = None
         self._over = False
@@ -462,7 +459,7 @@ class Rewriting:
     def copy(self, points: int) -> bool:
         """Copy up to `points` points, or make one index. Returns whether all are copied."""
         if self._to_index:  # one at a time: making one holds the GIL
-            add_index(self._new, self._to_index.pop())
+            add_index(self.new, self._to_index.pop())
         elif not self._over:
             request = edge.ScrollRequest(
                 offset=self._offset, limit=points, with_payload=True, with_vector=True
@@ -475,20 +472,15 @@ class Rewriting:
     def finish(self) -> tuple[edge.EdgeShard, Path]:
         """Complete the new shard, which replaces the old one. Returns it with its folder."""
         if self._touched:
-            self._new.update(edge.UpdateOperation.delete_points([*self._touched]))
+            self.new.update(edge.UpdateOperation.delete_points([*self._touched]))
             self._write(self._old.retrieve([*self._touched], True, True))
         # not by its own flush, which holds the GIL; the old one's has nothing left to do then
-        for folder in (self._path, self._old_path):
+        for folder in (self.path, self._old_path):
             for file in folder.rglob("*"):
                 if file.is_file():
                     atomic_file.sync(file)
-        atomic_file.sync(self._path)
-        return self._new, self._path
-
-    def abandon(self) -> None:
-        """Delete the new shard; the rewriting is begun again later."""
-        self._new.close()
-        shutil.rmtree(self._path, ignore_errors=True)
+        atomic_file.sync(self.path)
+        return self.new, self.path
 
     def _write(self, records: Sequence[edge.Record]) -> None:
         if not records:
@@ -498,7 +490,7 @@ class Rewriting:
         else:
             rows = [(str(each.id), each.payload or {}) for each in records]
             points = self._points(rows, self._remake(rows))
-        self._new.update(edge.UpdateOperation.upsert_points(points))
+        self.new.update(edge.UpdateOperation.upsert_points(points))
 
 
 def add_index(shard: edge.EdgeShard, name: str) -> None:

@@ -46,7 +46,7 @@ class DataSubject:
             return False
         return (
             self.identity in (entry.source_entity, *entry.sources)
-            or self._heard_in_confidence(entry.private, entry.witnesses)
+            or self.heard_in_confidence(entry.private, entry.witnesses)
             or (entry.session_id or "").startswith(f"ear:{self.identity}@")
             or self._is_among(entry.entities, entry.content, entry.line)
             or self.named_in(entry.content, entry.line)
@@ -58,21 +58,9 @@ class DataSubject:
         texts = record.content, record.key, record.quote, record.shown, record.the_lesson
         return (
             self.identity == record.about
-            or self._heard_in_confidence(record.confided, record.witnesses)
+            or self.heard_in_confidence(record.confided, record.witnesses)
             or self.named_in(*texts, record.speaker)
             or (self._is_among(record.entities, *texts) and not self._is_namesakes(record))
-        )
-
-    def owns_message(self, message: Message) -> bool:
-        secret = self._heard_in_confidence(message.private, message.witnesses)
-        return secret or self.named_in(message.name, message.content)
-
-    def owns_exchange(self, message: dict[str, Any]) -> bool:
-        """Return whether a message of the chat log is theirs, tool calls included."""
-        return (
-            self.identity in message["people"]
-            or self._heard_in_confidence(message["private"], message["witnesses"])
-            or self.named_in(message.get("content"), json.dumps(message.get("tool_calls", "")))
         )
 
     def named_in(self, *texts: str | None) -> bool:
@@ -84,7 +72,7 @@ class DataSubject:
             for found in self._own_names.finditer(text)
         )
 
-    def _heard_in_confidence(self, private: bool, witnesses: Collection[str]) -> bool:
+    def heard_in_confidence(self, private: bool, witnesses: Collection[str]) -> bool:
         return private and bool(self.identity) and self.identity in witnesses
 
     def _is_among(self, entities: Collection[str], *texts: str | None) -> bool:
@@ -178,13 +166,19 @@ class Removal:
         return rests or self.subject.owns_memory(record)
 
     def takes_message(self, message: Message) -> bool:
-        return message.entry_id in self.entries or self.subject.owns_message(message)
+        return (
+            message.entry_id in self.entries
+            or self.subject.heard_in_confidence(message.private, message.witnesses)
+            or self.subject.named_in(message.name, message.content)
+        )
 
     def takes_exchange(self, message: dict[str, Any]) -> bool:
         return (
             not self.entries.isdisjoint((message["entry"], *message["own"]))
             or (self.drawn and self.rests_on(message["told"], message["talk"]))
-            or self.subject.owns_exchange(message)
+            or self.subject.identity in message["people"]
+            or self.subject.heard_in_confidence(message["private"], message["witnesses"])
+            or self.subject.named_in(message.get("content"), json.dumps(message.get("tool_calls")))
         )
 
 
