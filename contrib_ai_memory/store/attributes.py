@@ -255,11 +255,8 @@ class Table(Generic[Record]):
         self._records: dict[str, Record] = {}
         for key, plain in read(npc, self.attribute, {}).items():
             with suppress(AttributeError, TypeError, ValueError):  # a damaged one is left out
-                self._records[key] = self.record(key, plain)
+                self._records[key] = from_plain(self.kind, {**plain, self.name: key})
         self._dirty = False
-
-    def record(self, key: str, plain: dict[str, Any]) -> Record:
-        return from_plain(self.kind, {**plain, self.name: key})
 
     def get(self, key: str | None) -> Record | None:
         return self._records.get(key or "")

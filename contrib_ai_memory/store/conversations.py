@@ -19,7 +19,6 @@ from .removal import Removal
 
 ATTRIBUTE = "working_memory"
 MESSAGES_KEPT = 20
-WHOLE = {"entry_id", "role", "name", "content"}  # what a message cannot do without
 CONVERSATIONS_KEPT = 8
 ACCESSED_KEPT = 200
 
@@ -67,10 +66,6 @@ class Conversations(attributes.Table[Conversation]):
 
     counted = "messages"
     attribute, kind, name = ATTRIBUTE, Conversation, "session_id"
-
-    def record(self, key: str, plain: dict[str, Any]) -> Conversation:
-        messages = [each for each in plain.get("messages", ()) if each.keys() >= WHOLE]
-        return super().record(key, {**plain, "messages": messages})
 
     def join(self, place: str, when: str, session_id: str | None = None) -> Conversation:
         """Return the conversation going on at `place`, or a new one if it is over.
