@@ -531,14 +531,6 @@ def test_changes_go_in_small_requests_and_done_again_end_the_same(store, qdrant)
     assert store.payloads(ids) == before
 
 
-def test_new_keys_of_a_memory_that_is_deleted_meanwhile_are_no_error(store, qdrant):
-    gone, kept = put(store, ["Orrin guards the gate.", "Alice keeps the ferry."])
-    [vector] = embedder.shared().encode(["Alice rows."])
-    qdrant.meanwhile["PUT points/vectors"] = lambda: qdrant.engine.delete("memories", [gone])
-    store.rekey({each: lanes.keys_of_one(vector, "Alice rows") for each in (gone, kept)})
-    assert store.line_vectors([kept])[kept] == pytest.approx(vector.tolist(), abs=1e-3)
-
-
 def test_a_backup_names_the_snapshot_that_it_does_not_replace(db, store, tmp_path, capsys):
     call_command("ai_memory", "backup", str(tmp_path / "backup.tar.gz"))
     assert "POST /collections/memories/snapshots" in capsys.readouterr().out
