@@ -127,7 +127,8 @@ class ChatLog:
     def messages(self) -> list[Stored]:
         if self._read is None:
             stored = attributes.read(self._npc.assistant, ATTRIBUTE, [])
-            self._read = paired([BESIDE | each for each in stored if _is_message(each)])
+            messages = [each for each in stored if isinstance(each, dict)]
+            self._read = paired([BESIDE | each for each in messages if each.get("role") in _ROLES])
         return self._read
 
     @property
@@ -251,18 +252,6 @@ def _privacy(of: Entry | Message) -> dict[str, Any]:
 def _entry_of(message: Stored) -> int:
     own = message["own"] if message["role"] == "assistant" else ()
     return own[-1] if own else message["entry"]
-
-
-def _is_message(stored: Any) -> bool:
-    """Return whether it has the form `exchange` gives it; a builder may have edited it."""
-    if not isinstance(stored, dict) or stored.get("role") not in _ROLES:
-        return False
-    content, calls = stored.get("content"), stored.get("tool_calls")
-    if calls is None:
-        return isinstance(content, str)
-    return isinstance(calls, list) and all(
-        isinstance(call, dict) and {"id", "type", "function"} <= set(call) for call in calls
-    )
 
 
 def _summarises(summary: Stored, gone: set[int]) -> bool:
