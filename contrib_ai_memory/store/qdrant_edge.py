@@ -12,7 +12,6 @@ then takes the place of the old one: `memories`, `memories.1`, `memories.2` … 
 from __future__ import annotations
 
 import json
-import math
 import shutil
 import time
 from collections import OrderedDict
@@ -60,7 +59,6 @@ class EdgeStore(QdrantStore):
         self.path = current(Path(path), collection_name)
         self._rewriting: Rewriting | None = None
         self._recent = RecentCandidates(self._read)
-        self._shares: dict[str, tuple[float, int]] = {}  # share, searches until it is counted
         self._shard = self._open(lock_wait)
         note_current(self.path)
         self._finish_rewriting()
@@ -180,50 +178,6 @@ class EdgeStore(QdrantStore):
 
     def query(self, nearest_to: Any, lane: str) -> edge.Query:
         return edge.Query.Nearest(nearest_to, using=UNNAMED_VECTOR if lane == LINE else lane)
-
-    def best_of_lanes(
-        self, queries: Mapping[str, edge.Query], limit: int, filters: Filters
-    ) -> set[PointId]:
-        agent_id = str((filters or {}).get("agent_id"))
-        if filters == {"agent_id": agent_id} and (share := self._share(agent_id)) >= MOST:
-            best = self._best_of_all(queries, limit, agent_id, share)
-            if best is not None:
-                return best
-        return super().best_of_lanes(queries, limit, filters)
-
-    def _share(self, agent_id: str) -> float:
-        """Return what share of all points is an NPC's, counted now and then."""
-        share, left = self._shares.get(agent_id, (0.0, 0))
-        if not left:
-            own = self.count_rows({"agent_id": agent_id})
-            share, left = own / max(1, self.total()), COUNTED_EVERY
-        self._shares[agent_id] = share, left - 1
-        return share
-
-    def _best_of_all(
-        self, queries: Mapping[str, edge.Query], limit: int, agent_id: str, share: float
-    ) -> set[PointId] | None:
-        """Search without the filter for one NPC, which takes as long as the search itself.
-
-        Returns None if too few of the best are this NPC's.
-        """
-        wanted = math.ceil(limit * (2 / share - 1))  # twice the others that are to be expected
-        found = [
-            [hit.id for hit in hits]  # once: each reading makes another UUID
-            for hits in self.query_all(queries.values(), wanted, None)
-        ]
-        known = self._recent.of({each for ids in found for each in ids})
-        best: set[PointId] = set()
-        for ids in found:
-            own = [
-                each
-                for each in ids
-                if (one := known.get(number_of(each))) and one.payload.get("agent_id") == agent_id
-            ]
-            if len(own) < limit and len(ids) == wanted:
-                return None
-            best.update(own[:limit])
-        return best
 
     def query_all(
         self, queries: Iterable[edge.Query], limit: int, where: Any, with_payload: bool = False
@@ -375,8 +329,6 @@ def _row(shard: edge.EdgeShard, point_id: PointId) -> Row | None:
 
 # --- recent candidates ----------------------------------------------------------------------------
 
-MOST = 0.8  # share of all points from which on an NPC's are searched without a filter
-COUNTED_EVERY = 256  # searches of an NPC between two counts of its points
 KEPT = 8192  # candidates, some 4 kB each with their payloads
 
 Read = tuple[PointId, dict[str, Any]]
