@@ -356,38 +356,29 @@ class Journal:
         self.last_reflection = when if isinstance(when, str) else None
         if isinstance(cursors, dict):
             self.cursors = {name: value for name, value in cursors.items() if type(value) is int}
-        count, entries = usable.get("entry_count"), usable.get("entries", [])
-        if problem := self._lost_ids(stored, count, entries):
-            self._start_behind(stored, entries, problem)
+        if stored is None and not self._rows.exists():
             return
-        self.last_id = count or 0
-        removed = usable.get("removed", None if self.last_id else 0)
+        count: Any = usable.get("entry_count")
+        entries = usable.get("entries", [])
+        number = count // PAGE_SIZE if type(count) is int and count >= 0 else -1
+        kept, wrong = _readable(entries, number)
+        sealed = number < 0 or attributes.read_text(self._npc, _page_key(number)) is not None
+        if sealed or (kept and kept[-1]["id"] > count):
+            self._start_behind(stored, entries)
+            return
+        self.last_id, self._open = count, kept
+        removed = usable.get("removed", None if count else 0)
         self.removed = removed if type(removed) is int else None
-        self._open, wrong = _readable(entries, self._sealed_pages)
         if wrong:
-            self._note_damage(self._sealed_pages, wrong, repr(stored))
+            self._note_damage(number, wrong, repr(stored))
 
-    def _lost_ids(self, stored: Any, count: Any, entries: Any) -> str:
-        """Return why it is unknown which ids are already used; "" if it is known."""
-        if stored is None:
-            return "its open page is missing" if self._rows.exists() else ""
-        if not isinstance(stored, dict):
-            return "its open page is not a dict"
-        if type(count) is not int or count < 0:
-            return "its open page has no valid entry_count"
-        if attributes.read_text(self._npc, _page_key(count // PAGE_SIZE)) is not None:
-            return "its open page is older than the sealed ones"
-        kept, _wrong = _readable(entries, count // PAGE_SIZE)
-        too_high = kept[-1:] and kept[-1]["id"] > count
-        return "its open page has entries beyond entry_count" if too_high else ""
-
-    def _start_behind(self, stored: Any, entries: Any, problem: str) -> None:
+    def _start_behind(self, stored: Any, entries: Any) -> None:
         """Continue one page after the last known one, so that no id is given twice."""
         numbers = [_number_of(key) for key in self._rows.values_list("db_key", flat=True)]
         lost = max((number for number in numbers if number is not None), default=-1) + 1
         self.last_id = (lost + 1) * PAGE_SIZE
         self._pages[lost], _wrong = _readable(entries, lost)
-        self._note_damage(lost, problem, repr(stored))
+        self._note_damage(lost, "its open page is missing, damaged or too old", repr(stored))
         self._mark(lost)
 
     def _read_page(self, number: int) -> list[Plain]:
