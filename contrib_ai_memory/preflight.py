@@ -22,7 +22,6 @@ from pydantic import BaseModel, ValidationError
 
 from . import conf, language
 from .embedding import model as embedding_model
-from .embedding.model import BUNDLED_DIMENSIONS
 from .store import engine_config
 from .store.engine_config import EdgeConfig, QdrantServerConfig
 from .text import redaction
@@ -30,7 +29,7 @@ from .text import redaction
 _CONFIGS: dict[str, type[BaseModel]] = {"qdrant_edge": EdgeConfig, "qdrant": QdrantServerConfig}
 _PGVECTOR_KEYS = (
     "connection_string dbname user password host port sslmode minconn maxconn hnsw diskann "
-    "collection_name embedding_model_dims"
+    "collection_name"
 ).split()
 _ADDRESS = {  # each store needs all keys of one of these
     "qdrant": (("url",), ("host",), ("path",)),
@@ -120,13 +119,6 @@ def _store() -> Iterator[str]:
                 "pgvector",
                 f"{' and '.join(missing)} not installed: pip install 'contrib-ai-memory[pgvector]'",
             )
-    size = store.config.get("embedding_model_dims", BUNDLED_DIMENSIONS)
-    if conf.get().EMBEDDING.model is None and size != BUNDLED_DIMENSIONS:
-        yield _named(
-            f"{at}['embedding_model_dims']",
-            size,
-            f"the bundled model's vectors have {BUNDLED_DIMENSIONS} dimensions. Omit this key.",
-        )
 
 
 def _installed(name: str) -> bool:

@@ -23,7 +23,6 @@ class _Config(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     collection_name: str = Field("memories", min_length=1)
-    embedding_model_dims: int = Field(384, ge=1)
 
 
 class EdgeConfig(_Config):

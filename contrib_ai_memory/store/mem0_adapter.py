@@ -81,7 +81,10 @@ class StoreMemory(Memory):
         self, memory_id: str, data: str | None, existing_embeddings: Any, metadata: Any = None
     ) -> str:
         """Merge fields. Only other words make other keys, and a row of the history."""
-        stored = self._stored(memory_id)
+        found = self.vector_store.get(memory_id)
+        if found is None:
+            raise ValueError(f"Memory with id {memory_id} not found.")
+        stored = found.payload
         fields = {name: each for name, each in (metadata or {}).items() if name not in SCOPE}
         if data is None or data == stored.get("data"):
             self.vector_store.update(memory_id, payload=fields)
@@ -97,12 +100,6 @@ class StoreMemory(Memory):
         """Note no deletion: an erasure would not find the words in the note."""
         self.vector_store.delete(memory_id)
         return memory_id
-
-    def _stored(self, memory_id: str) -> dict[str, Any]:
-        found = self.vector_store.get(memory_id)
-        if found is None:
-            raise ValueError(f"Memory with id {memory_id} not found.")
-        return found.payload
 
     def _note(self, memory_id: str, old: str | None, new: str, event: str) -> None:
         now = now_iso()

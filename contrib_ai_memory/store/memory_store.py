@@ -15,7 +15,7 @@ from ..conf import VectorStoreSettings
 from ..embedding import embedder
 from ..text.redaction import shown
 from . import condition, metadata
-from .condition import StoreClosed, StoreError, StoreMismatch, StoreUnreachable, StoreUnusable
+from .condition import StoreClosed, StoreError, StoreUnreachable, StoreUnusable
 from .engine_config import (
     POSTGRES_PORT,
     QDRANT_PORT,
@@ -220,22 +220,16 @@ def prepare_environment(folder: Path) -> None:
 def _open_engine(
     provider: str, config: dict[str, Any], folder: Path, dimensions: int
 ) -> MemoryStore:
-    config = {"collection_name": "memories", "embedding_model_dims": dimensions} | config
-    if config["embedding_model_dims"] != dimensions:
-        raise StoreMismatch(
-            'CONTRIB_AI_MEMORY["VECTOR_STORE"]["config"]["embedding_model_dims"] = '
-            f"{config['embedding_model_dims']!r}: the embedding model makes vectors of "
-            f"{dimensions} numbers. Leave it out, or name another model."
-        )
     if provider == EDGE:
         from .qdrant_edge import EdgeStore
 
         edge = EdgeConfig(**({"path": str(folder / provider)} | config))
-        return EdgeStore(**edge.model_dump())
+        return EdgeStore(**edge.model_dump(), embedding_model_dims=dimensions)
     if provider == SERVER:
         from .qdrant_server import ServerStore
 
-        return ServerStore(QdrantServerConfig(**config), metadata.store_id(folder))
+        return ServerStore(QdrantServerConfig(**config), metadata.store_id(folder), dimensions)
     from .pgvector import PostgresStore
 
-    return PostgresStore(config)
+    ours = {"collection_name": "memories"} | config | {"embedding_model_dims": dimensions}
+    return PostgresStore(ours)

@@ -66,9 +66,9 @@ class ServerStore(QdrantStore):
     point = models.PointStruct
     newest_first = models.OrderBy(key="created_at", direction=models.Direction.DESC)
 
-    def __init__(self, config: QdrantServerConfig, game_id: str):
+    def __init__(self, config: QdrantServerConfig, game_id: str, dimensions: int):
         self.collection_name = config.collection_name
-        self.embedding_model_dims = config.embedding_model_dims
+        self.embedding_model_dims = dimensions
         self._mine = {GAME: game_id}
         self.remote = config.path is None
         self.client = _Client(config)
