@@ -7,11 +7,7 @@ from pathlib import Path
 
 
 def write(path: Path, text: str) -> None:
-    """Replace the file at `path`. A kill at any point leaves the old content or the new.
-
-    Raises:
-        OSError: It cannot be written; the old content stays and no temporary file is left.
-    """
+    """Replace the file at `path`. A kill or an OSError leaves the old content or the new."""
     temporary = path.with_name(path.name + ".new")
     try:
         with temporary.open("w", encoding="utf-8") as file:

@@ -1,16 +1,9 @@
 """Worker threads and the way back to the reactor.
 
-The reactor thread never waits: it submits plain data and gets a Deferred. The lanes:
-
-- `MEMORY`, one thread: embedding, Mem0 and Qdrant. One thread, so that answers go first by
-  priority and the stores need no locks of their own.
-- `MODEL`, a few threads: language-model calls for replies, which wait on a network; and
-  `BACKGROUND_MODEL`: those for nights and background work, which take no thread from replies.
-
-The threads are daemons, are never joined and never touch an Evennia or Django object: a worker
-that is still busy at `evennia reload` would otherwise keep the old process alive and the game down
-(EVENNIA.md). Where no reactor runs (management commands, tests, a shell) nothing else has to go on
-meanwhile, and the work is done at once in the caller's thread.
+The reactor thread never waits: it submits plain data and gets a Deferred. The threads are daemons,
+are never joined and never touch an Evennia or Django object: a worker that is still busy at
+`evennia reload` would otherwise keep the old process alive and the game down. Where no reactor runs
+(management commands, tests, a shell) the work is done at once in the caller's thread.
 
 With the setting `MEMORY_PROCESS` the thread of `MEMORY` only waits: the jobs are done in a process
 apart (`memory_process`), and what is written below about the GIL and the stop does not apply.
@@ -25,20 +18,23 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Callable
-from pathlib import Path
+import types
+from collections.abc import Callable, Iterable
+from datetime import date, timedelta
+from enum import Enum
+from pathlib import Path, PurePath
 from typing import Any
+from uuid import UUID
 
 from twisted.internet import defer
 from twisted.python import failure
 
-from . import plain_data
 from .errors import ExpectedError
 from .log import logger
 
-MEMORY = "memory"
-MODEL = "model"
-BACKGROUND_MODEL = "background model"
+MEMORY = "memory"  # embedding, Mem0, Qdrant: one thread, so that the stores need no locks
+MODEL = "model"  # language-model calls for replies, which wait on a network
+BACKGROUND_MODEL = "background model"  # those for nights take no thread from replies
 THREADS = {MEMORY: 1, MODEL: 4, BACKGROUND_MODEL: 4}
 
 # answers to players first, then pages for staff, then housekeeping
@@ -66,6 +62,10 @@ class TimedOut(ExpectedError, TimeoutError):
     """A job took longer than its time-out. Its late result is dropped."""
 
 
+class NotPlain(TypeError):
+    """Something that another process cannot be given."""
+
+
 def run(
     lane: str,
     job: Callable[..., Any],
@@ -80,7 +80,7 @@ def run(
 
     Args:
         job: A function of plain data. For MEMORY, where it may run in the memory process, this is
-            checked (`plain_data`); it must not change its arguments.
+            checked by type; it must not change its arguments.
         priority: REPLY before LOOK before AWAKE before NIGHT; but a job of the night goes before
             background work that came more than `NIGHT_WAITS` after it.
         timeout: Seconds until the job is done, waiting in the queue included.
@@ -89,19 +89,14 @@ def run(
             and return what only this process has, such as open files.
         reads: The job changes nothing: it is done again if the process apart ends meanwhile.
 
-    Raises:
-        NotPlain: Another process could not be given this job of MEMORY.
-
-    Raises (in the Deferred):
-        Busy: The queue is full.
-        TimedOut: No result within `timeout`.
+    It raises NotPlain; the Deferred fails with Busy or TimedOut.
     """
     from twisted.internet import reactor
 
     movable = lane == MEMORY and not here
     apart = _apart if movable else None
     if movable:
-        plain_data.check_job(job, args)
+        _check_job(job, args)
 
     def task() -> Any:
         if check is not None:
@@ -110,7 +105,7 @@ def run(
             return apart(job, args, reads)
         result = job(*args)
         if movable:
-            plain_data.check(result)
+            _check(result)
         return result
 
     if not reactor.running:
@@ -135,10 +130,9 @@ def run_apart(do: Apart) -> None:
 def breathe(priority: int = LOOK) -> defer.Deferred:
     """Pause work of the reactor thread; fires at one of its next turns.
 
-    However many NPCs work at once, a turn runs only as many of them as fit into `TURN_SECONDS`,
-    by priority, and one at least. Housekeeping, of priority AWAKE or NIGHT, has at most a share of
-    1 / (1 + `REST`) of the reactor's time (no rest is longer than `LONGEST_REST`); the rest of it
-    belongs to the game. The results of its jobs wait for a turn too.
+    A turn runs as much of it as fits into `TURN_SECONDS`, by priority. Housekeeping, of priority
+    AWAKE or NIGHT, has at most a share of 1 / (1 + `REST`) of the reactor's time (no rest is longer
+    than `LONGEST_REST`), and the results of its jobs wait for a turn too.
     """
     from twisted.internet import reactor
 
@@ -150,10 +144,10 @@ def breathe(priority: int = LOOK) -> defer.Deferred:
 
 
 def give_way() -> None:
-    """Let the reactor finish its piece of work before a night's job holds the GIL for milliseconds.
+    """Let the reactor finish its piece of work before a night's job holds the GIL in a long call.
 
-    Called by workers before a long library call. The reactor releases the GIL on every database
-    query; without this it would wait for a whole library call each time to get it back.
+    The reactor releases the GIL on every database query; without this it would wait for a whole
+    library call each time to get it back.
     """
     if getattr(_here, "gives_way", False) and _at_work.is_set():
         _paused.clear()
@@ -162,11 +156,7 @@ def give_way() -> None:
 
 
 def wait(result: defer.Deferred) -> Any:
-    """Return the result of a Deferred that has fired already, since no reactor runs.
-
-    Raises:
-        RuntimeError: It has not fired: a reactor runs, and must not be waited for.
-    """
+    """Return the result of a Deferred that has fired already, since no reactor runs."""
     seen: list[Any] = []
     result.addBoth(seen.append)
     if not seen:
@@ -204,10 +194,9 @@ def is_server() -> bool:
 def drain() -> None:
     """Wait for the memory worker's running job: the last thing before the server stops. May block.
 
-    A process that ends while one of its threads imports the embedding model (seconds, once after
-    a start) hangs; the new server of a reload meets it, and the game stays down. Jobs of embedding
-    and store take milliseconds. Calls to language models are not waited for, nor is a memory
-    process, which finishes its job without this one.
+    A process that ends while one of its threads imports the embedding model hangs; the new server
+    of a reload meets it, and the game stays down. Neither language models nor a memory process,
+    which finishes its job without this one, are waited for.
     """
     _stopping.set()
     if MEMORY in _lanes:
@@ -215,8 +204,57 @@ def drain() -> None:
 
 
 def stopping() -> bool:
-    """Return whether the server is about to stop; work that waits for the reactor then gives up."""
+    """Return whether the server is about to stop, and work that waits gives up."""
     return _stopping.is_set()
+
+
+# --- plain data -----------------------------------------------------------------------------------
+# Judged by type, so that a job which no other process could be given fails without one too.
+
+_SCALARS = (
+    types.NoneType, bool, int, float, complex, str, bytes, date, timedelta, UUID, Enum, PurePath,
+)  # fmt: skip
+_COMMON = frozenset((types.NoneType, bool, int, float, str))
+
+
+def _check_job(job: Callable[..., Any], args: Iterable[Any]) -> None:
+    if not _is_named(job):
+        raise NotPlain(f"{job!r} is no function of a module, which another process could import")
+    try:
+        _check_each(args)
+    except NotPlain as error:
+        raise NotPlain(f"{job.__qualname__}: {error}") from None
+
+
+def _check(value: Any) -> None:
+    """Check that it is a scalar, an array, a function of a module, or made of such."""
+    kind: Any = type(value)
+    if kind in _COMMON or issubclass(kind, _SCALARS) or kind.__module__ == "numpy":
+        return
+    if issubclass(kind, dict):
+        _check_each(value)
+        _check_each(value.values())
+    elif issubclass(kind, (list, tuple, set, frozenset)):
+        _check_each(value)
+    elif hasattr(kind, "__dataclass_fields__"):
+        _check_each(getattr(value, name) for name in kind.__dataclass_fields__)
+    elif not _is_named(value):
+        raise NotPlain(f"{kind.__module__}.{kind.__qualname__} is no plain data")
+
+
+def _check_each(values: Iterable[Any]) -> None:
+    for value in values:
+        _check(value)
+
+
+def _is_named(value: Any) -> bool:
+    """Return whether it is a function that its module has under its name."""
+    if not isinstance(value, types.FunctionType | types.BuiltinFunctionType):
+        return False
+    found: Any = sys.modules.get(value.__module__)
+    for name in value.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is value
 
 
 # --- lanes ----------------------------------------------------------------------------------------
@@ -312,7 +350,6 @@ def _fire(done: defer.Deferred, result: Any) -> None:
 
 
 def _rank(priority: int) -> tuple[int, float]:
-    """Return the place in a queue: by priority, but a night's by its time among background work."""
     late = NIGHT_WAITS if priority >= NIGHT else 0.0
     return min(priority, AWAKE), time.monotonic() + late
 
@@ -361,7 +398,6 @@ def _give_turn() -> None:
 
 
 def _fire_waiting(waiting: _Waiting, until: float) -> None:
-    """Resume work that waits for a turn, at least one piece of it."""
     while waiting:
         _place, _number, done, result = heapq.heappop(waiting)
         if not done.called:  # the one who waited has given up

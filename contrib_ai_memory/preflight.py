@@ -22,15 +22,14 @@ from pydantic import BaseModel, ValidationError
 
 from . import conf, language
 from .embedding import model as embedding_model
-from .embedding.model import BUNDLED_DIMENSIONS
-from .store import reachability
-from .store.qdrant_config import EdgeConfig, QdrantServerConfig
+from .store import engine_config
+from .store.engine_config import EdgeConfig, QdrantServerConfig
 from .text import redaction
 
 _CONFIGS: dict[str, type[BaseModel]] = {"qdrant_edge": EdgeConfig, "qdrant": QdrantServerConfig}
 _PGVECTOR_KEYS = (
     "connection_string dbname user password host port sslmode minconn maxconn hnsw diskann "
-    "collection_name embedding_model_dims"
+    "collection_name"
 ).split()
 _ADDRESS = {  # each store needs all keys of one of these
     "qdrant": (("url",), ("host",), ("path",)),
@@ -120,13 +119,6 @@ def _store() -> Iterator[str]:
                 "pgvector",
                 f"{' and '.join(missing)} not installed: pip install 'contrib-ai-memory[pgvector]'",
             )
-    size = store.config.get("embedding_model_dims", BUNDLED_DIMENSIONS)
-    if conf.get().EMBEDDING.model is None and size != BUNDLED_DIMENSIONS:
-        yield _named(
-            f"{at}['embedding_model_dims']",
-            size,
-            f"the bundled model's vectors have {BUNDLED_DIMENSIONS} dimensions. Omit this key.",
-        )
 
 
 def _installed(name: str) -> bool:
@@ -136,12 +128,12 @@ def _installed(name: str) -> bool:
 def _unreached_store() -> Iterator[str]:
     store = conf.get().VECTOR_STORE
     if store.provider != "pgvector" or _installed("psycopg"):
-        nodes = reachability.addresses(store.provider, store.revealed())
+        nodes = engine_config.addresses(store.provider, store.revealed())
         yield from _silent("VECTOR_STORE", f"memory store ({store.provider})", *nodes)
 
 
 def _silent(setting: str, server: str, *nodes: tuple[str, int]) -> Iterator[str]:
-    if problem := reachability.refusal(*nodes):
+    if problem := engine_config.refusal(*nodes):
         yield (
             f"settings.{conf.SETTING}[{setting!r}]: the {server} does not answer: {problem}. The "
             "game starts; NPCs hear, and remember once it is back."

@@ -1,6 +1,6 @@
 """SQLite files for data that can be computed again, such as cached vectors.
 
-A corrupt file is moved aside and started again, and a full disk costs only a warning.
+A corrupt file is started again, and a full disk costs only a warning.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from .log import logger
 
 Result = TypeVar("Result")
 
-ASIDE = ".broken"  # suffix of a corrupt file; only the last one is kept
 LOCK_SECONDS = 2.0  # to wait for the lock of another process
 
-_BROKEN = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
+_BROKEN = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 _PRAGMAS = """
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = NORMAL;
@@ -27,26 +26,19 @@ _PRAGMAS = """
 
 
 class SqliteFile:
-    """A file with one connection, used by `use`. Worker threads only.
-
-    Args:
-        path: Its folder is created.
-        schema: `CREATE … IF NOT EXISTS` statements.
-    """
+    """A file with one connection and `CREATE … IF NOT EXISTS` statements. Worker threads only."""
 
     def __init__(self, path: Path, schema: str):
         self.path = path
-        self._aside = path.with_name(path.name + ASIDE)
         self._schema = schema
         self._connection: sqlite3.Connection | None = None
         self._lock = threading.RLock()
         self._warned = False
 
     def use(self, work: Callable[[sqlite3.Connection], Result], otherwise: Result) -> Result:
-        """Call `work` with the connection in one transaction.
+        """Return what `work` does with the connection in one transaction.
 
-        Returns:
-            The result of `work`, or `otherwise` if the file is locked, unreadable or the disk full.
+        That is `otherwise` if the file is locked or unreadable, or the disk full.
         """
         with self._lock:
             try:
@@ -55,7 +47,10 @@ class SqliteFile:
                 # errors of Python's own module have no code: they are mistakes of the caller
                 code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_MISUSE) & 0xFF
                 if code in _BROKEN:
-                    self._start_again(error)
+                    logger().warning("%s is corrupt (%s), and is started again.", self.path, error)
+                    self.close()
+                    for part in ("", "-wal", "-shm"):
+                        self.path.with_name(self.path.name + part).unlink(missing_ok=True)
                     return self._do(work)
                 if not isinstance(error, sqlite3.OperationalError):
                     raise
@@ -65,9 +60,8 @@ class SqliteFile:
                 return otherwise
 
     def forget_deleted(self) -> None:
-        """Erase deleted rows from the write-ahead log, and the corrupt file moved aside."""
+        """Erase deleted rows from the write-ahead log."""
         with self._lock:
-            self._aside.unlink(missing_ok=True)
             if self._connection is not None:
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -89,16 +83,6 @@ class SqliteFile:
             self._connection = connection
         with self._connection:  # commits, or rolls back
             return work(self._connection)
-
-    def _start_again(self, error: sqlite3.DatabaseError) -> None:
-        logger().warning(
-            "%s is corrupt (%s): moved to %s and started again", self.path, error, self._aside.name
-        )
-        self.close()
-        if self.path.exists():
-            self.path.replace(self._aside)
-        for left_over in ("-wal", "-shm"):
-            self.path.with_name(self.path.name + left_over).unlink(missing_ok=True)
 
 
 _open_files: dict[str, SqliteFile] = {}

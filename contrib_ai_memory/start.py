@@ -1,8 +1,4 @@
-"""Work at the start of the server.
-
-A VACUUM that is due, the database's statistics, typeclasses, heartbeats of older versions,
-unfinished deletions.
-"""
+"""Work at the start of the server."""
 
 from __future__ import annotations
 
@@ -25,7 +21,7 @@ from .store import game_database, generations, owner
 
 
 def at_server_start() -> None:
-    """Do the work of the start. Called in the Server, when its reactor runs."""
+    """Do it, in the Server, when its reactor runs."""
     # a VACUUM blocks, so it comes first, before any player is served
     works = (
         game_database.run_due_vacuum,
@@ -79,14 +75,7 @@ def serve_model() -> defer.Deferred:
 
 
 def serve(game: Path, llm: conf.LLMSettings | None = None) -> None:
-    """Have a model served where its `serve` names a file, else none. Not on the reactor thread.
-
-    Args:
-        llm: By default that of the settings.
-
-    Raises:
-        NoProgram: llama.cpp's server is not installed.
-    """
+    """Have a model (of the settings) served where its `serve` names a file, else none. Blocks."""
     llm, folder = llm or conf.get().LLM, conf.directory()
     if llm is None or llm.serve is None:
         local_server.stop(folder)

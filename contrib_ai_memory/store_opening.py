@@ -24,7 +24,6 @@ _compared = False  # whether the store was opened and compared with the game's d
 
 
 def warm_up() -> None:
-    """Load the model and open the store before anybody waits for them, once a process."""
     global _warming
     if _warming:
         return
@@ -32,7 +31,9 @@ def warm_up() -> None:
     if offload.in_game():
         generations.expect()
         snapshot.watch(_flush_all)
-    _open().addErrback(_log_unusable)
+    _open().addErrback(lambda reason: reason.trap(*HELD)).addErrback(  # which is logged already
+        lambda reason: logger().error("NPC memories do not work: %s", reason.getErrorMessage())
+    )
     for load, here in ((_load_here, True), (_load_for_memory, False)):  # queued answers go first
         more = offload.run(offload.MEMORY, load, priority=offload.NIGHT, timeout=300, here=here)
         more.addErrback(offload.log_failure, "loading what later answers need")
@@ -62,11 +63,7 @@ def _flush_all() -> Generator[Any, Any, None]:
 
 @defer.inlineCallbacks
 def mark_generation() -> Generator[Any, Any, None]:
-    """Mark store and database as a new generation where that is due; open the store if it is not.
-
-    Raises (in the Deferred):
-        StoreHeld: The store takes no writes.
-    """
+    """Mark store and database as a new generation where that is due; first open the store."""
     if not _compared:
         yield _open()
     if condition.held():
@@ -89,13 +86,7 @@ def _load_here() -> None:
 
 
 def _load_for_memory() -> None:
-    """Load what answers need where the memory is, in this process or its own."""
     without_model().load(answers=conf.get().LLM is None)
     # a full collection stops the process for 0.2 s with the model loaded: it leaves out what is
     # loaded by now
     gc.freeze()
-
-
-def _log_unusable(reason: Any) -> None:
-    if not reason.check(*HELD):  # which is logged where it begins
-        logger().error("NPC memories do not work: %s", reason.getErrorMessage())

@@ -194,7 +194,7 @@ class Boundaries:
         from mem0.memory.storage import SQLiteManager
 
         from contrib_ai_memory.sqlite_file import SqliteFile
-        from contrib_ai_memory.store import attributes, mem0_history
+        from contrib_ai_memory.store import attributes, mem0_adapter
         from contrib_ai_memory.store.qdrant_edge import EdgeStore
 
         self.passed = 0
@@ -203,7 +203,7 @@ class Boundaries:
             (attributes, ("write", "write_some_json", "remove_json")),
             (EdgeStore, ("_change",)),
             (SQLiteManager, ("add_history",)),
-            (mem0_history.MemoryHistory, ("delete",)),
+            (mem0_adapter.MemoryHistory, ("delete",)),
             (SqliteFile, ("use",)),
             (AttributeHandler, ("add", "remove")),
         ):

@@ -42,7 +42,6 @@ class QdrantHTTP:
         busy: How many requests it refuses first, each for a second.
         failing: How many it fails first.
         sent: Bytes of its answers.
-        meanwhile: What another client does just before such a request, once.
         asked: The parameters behind the question mark of each request, and its body.
     """
 
@@ -57,7 +56,6 @@ class QdrantHTTP:
         self.replicas = 1
         self.busy = self.failing = self.sent = 0
         self.asked: list[tuple[dict[str, list[str]], Any]] = []
-        self.meanwhile: dict[str, Callable[[], Any]] = {}
         self.port = 0
         self.lock = threading.Lock()
         server = self
@@ -134,7 +132,6 @@ class QdrantHTTP:
             self._require_indexes(name, body)
         for refusal in self._beyond_limits(name, rest, body):
             raise Refusal(403, f"Forbidden: {refusal}")
-        self.meanwhile.pop(self.requests[-1], lambda: None)()
         verb = re.sub(r"\W", "_", f"{method} {rest}".strip().lower())
         run: Callable[..., Any] = getattr(self, f"_{verb}")
         return run(name, body)

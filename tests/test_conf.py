@@ -93,7 +93,6 @@ def test_a_setting_that_has_become_a_constant_is_ignored_with_a_sentence(setting
             {"VECTOR_STORE": {"config": {"url": "http://h"}}},
             ["['url']", "no such key of qdrant_edge", "lock_wait"],
         ),
-        ({"VECTOR_STORE": {"config": {"embedding_model_dims": 768}}}, ["768", "384"]),
         (
             {"VECTOR_STORE": {"provider": "qdrant", "config": {"url": "http://h", "shards": 6}}},
             ["['shards']", "no such key of qdrant", "shard_number"],

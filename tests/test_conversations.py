@@ -73,7 +73,7 @@ def test_what_a_builders_hand_broke_is_passed_over(mara):
     broken = {"room:#1@x": {"unknown": 1, "messages": [{"half": "a message"}]}}
     attributes.write(mara, "working_memory", broken)
     attributes.write(mara, "entity_profiles", {"#a": {"unknown": 1}, "#b": {"name": "Bram"}})
-    assert Conversations(mara).get("room:#1@x").messages == []
+    assert Conversations(mara).get("room:#1@x") is None
     assert People(mara).name_of("#b") == "Bram"
 
 

@@ -138,7 +138,8 @@ def test_an_npc_answers_from_what_a_script_told_it(mara, alice, hears, builder, 
     assert "Harrow Hill" in asks(mara, alice, hears, "where did the wolves come down from?")
     assert f"{memory_id[:8]} [taught" in builder("@memory/search Mara = who keeps the ferry?")
     assert "Ottilie Brandt" in builder(f"@memory/show Mara = {memory_id[:8]}")
-    assert "Ottilie Brandt" in builder("@memory/facts Mara = lessons")
+    if write is script:  # which completes it
+        assert "Ottilie Brandt" in builder("@memory/facts Mara = lessons")
 
 
 def test_a_night_a_day_and_the_doctor_leave_it_as_it_is(mara, alice, hears, builder):

@@ -460,8 +460,8 @@ def embedder_of(tmp_path):
 
     def make(size=100, path=tmp_path / embedder.CACHE_FILE):
         model = Counting()
-        disk = embedder.DiskCache(path, model.name, model.dimensions, size)
-        return embedder.Embedder(model, cache_size=10, disk=lambda: disk), model, disk
+        disk = embedder.DiskCache(model.name, model.dimensions, path, size)
+        return embedder.Embedder(model, cache_size=10, disk=disk), model, disk
 
     return make
 
@@ -505,9 +505,7 @@ def test_many_texts_are_read_and_written_at_once(embedder_of):
     assert model.asked == []
 
 
-def test_a_broken_cache_is_moved_aside_and_begun_anew_with_one_warning(
-    embedder_of, tmp_path, caplog
-):
+def test_a_broken_cache_is_begun_anew_with_one_warning(embedder_of, tmp_path, caplog):
     first, _, disk = embedder_of()
     first.encode(["a"], keep=True)
     disk._file.close()
@@ -523,9 +521,8 @@ def test_a_broken_cache_is_moved_aside_and_begun_anew_with_one_warning(
         logging.getLogger("contrib_ai_memory").removeHandler(caplog.handler)
     assert model.asked == ["a", "bb"]
     assert len(disk) == 2
-    assert (tmp_path / f"{embedder.CACHE_FILE}.broken").exists()
     assert [r.levelname for r in caplog.records] == ["WARNING"]
-    assert "moved to" in caplog.text
+    assert "started again" in caplog.text
 
 
 def test_a_cache_that_another_process_holds_is_done_without(embedder_of, tmp_path, monkeypatch):
@@ -548,7 +545,7 @@ def test_a_forgotten_text_is_in_no_cache(embedder_of, tmp_path):
     first, model, disk = embedder_of()
     first.encode(["a", "bb"], keep=True)
     vector = np.array([2, 1, 0, 0], dtype=np.float32).tobytes()
-    assert first.forget(["bb"]) == 1
+    first.forget(["bb"])
     assert len(disk) == 1
     first.encode(["bb"])
     assert model.asked == ["a", "bb", "bb"]
@@ -558,15 +555,13 @@ def test_a_forgotten_text_is_in_no_cache(embedder_of, tmp_path):
 
 def test_the_shared_embedder_keeps_what_is_taught_in_the_games_folder(mara, store_folder):
     ingest(mara, FERRY)
-    assert (
-        len(embedder.shared_disk_cache(embedder.shared().name, embedder.shared().dimensions)) == 1
-    )
+    assert len(embedder.shared().disk) == 1
     assert (store_folder / embedder.CACHE_FILE).exists()
 
 
 def test_what_was_dropped_leaves_nothing_in_the_cache(mara):
     ingest(mara, "the water is wet and the water is cold")
-    disk = embedder.shared_disk_cache(embedder.shared().name, embedder.shared().dimensions)
+    disk = embedder.shared().disk
     before = len(disk)
     assert learn(mara, "the water is cold and the water is wet").dropped == 1
     assert len(disk) == before == 1

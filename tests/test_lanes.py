@@ -11,6 +11,7 @@ from contrib_ai_memory.ingest import index
 from contrib_ai_memory.records import Entry
 from contrib_ai_memory.store import lanes
 
+YES = "Alice: Yes, since spring!"
 WORDS = ["ferry", "wolves", "well", "sheep", "bridge", "Yes.", "When was it?", "In spring."]
 
 
@@ -19,8 +20,9 @@ def entry(number, content="Yes, since spring!", **more) -> Entry:
     return Entry(**{"id": number, "content": content, "session_id": "s"} | made | more)
 
 
-def texts_around(found, number):
-    return [words for _distance, words in found[number].around]
+def finds(key, *around):
+    """Whether a key holds the words of these lines, (distance, words), and of no others."""
+    return key.words == {name: lanes.bm25(around, lane) for name, lane in lanes.WORD_LANES.items()}
 
 
 def found_by(new, before=()):
@@ -30,11 +32,8 @@ def found_by(new, before=()):
 def test_a_line_is_found_by_the_lines_around_it(store_folder):
     talk = [entry(1, "Who keeps the ferry?"), entry(2), entry(3, "A long time.")]
     found = found_by(talk)
-    assert texts_around(found, 2) == [
-        "Alice: Who keeps the ferry?",
-        "Alice: Yes, since spring!",
-        "Alice: A long time.",
-    ]
+    before, own, after = "Alice: Who keeps the ferry?", YES, "Alice: A long time."
+    assert finds(found[2], (1, before), (0, own), (1, after))
     vectors = embedder.shared().encode([line.content for line in talk])
     window = 0.6 * vectors[0] + vectors[1] + 0.6 * vectors[2]
     assert found[2].window == pytest.approx(window / np.linalg.norm(window), abs=1e-6)
@@ -52,20 +51,24 @@ def test_a_line_is_found_by_the_lines_around_it(store_folder):
 def test_what_others_heard_or_another_talk_is_no_key_of_a_line(store_folder, other):
     secret = entry(2, "The key is under the third step.", **other)
     found = found_by([entry(1), secret, entry(3)])
-    assert texts_around(found, 1) == ["Alice: Yes, since spring!"] * 2
-    assert texts_around(found, 2) == ["Alice: The key is under the third step."]
+    assert finds(found[1], (0, YES), (1, YES))
+    assert finds(found[2], (0, "Alice: The key is under the third step."))
 
 
 def test_two_whispers_to_different_ears_are_two_talks(store_folder):
     one = entry(1, private=True, witnesses=("#1",))
     two = entry(2, private=True, witnesses=("#1", "#2"))
     found = found_by([one, two])
-    assert len(texts_around(found, 1)) == len(texts_around(found, 2)) == 1
+    assert finds(found[1], (0, YES)) and finds(found[2], (0, YES))
 
 
 def test_talk_that_lies_far_off_in_the_journal_is_not_around(store_folder):
-    found = found_by([entry(1), entry(1 + lanes.REACH), entry(2 + lanes.REACH)])
-    assert [len(texts_around(found, n)) for n in found] == [2, 3, 2]
+    first, middle, last = found_by(
+        [entry(1), entry(1 + lanes.REACH), entry(2 + lanes.REACH)]
+    ).values()
+    assert finds(first, (0, YES), (1, YES))
+    assert finds(middle, (1, YES), (0, YES), (1, YES))
+    assert finds(last, (1, YES), (0, YES))
 
 
 def test_older_lines_get_new_keys_only_as_far_as_they_change(store_folder):
@@ -102,7 +105,7 @@ def test_however_it_is_cut_into_batches_the_keys_are_the_same(store_folder, line
         start += size
     assert bit_by_bit.keys() == at_once.keys()
     for number, expected in at_once.items():
-        assert bit_by_bit[number].around == expected.around
+        assert bit_by_bit[number].words == expected.words
         assert np.allclose(bit_by_bit[number].window, expected.window, atol=1e-5)
 
 

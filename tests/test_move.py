@@ -168,7 +168,6 @@ def test_run_twice_it_ends_the_same(talked, alice, bram, local, move_to):
         ('{"provider": "qdrant"', "is not JSON"),
         ('{"provider": "qdrant", "config": {"urll": "x"}}', "urll"),
         ('{"provider": "qdrant", "config": {"url": "http://127.0.0.1:9"}}', "does not answer"),
-        ('{"provider": "qdrant", "config": {"embedding_model_dims": 7}}', "Leave it out"),
         ('{"provider": "pgvector", "conf": {}}', "conf"),
     ],
 )

@@ -302,7 +302,6 @@ def test_it_comes_to_a_store_of_another_kind_and_back(talked, settings, tmp_path
             "config": {
                 "path": str(tmp_path / "other" / "qdrant"),
                 "collection_name": "memories",
-                "embedding_model_dims": 384,
                 "on_disk": True,
             },
         },

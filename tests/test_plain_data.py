@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.plain_data import NotPlain
+from contrib_ai_memory.offload import NotPlain
 from contrib_ai_memory.records import Entry, Recalled, RecallRequest
 
 

@@ -15,7 +15,6 @@ from contrib_ai_memory.records import MemoryRecord
 from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.condition import StoreClosed, StoreInUse, StoreMismatch
 from contrib_ai_memory.store.payload import memory_id_for
-from contrib_ai_memory.store.protocol import LaneSearch
 
 AGENT = str(uuid.UUID(int=1))
 LINES = ["Alice: I keep the ferry", "Bram: wolves took my sheep", "Cora: the well is dry"]
@@ -357,43 +356,3 @@ def test_what_was_just_written_is_known_without_reading_it_and_as_it_would_be_re
     [candidate] = written.values()
     candidate.payload["data"] = "changed by whoever reads it"
     assert store.get([record.id]) == [record]
-
-
-OTHER = str(uuid.UUID(int=2))
-
-
-@pytest.fixture
-def crowded(store):
-    """A store in which one NPC has nearly all memories, and another one the nearest."""
-    numbers = np.random.default_rng(5)
-    vectors = numbers.standard_normal((100, 384)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    many = [memory(100 + n, f"Alice: ferry number {n}") for n in range(95)]
-    few = [memory(900 + n, f"Bram: ferry number {n}") for n in range(5)]
-    store.upsert(AGENT, many, vectors[:95])
-    store.upsert(OTHER, few, vectors[95:])
-    return store, vectors
-
-
-@pytest.mark.parametrize("agent", [AGENT, OTHER])
-@pytest.mark.parametrize("limit", [3, 40])
-def test_a_search_of_most_of_the_store_finds_what_a_filter_for_the_npc_finds(crowded, agent, limit):
-    store, vectors = crowded
-    for vector in (vectors[3], vectors[97]):
-        search = store.prepare_search(agent, vector, "Who has the ferry?")
-        found = {str(each) for each in store.candidates(search, limit)}
-        assert found
-        assert set(store.owners(found).values()) == {agent}
-        filtered = set()
-        for query in search.queries.values():  # a condition more is a search with the filter
-            ids = store.candidates(LaneSearch(agent, {"": query}), limit, record="entry")
-            filtered |= {str(each) for each in ids}
-        dense = {name: search.queries[name] for name in ("line", "window")}
-        of_vectors = store.candidates(LaneSearch(agent, dense), limit)
-        assert {str(each) for each in of_vectors} <= found & filtered
-
-
-def test_the_share_of_an_npc_is_counted_and_not_that_of_the_others(crowded):
-    store, _vectors = crowded
-    assert store._share(AGENT) > 0.9
-    assert store._share(OTHER) < 0.1

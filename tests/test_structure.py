@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "contrib_ai_memory"
 # low to high (DESIGN §2); rooms of one step do not import one another
 STEPS = [
     {"text", "errors"},
-    {"conf", "privacy", "local_time", "log", "atomic_file", "mem0_environment", "plain_data"},
+    {"conf", "privacy", "local_time", "log", "atomic_file", "mem0_environment"},
     {"language"},
     {"records"},
     {"offload", "attention", "sqlite_file", "answer_queue"},

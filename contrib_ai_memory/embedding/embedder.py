@@ -9,7 +9,7 @@ import hashlib
 import sqlite3
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -22,22 +22,14 @@ ON_DISK = 100_000  # vectors of stored texts, 1.5 kB each with MiniLM
 
 
 class Embedder:
-    """Embeds texts by a model, with bounded caches in memory and on disk, by content hash.
-
-    Args:
-        cache_size: Vectors kept in memory.
-        disk: Returns the present cache on disk, or None.
-    """
+    """Embeds texts by a model, with bounded caches in memory and on disk, by content hash."""
 
     def __init__(
-        self,
-        model: EmbeddingModel,
-        cache_size: int = 4096,
-        disk: Callable[[], DiskCache | None] = lambda: None,
+        self, model: EmbeddingModel, cache_size: int = 4096, disk: DiskCache | None = None
     ):
         self.model = model
         self.name = model.name
-        self._disk = disk
+        self.disk = disk
         self._cache: OrderedDict[bytes, np.ndarray] = OrderedDict()
         self._cache_size = cache_size
         self._lock = threading.Lock()
@@ -56,7 +48,7 @@ class Embedder:
         """
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
-        disk = self._disk() if keep or known else None
+        disk = self.disk if keep or known else None
         with self._lock:
             keys = [_content_hash(text) for text in texts]
             wanted = dict(zip(keys, texts, strict=True))
@@ -69,27 +61,24 @@ class Embedder:
                 found.update(zip(missing, vectors, strict=True))
             if disk is not None and keep:
                 disk.put(found)
-            self._remember(keys, found)
+            for key in keys:
+                self._cache[key] = found[key]
+                self._cache.move_to_end(key)
+            while len(self._cache) > self._cache_size:
+                self._cache.popitem(last=False)
             return np.stack([found[key] for key in keys]).astype(np.float32, copy=False)
 
-    def forget(self, texts: Iterable[str]) -> int:
-        """Erase texts from both caches. Returns the number of vectors erased."""
+    def forget(self, texts: Iterable[str]) -> None:
+        """Erase texts from both caches."""
         keys = {_content_hash(text) for text in texts}
         with self._lock:
-            erased = sum(self._cache.pop(key, None) is not None for key in keys)
-            disk = self._disk()
-            return erased if disk is None else max(erased, disk.forget(keys))
+            for key in keys:
+                self._cache.pop(key, None)
+            if self.disk is not None:
+                self.disk.forget(keys)
 
     def count_tokens(self, text: str) -> int:
-        """Count the model's own tokens, without special ones."""
         return self.model.count_tokens(text)
-
-    def _remember(self, keys: list[bytes], found: dict[bytes, np.ndarray]) -> None:
-        for key in keys:
-            self._cache[key] = found[key]
-            self._cache.move_to_end(key)
-        while len(self._cache) > self._cache_size:
-            self._cache.popitem(last=False)
 
 
 def _content_hash(text: str) -> bytes:
@@ -101,31 +90,25 @@ _loading = threading.Lock()
 
 
 def shared() -> Embedder:
-    """Return the embedder of the process. The first call loads the model (seconds).
-
-    Raises:
-        ModelError: The model cannot be loaded; the next call tries again.
-    """
+    """Return the embedder of the process. The first call loads the model (seconds; ModelError)."""
     global _shared
     with _loading:
         if _shared is None:
-            model = _open(conf.get().EMBEDDING)
-            _shared = Embedder(model, disk=lambda: shared_disk_cache(model.name, model.dimensions))
+            stay_offline()
+            options = conf.get().EMBEDDING
+            if options.base_url is None:
+                model = open_model(options.model)
+            else:
+                from .endpoint import EndpointModel  # httpx takes a while to import
+
+                model = EndpointModel(options)
+            _shared = Embedder(model, disk=DiskCache(model.name, model.dimensions))
     return _shared
 
 
 def trouble() -> str:
     """Return why texts cannot be embedded now, or ""; the server of a model may be away."""
     return getattr(_shared.model, "problem", "") if _shared else ""
-
-
-def _open(options: conf.EmbeddingSettings) -> EmbeddingModel:
-    stay_offline()
-    if options.base_url is not None:
-        from .endpoint import EndpointModel  # httpx takes a while to import
-
-        return EndpointModel(options)
-    return open_model(options.model)
 
 
 # --- the cache on disk ----------------------------------------------------------------------------
@@ -157,21 +140,21 @@ _DELETE = "DELETE FROM vectors WHERE model = ? AND hash = ?"
 class DiskCache:
     """The cache on disk: the vectors of one model, in a file that several models may share.
 
-    It keeps the rows used last, and of the texts only their hashes. Queries are not cached, since
-    few are asked twice.
-
-    Args:
-        size: Maximum number of rows, of all models together.
+    It keeps the `size` rows used last, of all models together, and of the texts only their hashes.
+    Queries are not cached, since few are asked twice. Without a path it is in the game's folder.
     """
 
-    def __init__(self, path: Path, model: str, dimensions: int, size: int):
-        self._file = sqlite_file.open_file(path, _SCHEMA)
+    def __init__(self, model: str, dimensions: int, path: Path | None = None, size: int = ON_DISK):
+        self._path = path
         self._model = model
         self._bytes = dimensions * np.dtype(np.float32).itemsize
         self._size = size
 
+    @property
+    def _file(self) -> sqlite_file.SqliteFile:
+        return sqlite_file.open_file(self._path or conf.directory() / CACHE_FILE, _SCHEMA)
+
     def get(self, keys: Iterable[bytes]) -> dict[bytes, np.ndarray]:
-        """Return the cached vectors of `keys`."""
         wanted = list(keys)
 
         def read(connection: sqlite3.Connection) -> dict[bytes, np.ndarray]:
@@ -197,22 +180,15 @@ class DiskCache:
 
         self._file.use(write, None)
 
-    def forget(self, keys: Collection[bytes]) -> int:
-        """Erase `keys` of every model. Returns the number of rows erased."""
+    def forget(self, keys: Iterable[bytes]) -> None:
+        """Erase `keys` of every model."""
 
-        def erase(connection: sqlite3.Connection) -> int:
+        def erase(connection: sqlite3.Connection) -> None:
             models = connection.execute("SELECT DISTINCT model FROM vectors").fetchall()
-            pairs = [(model, key) for key in keys for (model,) in models]
-            return connection.executemany(_DELETE, pairs).rowcount
+            connection.executemany(_DELETE, [(model, key) for key in keys for (model,) in models])
 
-        gone = self._file.use(erase, 0)
+        self._file.use(erase, None)
         self._file.forget_deleted()
-        return max(gone, 0)
 
     def __len__(self) -> int:
         return self._file.use(lambda file: file.execute(_COUNT).fetchone()[0], 0)
-
-
-def shared_disk_cache(model: str, dimensions: int) -> DiskCache:
-    """Return the cache of a model."""
-    return DiskCache(conf.directory() / CACHE_FILE, model, dimensions, ON_DISK)

@@ -71,11 +71,7 @@ def validated(labels: object) -> tuple[str, ...]:
 
 
 def known(labels: Iterable[str]) -> tuple[str, ...]:
-    """Return labels in the spelling of the taxonomy; a string is one label.
-
-    Raises:
-        UnknownEmotion: One is not in the taxonomy, or there are none.
-    """
+    """Return labels in the spelling of the taxonomy (UnknownEmotion); a string is one label."""
     found = _normalised([labels] if isinstance(labels, str) else labels)
     if not found or not EMOTIONS.issuperset(found):
         unknown = ", ".join(label for label in found if label not in EMOTIONS) or "nothing"

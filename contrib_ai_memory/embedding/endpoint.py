@@ -1,7 +1,7 @@
 """Embeddings of an OpenAI-compatible server: Ollama, vLLM, TEI, LM Studio, OpenAI.
 
-The game needs no model of its own then. The server is asked from worker threads, with a deadline,
-a few retries and a circuit breaker: while it is away every call fails at once, and says so.
+It is asked from worker threads, with a deadline, a few retries and a circuit breaker: while it is
+away every call fails at once, and says so.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class _Answer(BaseModel):
 class EndpointModel:
     """A model behind `base_url`/embeddings.
 
-    Args:
-        settings: With `base_url` and `model`.
+    Its methods raise a ModelAway if the server does not answer, and a ModelError if it answers
+    something else than vectors of the expected size.
     """
 
     def __init__(self, settings: EmbeddingSettings):
@@ -70,33 +70,22 @@ class EndpointModel:
 
     @property
     def dimensions(self) -> int:
-        """Numbers of one vector; the server is asked once unless the settings say so.
-
-        Raises:
-            ModelAway: The server does not answer.
-            ModelError: It answers something else than vectors.
-        """
+        """Numbers of one vector; the server is asked once unless the settings say so."""
         if self._dimensions is None:
             self._dimensions = self._vectors(["dimensions"], None).shape[1]
         return self._dimensions
 
     def encode(self, texts: list[str]) -> np.ndarray:
-        """Return unit vectors, float32, shape (len(texts), dimensions).
-
-        Raises:
-            ModelAway: The server does not answer.
-            ModelError: It answers something else than vectors of the expected size.
-        """
+        """Return unit vectors, float32, shape (len(texts), dimensions)."""
         starts = range(0, len(texts), BATCH)
         found = [self._vectors(texts[each : each + BATCH], self.dimensions) for each in starts]
         return np.concatenate(found) if found else np.empty((0, self.dimensions), np.float32)
 
     def count_tokens(self, text: str) -> int:
-        """Estimate the tokens of a text: the server's tokenizer is not here."""
+        """Estimate them."""
         return math.ceil(len(text) / CHARACTERS_PER_TOKEN)
 
     def _vectors(self, texts: list[str], dimensions: int | None) -> np.ndarray:
-        """Ask for one batch."""
         if time.monotonic() < self._away_until:
             raise ModelAway(self.problem)
         deadline = time.monotonic() + TIMEOUT_SECONDS

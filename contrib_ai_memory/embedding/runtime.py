@@ -17,15 +17,10 @@ TOKENS_AT_ONCE = 2048  # of one run, padding included: attention takes memory by
 
 
 def open_session(graph: Path, *, weights: Path | None = None) -> Any:
-    """Open a network.
+    """Open a network: an ONNX file, and the folder of its weights if that is another one.
 
     The memory arena is off, so that a long text does not raise the process's memory for good, and
     idle threads do not spin.
-
-    Args:
-        graph: An ONNX file.
-        weights: Folder of the files that the graph names as its weights, which are memory-mapped;
-            without it the graph's own folder.
     """
     import onnxruntime
 
@@ -48,15 +43,7 @@ def open_session(graph: Path, *, weights: Path | None = None) -> Any:
 
 
 def batches(lengths: Sequence[int], size: int) -> list[list[int]]:
-    """Group texts of similar length.
-
-    Args:
-        lengths: Tokens of each text.
-        size: Maximum number of texts in a batch.
-
-    Returns:
-        Places in `lengths`, at most `TOKENS_AT_ONCE` tokens a batch, or one text.
-    """
+    """Group texts of similar length: places, at most `size` and `TOKENS_AT_ONCE` in a batch."""
     made: list[list[int]] = []
     room = 0
     for place in sorted(range(len(lengths)), key=lambda each: -lengths[each]):

@@ -160,13 +160,13 @@ def _keys_of(new: list[Entry], before: list[Entry]) -> dict[int, Keys]:
     found: dict[int, Keys] = {}
     for talk in fresh:
         own, vectors = vectors[: len(talk)], vectors[len(talk) :]
-        keys = keys_of_talk(
-            [entry.id for entry in talk], [entry.with_speaker() for entry in talk], own
-        )
         first_new = next(place for place, entry in enumerate(talk) if entry.id in ids)
-        for place in range(max(0, first_new - SPAN), len(talk)):
-            if talk[place].id >= talk[first_new].id - REACH:
-                found[talk[place].id] = keys[place]
+        first = max(0, first_new - SPAN)
+        words = [entry.with_speaker() for entry in talk]
+        keys = keys_of_talk([entry.id for entry in talk], words, own, first)
+        for entry, key in zip(talk[first:], keys, strict=True):
+            if entry.id >= talk[first_new].id - REACH:
+                found[entry.id] = key
     return found
 
 

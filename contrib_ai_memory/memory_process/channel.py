@@ -2,8 +2,7 @@
 
 They meet at a Unix socket; its address and a key are in a folder that only its owner may enter.
 Messages are pickles, which can run any code when they are read; so none is read before the other
-side has proved by HMAC that it knows that key (`multiprocessing.connection`, both ways). Who can
-read the key runs as the game's user, and could change the game itself.
+side has proved by HMAC that it knows that key (`multiprocessing.connection`, both ways).
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import pickle
 import traceback
 from collections.abc import Callable
@@ -31,34 +29,19 @@ HELLO, JOB, END = b"H", b"J", b"E"
 
 
 class Job(NamedTuple):
-    """One job.
-
-    Attributes:
-        expected: `memory_store.expected` of the game.
-        troubles: `condition.known()` of the game; None if another process asks.
-    """
-
     job: Callable[..., Any]
     args: tuple[Any, ...]
-    expected: tuple[str, Any] | None
-    troubles: dict[str, str] | None
+    expected: tuple[str, Any] | None  # `memory_store.expected` of the game
+    troubles: dict[str, str] | None  # `condition.known()` of the game; None if another one asks
 
 
 class Done(NamedTuple):
-    """What came of one job.
-
-    Attributes:
-        value: The result, or the exception if it failed.
-        troubles, writes, embedder_trouble: For `condition.take_over`.
-        log: Lines for the game's log.
-    """
-
-    value: Any
+    value: Any  # the result, or the exception if it failed
     failed: bool
-    troubles: dict[str, str]
+    troubles: dict[str, str]  # this and the next two: for `condition.take_over`
     writes: int
     embedder_trouble: str
-    log: tuple[LogRecord, ...]
+    log: tuple[LogRecord, ...]  # for the game's log
 
 
 # --- where they meet ------------------------------------------------------------------------------
@@ -71,14 +54,7 @@ def folder() -> Path:
 
 
 def connect() -> Connection | None:
-    """Return a connection to the living memory process of this game; None if there is none, or if
-    this system has no Unix sockets.
-
-    Raises:
-        multiprocessing.AuthenticationError: It does not know the key.
-    """
-    if os.name != "posix":
-        return None
+    """Return a connection to the living memory process of this game; None if there is none."""
     try:
         peer = json.loads((folder() / PEER).read_text())
         return Client(peer["address"], authkey=bytes.fromhex(peer["key"]))

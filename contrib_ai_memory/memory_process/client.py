@@ -48,11 +48,7 @@ class MemoryProcessAway(StoreHeld):
 
 
 def end(wait: float = 0.0) -> None:
-    """Tell the memory process of this game to end, if there is one. May block for seconds.
-
-    Args:
-        wait: Seconds to wait for its end.
-    """
+    """Tell the memory process of this game to end, if there is one; wait so many seconds for it."""
     if (connection := channel.connect()) is None:
         return
     with connection, suppress(OSError, EOFError):
@@ -81,13 +77,8 @@ class MemoryProcess:
     def do(self, job: Callable[..., Any], args: tuple[Any, ...], reads: bool) -> Any:
         """Return `job(*args)`, done by the memory process, or raise what it raised.
 
-        Only the game's server starts a process. Elsewhere the job is done here unless one lives.
-
-        Args:
-            reads: It changes nothing: it is done again, once, if the process ends meanwhile.
-
-        Raises:
-            MemoryProcessAway: It ended meanwhile, or does not start.
+        Only the game's server starts a process. Elsewhere the job is done here unless one lives. A
+        job that only `reads` is done again, once, if the process ends meanwhile.
         """
         game = offload.in_game() or offload.is_server()  # its reactor may not run yet
         with self._lock:
@@ -127,7 +118,6 @@ class MemoryProcess:
     # --- meeting it -------------------------------------------------------------------------------
 
     def _connected(self, game: bool) -> Connection | None:
-        """Return the connection; a new one if the process has ended since the last job."""
         if self._connection is not None and self._connection.poll():  # readable: it has ended
             self._drop()
         if self._connection is None:
@@ -159,11 +149,6 @@ class MemoryProcess:
         return connection
 
     def _start(self) -> Connection:
-        """Start a process and return the connection to it.
-
-        Raises:
-            MemoryProcessAway: It does not start, or it is too early for the next try.
-        """
         if time.monotonic() < self._not_before:
             raise MemoryProcessAway("it ended several times, and the next start has to wait")
         self._failures += 1

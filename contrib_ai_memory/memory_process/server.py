@@ -70,7 +70,6 @@ def _let_the_game_go_first() -> None:
 
 @contextmanager
 def _only_one(file: Path) -> Iterator[bool]:
-    """Hold the lock of this game's memory process, and tell whether it was got."""
     deadline, pause = time.monotonic() + LOCK_SECONDS, threading.Event()
     with file.open("w") as held:
         while True:
@@ -92,7 +91,6 @@ class _Folder:
         self._held: int | None = None
 
     def look(self) -> None:
-        """Take the folder that is there now, if there is one."""
         if self._held is not None and self.is_another():
             os.close(self._held)
             self._held = None
@@ -110,16 +108,11 @@ class _Folder:
 
 
 class MemoryServer:
-    """Listener, connections and the queue of jobs.
-
-    Args:
-        folder: Of socket and key; owner-only.
-        born: Time of the start, before any code of the game was imported (seconds since 1970).
-    """
+    """Listener, connections and the queue of jobs."""
 
     def __init__(self, folder: Path, born: float):
-        self._folder = folder
-        self._born = born
+        self._folder = folder  # of socket and key; owner-only
+        self._born = born  # before any code of the game was imported, seconds since 1970
         self._jobs: queue.SimpleQueue[tuple[Connection, bytes]] = queue.SimpleQueue()
         self._connected: set[Connection] = set()
         self._alone_since = time.monotonic()
@@ -135,19 +128,16 @@ class MemoryServer:
             atomic_file.write(self._folder / channel.PEER, json.dumps(peer))
             threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
             try:
-                self._set_up()
+                log.send_to(QueueHandler(self._lines))
+                import django
+                import evennia
+
+                django.setup()
+                evennia._init()
                 self._work()
             finally:
                 (self._folder / channel.PEER).unlink(missing_ok=True)
                 memory_store.close_shared()
-
-    def _set_up(self) -> None:
-        log.send_to(QueueHandler(self._lines))
-        import django
-        import evennia
-
-        django.setup()
-        evennia._init()
 
     # --- connections (threads of their own) -------------------------------------------------------
 
@@ -206,7 +196,9 @@ class MemoryServer:
                 connection, data = self._jobs.get(timeout=LOOK_SECONDS)
             except queue.Empty:
                 self._end_if_replaced()
-                if self._is_alone():
+                with self._lock:
+                    alone = not self._connected
+                if alone and time.monotonic() - self._alone_since >= LINGER_SECONDS:
                     return
                 continue
             self._end_if_replaced()
@@ -220,11 +212,6 @@ class MemoryServer:
             logging.warning("The store's folder was replaced: this process ends.")
             os._exit(REPLACED)  # nothing is closed, since closing writes
 
-    def _is_alone(self) -> bool:
-        with self._lock:
-            alone = not self._connected
-        return alone and time.monotonic() - self._alone_since >= LINGER_SECONDS
-
     def _do(self, data: bytes) -> Done:
         writes = condition.writes()
         try:
@@ -236,12 +223,6 @@ class MemoryServer:
             channel.dumps(value)
         except Exception as error:  # noqa: BLE001 - the caller gets it
             value, failed = channel.portable(error), True
-        begun, lines = condition.writes() - writes, tuple(self._log_lines())
-        return Done(value, failed, condition.known(), begun, embedder.trouble(), lines)
-
-    def _log_lines(self) -> Iterator[logging.LogRecord]:
-        for _ in range(LOG_LINES):
-            try:
-                yield self._lines.get_nowait()
-            except queue.Empty:
-                return
+        begun = condition.writes() - writes
+        lines = (self._lines.get() for _ in range(min(LOG_LINES, self._lines.qsize())))
+        return Done(value, failed, condition.known(), begun, embedder.trouble(), tuple(lines))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 
 from ..local_time import date_of
 from ..records import AgendaItem
@@ -34,11 +34,7 @@ class Agenda(RowsPart[AgendaItem]):
         return self.row(item_id)
 
     def items(self, listeners: Sequence[str] | None = None) -> list[AgendaItem]:
-        """Return all items, the newest due date first, those without a date last.
-
-        Args:
-            listeners: Who will hear of them; None is a view from outside the game.
-        """
+        """Return those that `listeners` may hear of (None: all), the newest due date first."""
         found = [item for item in self if item.visible_to(listeners)]
         return sorted(found, key=lambda item: (item.due, item.created, item.id), reverse=True)
 
@@ -51,14 +47,11 @@ class Agenda(RowsPart[AgendaItem]):
     ) -> list[AgendaItem]:
         """Return the open items to bring up when a person is there, the most pressing first.
 
-        These are the person's own, and those of anyone that came due within the last week.
-
-        Args:
-            identity: The person.
-            now: ISO 8601.
-            listeners: All who will hear of it; by default that person alone.
+        These are the person's own, and those of anyone that came due within the last week, as far
+        as all `listeners` (by default that person alone) may hear of them.
         """
         heard_by = (identity,) if listeners is None else (*listeners,)
+        lately = date_of(now) - timedelta(days=RECENTLY_DUE)
         found = [
             item
             for item in self
@@ -66,7 +59,7 @@ class Agenda(RowsPart[AgendaItem]):
             and item.visible_to(heard_by)
             and (
                 item.concerns(identity)
-                or (item.is_due(now) and _days_late(item, now) <= RECENTLY_DUE)
+                or (item.is_due(now) and date.fromisoformat(item.due) >= lately)
             )
         ]
         found.sort(key=lambda item: item.created, reverse=True)
@@ -87,10 +80,8 @@ class Agenda(RowsPart[AgendaItem]):
     def without(self, record: AgendaItem, removal: Removal) -> AgendaItem | None:
         """Return an item without what goes; None if all of it goes.
 
-        That are the items which these entries state; of a person also those that are theirs, owed
-        to them or name them. Open again if what goes alone closed it. The sentence of a language
-        model that was shown one of the entries goes too: it may tell of any line it was drawn
-        beside. The item's own words stay.
+        It is open again if what goes alone closed it. The sentence of a language model that was
+        shown one of the entries goes too: it may tell of any line it was drawn beside.
         """
         subject, gone = removal.subject, removal.entries
         if not gone.isdisjoint(record.evidence) or record.concerns(subject.identity):
@@ -104,7 +95,3 @@ class Agenda(RowsPart[AgendaItem]):
         return replace(
             record, closed_by=left, state=state, witnesses=removal.others(record.witnesses)
         )
-
-
-def _days_late(item: AgendaItem, now: str) -> int:
-    return (date_of(now) - date.fromisoformat(item.due)).days

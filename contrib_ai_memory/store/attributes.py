@@ -1,8 +1,7 @@
 """Evennia Attributes of a memory, read and written as plain data.
 
 Evennia rebuilds a whole `_Saver*` tree at each read of a container and saves the root at each
-nested change: read it once as plain data, change that, write it once. JSON text in a `strattr`
-Attribute costs about a fifth of that (EVENNIA.md). Reactor thread only.
+nested change; JSON text in a `strattr` Attribute costs a fifth of that. Reactor thread only.
 
 Every Attribute of a memory is created with `LOCK`; `commands.examine` hides those that carry it.
 """
@@ -60,34 +59,26 @@ class NPCAttributes(AttributeHandler):
     def all(
         self, category: str | None = None, accessing_obj: Any = None, default_access: bool = True
     ) -> list[Attribute]:
-        """Return all Attributes except the memory's, unless their category is asked for."""
         found = super().all(category, accessing_obj, default_access)
         return found if category in CATEGORIES else [each for each in found if not self._ours(each)]
 
     def add(
         self, key: str, value: Any, category: str | None = None, *args: Any, **options: Any
     ) -> None:
-        """Set an Attribute unless it is one of the memory, which only this module writes."""
         if not _is_text(key, category):
             super().add(key, value, category, *args, **options)
 
     def remove(
         self, key: Any = None, category: str | None = None, *args: Any, **options: Any
     ) -> None:
-        """Remove Attributes by key, except those of the memory.
-
-        Without a key it is `clear`, which a deletion needs.
-        """
+        """Without a key it is `clear`, which a deletion needs."""
         if key is not None:
             key = [each for each in make_iter(key) if not _is_text(each, category)]
         super().remove(key, category, *args, **options)
 
     def clear(self, *args: Any, **options: Any) -> None:
-        """Remove all Attributes, or those of a category.
-
-        A missing one that was read stays in Evennia's cache as None, which its own `clear` takes
-        for an Attribute once all are cached, by `examine` or a copy.
-        """
+        # a missing one that was read stays in Evennia's cache as None, which its own `clear` takes
+        # for an Attribute once all are cached, by `examine` or a copy
         self.backend.reset_cache()
         super().clear(*args, **options)
 
@@ -107,10 +98,7 @@ def _is_text(key: str, category: str | None) -> bool:
 
 
 def load(obj: Any, keys: Iterable[str]) -> None:
-    """Have Evennia keep Attributes without a category, those that are missing too, by one query.
-
-    Read one by one, each takes two.
-    """
+    """Have Evennia keep Attributes without a category by one query. One by one, each takes two."""
     if obj.pk is None:
         return
     rows = obj.db_attributes.filter(db_category=None, db_attrtype=None, db_key__in=list(keys))
@@ -123,9 +111,7 @@ def read(obj: Any, key: str, default: Any = None) -> Any:
     """Return the value of an Attribute without a category as plain data.
 
     A text that an earlier version stored plainly is read too; a damaged one is returned as it is.
-
-    Args:
-        default: Returned if there is none, and instead of a value of another type.
+    `default` is returned if there is none, and instead of a value of another type.
     """
     attribute = obj.attributes.get(key, return_obj=True)
     if attribute is None:
@@ -148,9 +134,6 @@ def write(obj: Any, key: str, value: Any) -> None:
     """Set an Attribute without a category: as JSON text if it is one of the texts.
 
     One UPDATE of one column; `attributes.add` on an existing Attribute makes two of all.
-
-    Raises:
-        DatabaseError: The row of a text is gone.
     """
     text = as_json(value) if key in (OWNER, *TEXTS, *HEARTBEAT_TEXTS) else None
     attribute = obj.attributes.get(key, return_obj=True)
@@ -178,7 +161,6 @@ def write_as_text(obj: Any, keys: Iterable[str]) -> None:
 
 
 def read_json(obj: Any, key: str, category: str = CATEGORY) -> Any:
-    """Return the value of a JSON Attribute; None if there is none."""
     return read_some_json(obj, [key.lower()], category).get(key.lower())
 
 
@@ -195,14 +177,12 @@ def read_some_json(obj: Any, keys: Sequence[str], category: str) -> dict[str, An
 
 
 def read_text(obj: Any, key: str, category: str = CATEGORY) -> str | None:
-    """Return the stored text of a JSON Attribute; None if there is no such row."""
     for text, value in _rows(obj, category, key).values_list("db_strvalue", "db_value"):
         return text or ("" if value is None else str(value))  # somebody has set a plain value
     return None
 
 
 def keys_of(obj: Any, prefix: str, category: str = CATEGORY) -> list[str]:
-    """Return the keys of a category that start with `prefix`."""
     return [key for (key,) in _select(obj, "db_key", category, prefix=prefix)]
 
 
@@ -212,10 +192,9 @@ def write_json(obj: Any, key: str, value: Any, category: str = CATEGORY) -> None
 
 
 def write_some_json(obj: Any, values: Mapping[str, Any], category: str) -> None:
-    """`write_json` several values of one category, found in one query.
+    """Write several values of one category, found in one query.
 
-    `attributes.get` compares without case, for which a database reads every row of the object:
-    18 ms of the reactor's time where a memory has 5,000.
+    `attributes.get` compares without case, for which a database reads every row of the object.
     """
     texts = {key.lower(): as_json(value) for key, value in values.items()}
     known = dict(_select(obj, "db_key, attribute.id", category, [*texts]))
@@ -229,12 +208,10 @@ def write_some_json(obj: Any, values: Mapping[str, Any], category: str) -> None:
 
 
 def as_json(value: Any) -> str:
-    """Return the text of a JSON Attribute, in a third of the time that `json` takes."""
-    return to_json(value).decode()
+    return to_json(value).decode()  # in a third of the time that `json` takes
 
 
 def remove_json(obj: Any, key: str, category: str = CATEGORY) -> None:
-    """Remove a JSON Attribute if it exists."""
     obj.attributes.backend.delete_attribute(_rows(obj, category, key).first())
 
 
@@ -263,33 +240,23 @@ def from_plain(cls: Callable[..., Record], plain: Any) -> Record:
 
 @lru_cache(maxsize=64)
 def type_of(cls: Any) -> TypeAdapter[Any]:
-    """Return pydantic's view of a dataclass."""
     return TypeAdapter(cls)
 
 
 class Table(Generic[Record]):
-    """Small records of one NPC in one Attribute, kept as objects. Reactor thread only.
+    """Small records of one NPC in one Attribute, kept as objects. Reactor thread only."""
 
-    Attributes:
-        attribute: The key of the Attribute.
-        kind: The class of the records.
-        name: Their field that is the key of each.
-    """
-
-    attribute: str
+    attribute: str  # the key of the Attribute
     kind: Callable[..., Record]
-    name: str
+    name: str  # the field of a record that is its key
 
     def __init__(self, npc: Any):
         self._npc = npc
         self._records: dict[str, Record] = {}
         for key, plain in read(npc, self.attribute, {}).items():
             with suppress(AttributeError, TypeError, ValueError):  # a damaged one is left out
-                self._records[key] = self.record(key, plain)
+                self._records[key] = from_plain(self.kind, {**plain, self.name: key})
         self._dirty = False
-
-    def record(self, key: str, plain: dict[str, Any]) -> Record:
-        return from_plain(self.kind, {**plain, self.name: key})
 
     def get(self, key: str | None) -> Record | None:
         return self._records.get(key or "")
@@ -313,18 +280,10 @@ class Table(Generic[Record]):
 
 
 class Rows(Generic[Record]):
-    """The records of one NPC that have an Attribute each, in a category of their own.
-
-    Reactor thread only.
-
-    Attributes:
-        category: Of the Attributes.
-        counted: See `MemoryPart`.
-        kind: The class of the records.
-    """
+    """The records of one NPC that have an Attribute each, in a category of their own."""
 
     category: str
-    counted: str
+    counted: str  # see `MemoryPart`
     kind: Callable[..., Record]
 
     def __init__(self, npc: Any):
@@ -358,15 +317,12 @@ class Rows(Generic[Record]):
             return None
 
     def key(self, record: Record) -> str:
-        """Return the key of a record."""
         raise NotImplementedError
 
     def put(self, record: Record) -> None:
-        """Write a record as it is."""
         write_json(self._npc, self.key(record), to_plain(record), self.category)
 
     def remove(self, key: str) -> None:
-        """Delete the record of a key if it exists."""
         remove_json(self._npc, key, self.category)
 
     def clear(self) -> None:
@@ -377,7 +333,7 @@ class Rows(Generic[Record]):
 
 
 def lock_all(obj: Any) -> None:
-    """Lock the Attributes of a memory that an older version made without locks, in one UPDATE."""
+    """Lock the Attributes of a memory that an older version made without locks."""
     unlocked = _rows_of_memory(obj).exclude(db_lock_storage=LOCK).values("pk")
     Attribute.objects.filter(pk__in=unlocked).update(db_lock_storage=LOCK)
 
@@ -399,7 +355,7 @@ def delete_heartbeat_records(obj: Any) -> None:
 
 
 def reload_after_rollback(obj: Any) -> None:
-    """Drop cached Attributes after a write that failed. Reads nothing from the database.
+    """Drop cached Attributes after a write that failed.
 
     Evennia keeps those that a transaction created although their rows are gone; every later write
     of one of them would fail.
@@ -422,8 +378,7 @@ def _select(
 ) -> list[tuple[Any, ...]]:
     """Return columns of the JSON Attributes of a category, by key: those of `keys`, or all.
 
-    In SQL, because to build the same query of Django's objects takes four times as long as the
-    query itself, and every recall makes two.
+    In SQL: to build the same query of Django's objects takes four times as long as the query.
     """
     owned = obj.db_attributes
     where, values = "", [obj.pk, category]

@@ -1,17 +1,7 @@
 """The chat log: `script.db.conversation_history`, a list of Chat Completions messages.
 
-Besides the keys that a model server gets, each message has
-
-- `private`, `witnesses`: who may hear of it again; `unjudged` as of `Entry`;
-- `entry`: the journal id it belongs to (that of the line that was answered, or of a line that was
-  overheard); `own`: those of the NPC's own words in it;
-- `people`: those it is with or whose words are its sources;
-- `told`: link ids of its other sources; `talk`: journal ids of earlier talk in the prompt;
-- `summary`: whether it summarises earlier messages (`talk` says which);
-- `overheard`: whether it belongs to no exchange, but was in the prompt of one.
-
-A tool call and its results belong together: equally private, sent together or not at all. Reactor
-thread only.
+Each also has what is beside those of a model server (`BESIDE`). A tool call and its results belong
+together: equally private, sent together or not at all. Reactor thread only.
 """
 
 from __future__ import annotations
@@ -37,16 +27,16 @@ EARLIER = "(Earlier talk in short) "
 _ROLES = ("user", "assistant", "tool")
 _SENT = ("role", "content", "tool_calls", "tool_call_id")
 BESIDE = {
-    "private": False,
+    "private": False,  # with `witnesses`: who may hear of it again
     "witnesses": [],
-    "unjudged": False,
-    "entry": 0,
-    "own": [],
-    "people": [],
-    "told": [],
-    "talk": "",
-    "summary": False,
-    "overheard": False,
+    "unjudged": False,  # as of `Entry`
+    "entry": 0,  # journal id of the line that was answered or overheard
+    "own": [],  # journal ids of the NPC's own words in it
+    "people": [],  # those it is with or whose words are its sources
+    "told": [],  # link ids of its other sources
+    "talk": "",  # journal ids of earlier talk in the prompt, or that it summarises
+    "summary": False,  # whether it summarises earlier messages
+    "overheard": False,  # whether it belongs to no exchange, but was in the prompt of one
 }
 
 Stored = dict[str, Any]
@@ -68,7 +58,6 @@ def exchange(
     """Return the messages of one exchange: a line, the tool calls for it, and the answer.
 
     Args:
-        asked: The line that the NPC answers.
         rounds: Tool calls and results, each with `private` and `witnesses`.
         answered: The NPC's own words; None if it had nothing more to say.
         spoken: Ids of own entries made by its tools.
@@ -79,7 +68,11 @@ def exchange(
     words = prompts.told(asked.seen_as, asked.content, asked.kind)
     said = {"role": "user", "content": words}
     messages = [beside | said | _privacy(asked)]
-    messages += [beside | each | _in_short(each) for each in rounds]
+    for each in rounds:
+        messages.append(beside | each)
+        if each["role"] == "tool" and each["content"].startswith("<memory>"):
+            # the answer was made from them, and the next request brings its own
+            messages[-1]["content"] = REMEMBERED
     if answered is not None:
         own = {"role": "assistant", "content": answered.content}
         messages.append(beside | own | _privacy(answered))
@@ -88,44 +81,13 @@ def exchange(
     return messages
 
 
-def _is_answer(message: Stored) -> bool:
-    return message["role"] == "assistant" and not message.get("tool_calls")
-
-
-def _whispered(answer: Stored) -> Stored:
-    """Return what everybody knows of an answer that was whispered."""
-    return BESIDE | {"role": "user", "content": WHISPERED, "entry": answer["entry"]}
-
-
-def _in_short(message: Stored) -> Stored:
-    """Leave memories out of a tool's result: the answer was made from them, and the next request
-    brings its own."""
-    remembered = message["role"] == "tool" and message["content"].startswith("<memory>")
-    return {"content": REMEMBERED} if remembered else {}
-
-
 def heard(turn: Message, entry: Entry | None) -> Stored:
-    """Return the message of a turn that belongs to no exchange: overheard, or said unasked.
-
-    Args:
-        entry: The journal entry of the turn, if it is still there.
-    """
+    """Return the message of a turn that belongs to no exchange: overheard, or said unasked."""
     own = entry is not None and entry.origin == "self"
     people = [*entry.sources] if entry and own else [entry.source_entity] if entry else []
-    kind = entry.kind if entry else "say"
-    message = prompts.said(turn, kind)
-    return (
-        BESIDE
-        | message
-        | {
-            "private": turn.private,
-            "witnesses": list(turn.witnesses),
-            "unjudged": turn.unjudged,
-            "entry": turn.entry_id,
-            "people": [each for each in people if each],
-            "overheard": True,
-        }
-    )
+    message = BESIDE | prompts.said(turn, entry.kind if entry else "say") | _privacy(turn)
+    people = [each for each in people if each]
+    return message | {"entry": turn.entry_id, "people": people, "overheard": True}
 
 
 def provenance_of_messages(messages: Iterable[Stored]) -> Provenance:
@@ -153,11 +115,7 @@ def audience_of(message: Stored) -> Audience:
 
 
 class ChatLog:
-    """The messages between one NPC and others, oldest first, with tool calls and results.
-
-    Args:
-        npc: The NPC; its script holds the Attribute.
-    """
+    """The messages between one NPC and others, oldest first. Its script holds the Attribute."""
 
     counted = "messages"
 
@@ -169,7 +127,8 @@ class ChatLog:
     def messages(self) -> list[Stored]:
         if self._read is None:
             stored = attributes.read(self._npc.assistant, ATTRIBUTE, [])
-            self._read = paired([BESIDE | each for each in stored if _is_message(each)])
+            messages = [each for each in stored if isinstance(each, dict)]
+            self._read = paired([BESIDE | each for each in messages if each.get("role") in _ROLES])
         return self._read
 
     @property
@@ -186,13 +145,8 @@ class ChatLog:
     def heard_by(self, listener: str, *, private: bool) -> tuple[list[Stored], list[Stored]]:
         """Return the messages that may be used in talk with `listener`.
 
-        Args:
-            private: Whether only the listener hears the talk. Secrets they share with the NPC are
-                left out otherwise, since they would colour what others hear.
-
-        Returns:
-            What anyone may hear, the same for every listener but for what is unjudged, and the
-            exchanges with secrets.
+        Returns what anyone may hear, and the exchanges with secrets. These are left out unless the
+        talk is `private`, heard by the listener alone: they would colour what others hear.
         """
         messages = [
             message
@@ -201,9 +155,16 @@ class ChatLog:
         ]
         aloud = {m["entry"] for m in messages if m["role"] == "user" and not m["private"]}
         public = [
-            _whispered(message) if message["private"] else message
+            BESIDE | {"role": "user", "content": WHISPERED, "entry": message["entry"]}
+            if message["private"]
+            else message
             for message in messages
-            if not message["private"] or (message["entry"] in aloud and _is_answer(message))
+            if not message["private"]
+            or (
+                message["entry"] in aloud
+                and message["role"] == "assistant"
+                and not message.get("tool_calls")
+            )
         ]
         if not private:
             return paired(public), []
@@ -222,7 +183,7 @@ class ChatLog:
         return paired(public), paired(secret)
 
     def note_judged(self, confided: Mapping[int, bool]) -> None:
-        """Record which entries were said in confidence, with one write if that changes anything."""
+        """Record which entries were said in confidence."""
         judged = [
             message | {"private": confided[number], "unjudged": False}
             if message["unjudged"] and (number := _entry_of(message)) in confided
@@ -233,7 +194,6 @@ class ChatLog:
             self._write(judged)
 
     def covers(self, entry_id: int) -> bool:
-        """Return whether a journal entry is in a message or a summary."""
         return any(
             entry_id == message["entry"]
             or entry_id in message["own"]
@@ -242,11 +202,7 @@ class ChatLog:
         )
 
     def replace(self, compacted: Sequence[Stored], summaries: Iterable[Stored]) -> bool:
-        """Replace the oldest messages with summaries, with one write.
-
-        Returns:
-            Whether those were still the oldest. If not, nothing is changed.
-        """
+        """Replace the oldest messages with summaries. Whether those were still the oldest."""
         if self.messages[: len(compacted)] != list(compacted):
             return False
         self._write([*summaries, *self.messages[len(compacted) :]])
@@ -289,30 +245,13 @@ class ChatLog:
             attributes.write(script, ATTRIBUTE, messages)
 
 
-def _privacy(entry: Entry) -> dict[str, Any]:
-    return {
-        "private": entry.private,
-        "witnesses": list(entry.witnesses),
-        "unjudged": entry.unjudged,
-    }
+def _privacy(of: Entry | Message) -> dict[str, Any]:
+    return {"private": of.private, "witnesses": list(of.witnesses), "unjudged": of.unjudged}
 
 
 def _entry_of(message: Stored) -> int:
-    """Return the journal id of the words of a message."""
     own = message["own"] if message["role"] == "assistant" else ()
     return own[-1] if own else message["entry"]
-
-
-def _is_message(stored: Any) -> bool:
-    """Return whether it has the form `exchange` gives it; a builder may have edited it."""
-    if not isinstance(stored, dict) or stored.get("role") not in _ROLES:
-        return False
-    content, calls = stored.get("content"), stored.get("tool_calls")
-    if calls is None:
-        return isinstance(content, str)
-    return isinstance(calls, list) and all(
-        isinstance(call, dict) and {"id", "type", "function"} <= set(call) for call in calls
-    )
 
 
 def _summarises(summary: Stored, gone: set[int]) -> bool:

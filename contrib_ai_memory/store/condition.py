@@ -1,9 +1,8 @@
 """Condition of the store: its errors, whether it may be written now, and what staff need to know.
 
-The store takes no writes while the disk has too little room, or while the game's database is of
-another generation. Journals go on in the game's database; what they get meanwhile is indexed when
-the store may be written again, as no cursor moves past a refused write. Each trouble is logged once
-when it begins and once when it is over. Any thread.
+While it takes no writes journals go on in the game's database; what they get is indexed afterwards,
+as no cursor moves past a refused write. Each trouble is logged once when it begins and once when it
+is over. Any thread.
 """
 
 from __future__ import annotations
@@ -24,10 +23,8 @@ from ..text.redaction import redact
 
 
 class StoreError(ExpectedError):
-    """The memory store cannot be used now. The message says what happened and what to do.
-
-    Secrets of the settings are redacted, whatever a client wrote into its own error.
-    """
+    """The memory store cannot be used now. The message says what happened and what to do, without
+    secrets of the settings, whatever a client wrote into its own error."""
 
     def __init__(self, message: str):
         super().__init__(redact(message))
@@ -42,12 +39,7 @@ class StoreUnusable(StoreError):
 
 
 class StoreDamaged(StoreError):
-    """Files of the store cannot be read.
-
-    Attributes:
-        path: The file or folder to be set aside (`admin.doctor`).
-        reason: What reads it says.
-    """
+    """Files of the store cannot be read; `path` is to be set aside (`admin.doctor`)."""
 
     def __init__(self, path: Path, error: BaseException):
         reason = str(error).strip()
@@ -92,18 +84,14 @@ class StoreMismatch(StoreError):
 
     @classmethod
     def of_form(cls, what: str) -> Self:
-        """Return the error for a collection of another form (`what`: "… has other columns")."""
+        """Return the error for a collection of another form ("… has other columns")."""
         return cls(
-            f"{what} than this contrib writes: an earlier version wrote it (one vector for each "
-            "memory), or another program. Name another collection_name in "
-            'CONTRIB_AI_MEMORY["VECTOR_STORE"]["config"]. To take memories along, export each NPC '
-            "with the version that wrote them (evennia ai_memory export), then import the files "
-            "with this one (evennia ai_memory import --replace)."
+            f"{what} than this contrib writes: it is another program's. Name another "
+            'collection_name in CONTRIB_AI_MEMORY["VECTOR_STORE"]["config"].'
         )
 
     @classmethod
     def of_size(cls, what: str, theirs: int | None, ours: int) -> Self:
-        """Return the error for a collection (`what`) whose vectors have another length."""
         return cls(
             f"{what} holds vectors of {theirs} numbers, and the embedding model makes {ours}. Name "
             'another collection_name in CONTRIB_AI_MEMORY["VECTOR_STORE"]["config"], or put the '
@@ -143,7 +131,6 @@ _embedder_apart = ""  # trouble of the embedder in the memory process
 
 
 def troubles() -> list[str]:
-    """Return what is wrong now, a sentence or two each."""
     return [*_troubles.values(), *filter(None, [embedder.trouble() or _embedder_apart])]
 
 
@@ -158,7 +145,6 @@ def writes() -> int:
 
 
 def begin(trouble: str, sentence: str) -> None:
-    """Note a trouble, and log it unless it is known."""
     with _lock:
         new = trouble not in _troubles
         _troubles[trouble] = sentence
@@ -167,7 +153,6 @@ def begin(trouble: str, sentence: str) -> None:
 
 
 def end(trouble: str, sentence: str) -> None:
-    """Note that a trouble is over, and log it if there was one."""
     with _lock:
         was = _troubles.pop(trouble, None)
     if was:
@@ -175,7 +160,6 @@ def end(trouble: str, sentence: str) -> None:
 
 
 def forget() -> None:
-    """Forget all troubles, when the store is closed."""
     _troubles.clear()
 
 
@@ -190,13 +174,7 @@ def known() -> dict[str, str]:
 def take_over(
     before: dict[str, str], now: dict[str, str], writes: int = 0, embedder_trouble: str = ""
 ) -> None:
-    """Take over, unlogged, what has changed in the condition of the other process.
-
-    Args:
-        before, now: Its troubles, as `known` returned them.
-        writes: How many writes it has begun meanwhile.
-        embedder_trouble: What is wrong with its embedder now; "" if nothing is.
-    """
+    """Take over, unlogged, what has changed in the condition of the other process meanwhile."""
     global _writes, _embedder_apart
     with _lock:
         _troubles.update({name: text for name, text in now.items() if before.get(name) != text})
@@ -210,15 +188,7 @@ def take_over(
 
 
 def check(folder: Path) -> None:
-    """Check that the store may be written: the first step of every write. One system call.
-
-    Args:
-        folder: Where its files are, or will be.
-
-    Raises:
-        StoreFull: The disk has too little room.
-        StoreUnpaired: The game's database is of another generation.
-    """
+    """Check that the store may be written (StoreHeld): the first step of every write."""
     global _writes
     check_writable(folder)
     _writes += 1
@@ -232,14 +202,9 @@ def check_writable(folder: Path) -> None:
 
 
 def check_room(folder: Path, needed: int = 0) -> None:
-    """Check the room on the disk of `folder`.
+    """Check the room on the disk of a folder, which need not exist yet (StoreFull).
 
-    Args:
-        folder: It need not exist yet.
-        needed: Bytes that a large task takes; a write of a batch needs none beyond the reserve.
-
-    Raises:
-        StoreFull: There is too little.
+    A large task says how many bytes it takes; a write of a batch needs none beyond the reserve.
     """
     trouble = f"{ROOM} {_nearest(folder).stat().st_dev}"
     if sentence := lack_of_room(folder, needed):
@@ -250,7 +215,6 @@ def check_room(folder: Path, needed: int = 0) -> None:
 
 
 def lack_of_room(folder: Path, needed: int = 0) -> str:
-    """Return a sentence if the disk of `folder` has too little room, or ""."""
     free = shutil.disk_usage(_nearest(folder)).free
     wanted = conf.DISK_RESERVE + needed
     if free >= wanted:

@@ -1,8 +1,8 @@
 """Conversations in progress: the working memory of an NPC.
 
 `character.db.working_memory` = {session id: {participants, messages, started, last_activity,
-pending_actions}}. A conversation is over after an hour of silence. Everything here is small and
-bounded; it is kept as objects and written together with the journal.
+pending_actions}}. A conversation is over after an hour of silence. All is written together with the
+journal.
 """
 
 from __future__ import annotations
@@ -19,17 +19,13 @@ from .removal import Removal
 
 ATTRIBUTE = "working_memory"
 MESSAGES_KEPT = 20
-WHOLE = {"entry_id", "role", "name", "content"}  # what a message cannot do without
 CONVERSATIONS_KEPT = 8
 ACCESSED_KEPT = 200
 
 
 @dataclass
 class Conversation:
-    """One conversation: its people, its latest messages, and the memories recalled in it.
-
-    `lessons` are the ids of the experiences whose lessons a model was told.
-    """
+    """One conversation: its people, its latest messages, and the memories recalled in it."""
 
     session_id: str
     started: str = ""
@@ -37,7 +33,7 @@ class Conversation:
     participants: list[str] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
     accessed: list[str] = field(default_factory=list)
-    lessons: list[str] = field(default_factory=list)
+    lessons: list[str] = field(default_factory=list)  # ids of experiences whose lessons were told
     pending_actions: list[Any] = field(default_factory=list)
 
     def take_part(self, identity: str | None, when: str) -> None:
@@ -55,13 +51,13 @@ class Conversation:
         )
 
     def first_access(self, memory_ids: list[str]) -> list[str]:
-        """Return the ids among `memory_ids` that are recalled first in this conversation."""
+        """Return those that are recalled first in this conversation."""
         new = [memory_id for memory_id in memory_ids if memory_id not in self.accessed]
         self.accessed = [*self.accessed, *new][-ACCESSED_KEPT:]
         return new
 
     def note_lessons(self, memory_ids: Iterable[str]) -> None:
-        """Remember the experiences whose lessons were told: once in a conversation is enough."""
+        """Note experiences whose lessons were told: once in a conversation is enough."""
         self.lessons = [*self.lessons, *memory_ids][-ACCESSED_KEPT:]
 
 
@@ -71,16 +67,11 @@ class Conversations(attributes.Table[Conversation]):
     counted = "messages"
     attribute, kind, name = ATTRIBUTE, Conversation, "session_id"
 
-    def record(self, key: str, plain: dict[str, Any]) -> Conversation:
-        messages = [each for each in plain.get("messages", ()) if each.keys() >= WHOLE]
-        return super().record(key, {**plain, "messages": messages})
-
     def join(self, place: str, when: str, session_id: str | None = None) -> Conversation:
         """Return the conversation going on at `place`, or a new one if it is over.
 
         Args:
             place: A room, or the ear of one whispering person.
-            when: ISO timestamp of the message.
             session_id: A session given from outside, as in a replayed log.
         """
         self._dirty = True
@@ -137,7 +128,6 @@ class Conversations(attributes.Table[Conversation]):
         self._dirty = True
 
     def busy(self, now: str, within: float) -> bool:
-        """Return whether anybody spoke within the last `within` seconds."""
         return any(
             seconds_between(talk.last_activity, now) <= within for talk in self._records.values()
         )

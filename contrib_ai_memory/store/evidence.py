@@ -1,8 +1,7 @@
 """Evidence of work in progress: the work is void once some of its evidence is forgotten or changed.
 
-A pass of the night, an experience or a reply reads entries and memories and then waits for a model,
-for seconds or minutes. Meanwhile a builder may forget or edit one of them, a person may be erased,
-the memory wiped, the NPC deleted. So all such work is done as
+A pass of the night, an experience or a reply reads entries and memories and then waits for a model.
+Meanwhile one of them may be forgotten or changed. So all such work is done as
 
     with memory.evidence.work_on(entries) as work:
         provider, drafts = yield work.ask("extract_facts", entries, memory.name)
@@ -11,10 +10,8 @@ the memory wiped, the NPC deleted. So all such work is done as
 and evidence is forgotten or changed only inside `with memory.evidence.withdraw(ids)`. This voids
 all work that rests on it: `EvidenceGone` is raised when the work returns to the reactor thread, and
 on the worker thread instead of running the job. Nothing of it is written, the cursor of the pass
-does not move, and the next tick reads what is there then.
-
-Reading the journal again would not suffice: a forgotten line is deleted from the store first and
-from the journal last, and jobs of the night wait in the worker's queue behind the deletion.
+does not move, and the next tick reads what is there then. Reading the journal again would not
+suffice: a forgotten line is deleted from the store first and from the journal last.
 """
 
 from __future__ import annotations
@@ -22,7 +19,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -70,18 +66,20 @@ class Evidence:
         self._unsettled: list[defer.Deferred] = []  # what waits until nothing is being withdrawn
         _all.add(self)
 
+    @contextmanager
     def work_on(
         self, sources: Iterable[Entry | MemoryRecord] = (), *, priority: int = offload.AWAKE
-    ) -> Work:
-        return Work(self, sources, priority)
+    ) -> Iterator[Work]:
+        work = Work(self, sources, priority)
+        self._works.add(work)
+        try:
+            yield work
+        finally:
+            self._works.discard(work)
 
     @contextmanager
     def withdraw(self, ids: Iterable[str] | None = None) -> Iterator[None]:
-        """Void work on these memories while they are forgotten or changed inside the context.
-
-        Args:
-            ids: Link ids (`store.links.link_id`); None withdraws everything.
-        """
+        """Void work on memories (link ids; None: all) while they are forgotten or changed."""
         gone = None if ids is None else frozenset(ids)
         self._withdrawn.append(gone)
         try:
@@ -114,7 +112,7 @@ class Evidence:
 
 
 class Work:
-    """One work in progress, as a context manager. Reactor thread."""
+    """One work in progress. Reactor thread."""
 
     def __init__(self, evidence: Evidence, sources: Iterable[Entry | MemoryRecord], priority: int):
         self._evidence = evidence
@@ -125,23 +123,8 @@ class Work:
         self._void = threading.Event()  # the only part of a work that a worker thread sees
         self.add_evidence(sources)
 
-    def __enter__(self) -> Work:
-        self._evidence._works.add(self)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._evidence._works.discard(self)
-
     def add_evidence(self, sources: Iterable[Entry | MemoryRecord | int]) -> None:
-        """Add entries, their numbers and memories that were read or recalled since it started.
-
-        If one of them was forgotten or changed since then, the work is void.
-        """
+        """Add entries, their numbers and memories that were read or recalled since it started."""
         for source in sources:
             if isinstance(source, int):
                 self._ids.add(str(source))
@@ -151,33 +134,27 @@ class Work:
                     self._void.set()
             else:
                 self._ids |= {link_id(source), *map(str, source.journal_ids)}
-        self._void_on_gone()
+        self._void_on(*self._gone)
 
     def add_provenance(self, provenance: Provenance) -> None:
-        """Add all that words are made from, as `add_evidence` does: the talk before them, and what
-        that was made from or sums up."""
+        """Add all that words are made from, as `add_evidence` does."""
         self._ids |= {*provenance.evidence}
         self._talk.append(provenance.context)
-        self._void_on_gone()
+        self._void_on(*self._gone)
 
     def void_if(self, gone: frozenset[str] | None) -> None:
         """Void the work if it rests, now or later, on any of these link ids; None is everything."""
         self._gone.append(gone)
         self._void_on(gone)
 
-    def _void_on_gone(self) -> None:
-        for gone in self._gone:
-            self._void_on(gone)
-
-    def _void_on(self, gone: frozenset[str] | None) -> None:
-        if gone is None or not gone.isdisjoint(self._ids):
-            self._void.set()
-            return
-        if not self._talk:
-            return
-        entries = {int(each) for each in gone if each.isdecimal()}
-        if any(ranges_include(each, entries) for each in self._talk):
-            self._void.set()
+    def _void_on(self, *withdrawn: frozenset[str] | None) -> None:
+        for gone in withdrawn:
+            if gone is None or not gone.isdisjoint(self._ids):
+                self._void.set()
+            elif self._talk:
+                entries = {int(each) for each in gone if each.isdecimal()}
+                if any(ranges_include(each, entries) for each in self._talk):
+                    self._void.set()
 
     def check(self) -> None:
         """Raise EvidenceGone if the work is void; call it before each write on the reactor."""
@@ -186,20 +163,20 @@ class Work:
 
     @property
     def tally(self) -> Tally:
-        """Who does the work and what is not kept of it, as the record of the night tells it."""
+        """Who does the work and what is not kept of it."""
         return self._evidence.tally if self._priority == offload.NIGHT else Tally()
 
     def ask(self, operation: str, *args: Any) -> defer.Deferred:
         """Call `router.ask` for this memory; fails if the work is void by then."""
-        return self._asked(router.ask, operation, args)
+        return self._asked(router.ask, operation, *args)
 
     def judge(self, operation: str, *args: Any) -> defer.Deferred:
-        """Call `router.judge` for this memory, as `ask` calls `router.ask`."""
-        return self._asked(router.judge, operation, args)
+        """Call `router.judge` likewise."""
+        return self._asked(router.judge, operation, *args)
 
     @defer.inlineCallbacks
     def _asked(
-        self, ask: Callable[..., Any], operation: str, args: tuple[Any, ...]
+        self, ask: Callable[..., Any], operation: str, *args: Any
     ) -> Generator[Any, Any, Any]:
         self.check()
         answer = yield ask(

@@ -1,15 +1,12 @@
 """The game's database: the VACUUM after an erasure, statistics, a full disk, and locks.
 
-Journals and profiles are Attributes. Each write of an Attribute frees the space of its old value,
-and SQLite leaves the old bytes in the file; so `apps` switches on `secure_delete` in every
-connection.
-Pages that SQLite has rearranged keep fragments of rows all the same, so after an erasure the file
-is rewritten (VACUUM). That blocks: in a running game it waits for the next start, elsewhere it runs
-at once. Other databases have a vacuum of their own, and their own backups.
+`apps` switches on `secure_delete` in every connection to SQLite. Pages that it has rearranged keep
+fragments of rows all the same, so after an erasure the file is rewritten (VACUUM). That blocks: in
+a running game it waits for the next start, elsewhere it runs at once. Other databases have a vacuum
+of their own.
 
-SQLite looks a row up by the index that leads to the fewest rows, which it knows from statistics
-that nobody keeps for it. Without them it finds an Attribute by walking all of its object's: with
-100,000 memories that takes 18 ms, with statistics 0.03.
+Without statistics, which nobody keeps for it, SQLite finds an Attribute by walking all of its
+object's: with 100,000 memories that takes 18 ms, with them 0.03 (docs/adr/031).
 """
 
 from __future__ import annotations
@@ -38,33 +35,22 @@ KEY = "ai_memory_freed"  # of the ServerConfig entry: a VACUUM is due
 
 
 def vacuum() -> None:
-    """Rewrite the whole file without its free space.
-
-    It blocks, and needs the size of the file on the disk once more.
-
-    Raises:
-        django.db.DatabaseError: There is no room, or another program uses the file.
-    """
+    """Rewrite the whole file without its free space. It blocks, and needs its size once more."""
     _execute("VACUUM")
     truncate_wal()
 
 
 def note_vacuum() -> None:
-    """Note in the database that a VACUUM is due, if it is SQLite."""
     if is_sqlite():
         _server_config().conf(KEY, value=True)
 
 
 def is_vacuum_due() -> bool:
-    """Return whether a VACUUM was noted and not run since."""
     return bool(_server_config().conf(KEY))
 
 
 def run_due_vacuum() -> None:
-    """Run a VACUUM that is due, and drop the note. It blocks.
-
-    The note stays for the next start after a failure, which is logged, and within a transaction.
-    """
+    """Run a VACUUM that is due, and drop the note unless it failed. It blocks."""
     if connection.in_atomic_block or not is_vacuum_due():
         return
     try:
@@ -103,6 +89,10 @@ _counted = -STATISTICS_SECONDS  # when the statistics were made, by `time.monoto
 
 def keep_statistics() -> None:
     """Make the statistics of the tables of Attributes anew, now and then; it takes milliseconds."""
+    from evennia.objects.models import ObjectDB  # late: this is imported before the models
+    from evennia.scripts.models import ScriptDB
+    from evennia.typeclasses.attributes import Attribute
+
     global _counted
     if not is_sqlite() or connection.in_atomic_block:
         return
@@ -111,19 +101,11 @@ def keep_statistics() -> None:
     _counted = time.monotonic()
     try:
         _execute(f"PRAGMA analysis_limit = {STATISTICS_ROWS}")
-        for table in _tables_of_attributes():
-            _execute(f'ANALYZE "{table}"')
+        holders = (ObjectDB.db_attributes.through, ScriptDB.db_attributes.through)
+        for model in (Attribute, *holders):
+            _execute(f'ANALYZE "{model._meta.db_table}"')
     except DatabaseError as problem:  # it is only slower without them
         logger().warning("The game's database got no statistics: %s", problem)
-
-
-def _tables_of_attributes() -> list[str]:
-    from evennia.objects.models import ObjectDB  # late: this is imported before the models
-    from evennia.scripts.models import ScriptDB
-    from evennia.typeclasses.attributes import Attribute
-
-    holders = (ObjectDB.db_attributes.through, ScriptDB.db_attributes.through)
-    return [model._meta.db_table for model in (Attribute, *holders)]
 
 
 # --- a database that takes no writes for now ------------------------------------------------------
@@ -139,29 +121,23 @@ LOCK_PROBE_SECONDS = 0.2  # between two looks of `wait_for_lock`
 def note_unavailable(error: BaseException) -> str:
     """Log once that the database takes no writes for now, if this error says so.
 
-    Returns:
-        The trouble: its disk is full (`condition.DATABASE`), another program holds it
-        (`condition.LOCKED`), or "".
+    Returns the trouble: `condition.DATABASE` (its disk is full), `LOCKED` (by another program), "".
     """
     if _is(error, _FULL_SQLITE, _FULL_ELSEWHERE):
-        condition.begin(
-            condition.DATABASE,
-            f"The game's database cannot be written: its disk has no room ({error}). New journal "
-            "entries are kept in memory until there is room; stopping the game before loses them.",
-        )
-        return condition.DATABASE
-    if _is(error, _LOCKED_SQLITE, _LOCKED_ELSEWHERE):
-        condition.begin(
-            condition.LOCKED,
-            f"The game's database is held by another program ({error}). What NPCs hear is kept in "
-            "memory until it is free; stopping the game before loses it.",
-        )
-        return condition.LOCKED
-    return ""
+        trouble, what, until = condition.DATABASE, "full: its disk has no room", "there is room"
+    elif _is(error, _LOCKED_SQLITE, _LOCKED_ELSEWHERE):
+        trouble, what, until = condition.LOCKED, "held by another program", "it is free"
+    else:
+        return ""
+    condition.begin(
+        trouble,
+        f"The game's database is {what} ({error}). What NPCs hear is kept in memory until {until}; "
+        "stopping the game before loses it.",
+    )
+    return trouble
 
 
 def note_written() -> None:
-    """Log the end of a full disk or a lock, if one was logged."""
     over = "The game's database accepts writes again: all is written."
     condition.end(condition.DATABASE, over)
     condition.end(condition.LOCKED, over)
@@ -190,7 +166,7 @@ def wait_for_lock(seconds: float) -> None:
 
 
 def _is_locked() -> bool:
-    """Return whether another connection keeps SQLite from writing: a reader does so as well."""
+    """Return whether another connection keeps SQLite from writing; a reader does so as well."""
     if not is_sqlite() or connection.in_atomic_block:
         return False
     with connection.cursor() as cursor:

@@ -1,12 +1,10 @@
 """Generations: marks by which the store and the game's database are known to belong together.
 
-Both carry the store's id and the mark of one generation. A backup of one that is restored without
-the other would mix two pasts of an NPC: new journal lines would take the numbers of lines that
-memories rest on. So both are marked anew at each start, after each backup, and every
-`GENERATION_SECONDS` in which the store was written: first the store, as unsettled; then the
-database; then the store is settled. If the process is killed in between, the store is one
-generation ahead; it still records the database's mark, so this is not treated as a mismatch. On any
-other difference neither is marked, and the store takes no writes until a person decides.
+Both carry the store's id and the mark of one generation (docs/adr/020). They are marked anew at
+each start, after each backup, and every `GENERATION_SECONDS` in which the store was written: first
+the store, as unsettled; then the database; then the store is settled. If the process is killed in
+between, the store is one generation ahead, and still records the database's mark. On any other
+difference neither is marked, and the store takes no writes until a person decides.
 
 Reactor thread, unless a function says otherwise.
 """
@@ -45,17 +43,12 @@ def id_of_database() -> str:
 
 
 def mark_of_database() -> Mark | None:
-    """Return the generation mark of the game's database; None before the first."""
     found = ServerConfig.objects.conf(GENERATION, default=None)
     return list(found) if found else None
 
 
 def pair(stored: dict[str, Any]) -> str:
-    """Return an error text, or "" if store and database match. A new database takes the store's id.
-
-    Args:
-        stored: From `of_store`.
-    """
+    """Return an error text, or "" if it matches the database; a new one takes the store's id."""
     store_id, known = stored.get("store_id", ""), id_of_database()
     if not store_id:
         return ""
@@ -97,11 +90,7 @@ def mark_soon() -> None:
 
 @defer.inlineCallbacks
 def mark_anew() -> Generator[Any, Any, None]:
-    """Begin a new generation in store and database, as a Deferred.
-
-    Raises (in the Deferred):
-        StoreUnpaired: They do not match.
-    """
+    """Begin a new generation in store and database; StoreUnpaired if they do not match."""
     global _marked_at, _marked_writes, _marking
     if _marking:
         return

@@ -52,26 +52,16 @@ def beyond_end(cursors: Mapping[str, int], last_id: int) -> dict[str, int]:
 
 
 class Journal:
-    """One NPC's journal as a sequence of entries with ids 1, 2, 3 ….
-
-    Args:
-        npc: The character whose Attributes hold it.
-        on_change: Called after each change that is not on disk yet, to schedule a `flush`.
-
-    Attributes:
-        damage: Number of a page → why it cannot be read completely.
-        removed: How many ids no longer have an entry; None if that has to be counted.
-        cursors: How far each pass has come, by its name.
-    """
+    """One NPC's journal as a sequence of entries with ids 1, 2, 3 …."""
 
     def __init__(self, npc: Any, on_change: Callable[[], None] = lambda: None):
         self._npc = npc
-        self._on_change = on_change
-        self.damage: dict[int, str] = {}
+        self._on_change = on_change  # called after each change, to schedule a `flush`
+        self.damage: dict[int, str] = {}  # number of a page → why it cannot be read completely
         self.last_id = 0
-        self.removed: int | None = 0
+        self.removed: int | None = 0  # ids without an entry; None if that has to be counted
         self.last_reflection: str | None = None
-        self.cursors: dict[str, Any] = {}
+        self.cursors: dict[str, Any] = {}  # how far each pass has come, by its name
         self._open: list[Plain] = []
         self._pages: OrderedDict[int, list[Plain]] = OrderedDict()
         self._dirty_pages: set[int] = set()
@@ -83,7 +73,6 @@ class Journal:
     # --- reading ----------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        """Return the number of entries ever written, including removed ones."""
         return self.last_id
 
     @property
@@ -117,7 +106,7 @@ class Journal:
         return self._find(entry_id) is not None and self._present(entry_id) is None
 
     def read(self, first: int = 1, last: int | None = None) -> Iterator[Entry]:
-        """Yield the entries with ids from `first` to `last` (both included), oldest first."""
+        """Yield the entries from `first` to `last` (both included), oldest first."""
         last = self.last_id if last is None else min(last, self.last_id)
         first = max(first, 1)
         for number in range((first - 1) // PAGE_SIZE, (last - 1) // PAGE_SIZE + 1):
@@ -164,7 +153,7 @@ class Journal:
                 self._replace(entry.to_dict())
 
     def reset(self, last_id: int, last_reflection: str | None, cursors: Plain) -> None:
-        """Clear the journal, but let it end at `last_id`; `restore` fills the places before."""
+        """Clear it, but let it end at `last_id`; `restore` fills the places before."""
         self.clear()
         self.last_id = self.removed = last_id
         self.last_reflection, self.cursors = last_reflection, dict(cursors)
@@ -228,11 +217,7 @@ class Journal:
         self._written_id = self.last_id
 
     def clear(self, until: int | None = None) -> None:
-        """Delete every entry and start again at id 1.
-
-        Args:
-            until: Keep the entries behind this one, with their ids, if there are any.
-        """
+        """Delete every entry, or those up to `until`, and start again at id 1 if none is left."""
         last_id = self.last_id
         later = [] if until is None else list(self.read(until + 1))
         with transaction.atomic() if later else nullcontext():
@@ -318,10 +303,7 @@ class Journal:
     # --- damage -----------------------------------------------------------------------------
 
     def damaged_pages(self) -> list[int]:
-        """Return the numbers of pages that cannot be read completely.
-
-        Pages whose text starts and ends as it should are not read for this.
-        """
+        """Return the numbers of pages that cannot be read completely, by start and end of text."""
         strange = self._rows.exclude(
             db_strvalue__startswith=_PAGE_START, db_strvalue__endswith="}]"
         )
@@ -338,10 +320,8 @@ class Journal:
         return sorted({*self.damage, *unmended})
 
     def empty_pages(self, limit: int) -> list[int]:
-        """Return the numbers of up to `limit` pages without any entry or removal mark.
-
-        An import leaves such pages where entries had been forgotten; but so does a lost row.
-        """
+        """Return up to `limit` pages without entry or removal mark, as an import or a lost row
+        leaves them."""
         present = set(self._rows.exclude(db_strvalue="[]").values_list("db_key", flat=True))
         found = (each for each in range(self._sealed_pages) if _page_key(each) not in present)
         return list(islice(found, limit))
@@ -376,45 +356,39 @@ class Journal:
         self.last_reflection = when if isinstance(when, str) else None
         if isinstance(cursors, dict):
             self.cursors = {name: value for name, value in cursors.items() if type(value) is int}
-        count, entries = usable.get("entry_count"), usable.get("entries", [])
-        if problem := self._lost_ids(stored, count, entries):
-            self._start_behind(stored, entries, problem)
+        if stored is None and not self._rows.exists():
             return
-        self.last_id = count or 0
-        removed = usable.get("removed", None if self.last_id else 0)
+        count: Any = usable.get("entry_count")
+        entries = usable.get("entries", [])
+        number = count // PAGE_SIZE if type(count) is int and count >= 0 else -1
+        kept, wrong = _readable(entries, number)
+        sealed = number < 0 or attributes.read_text(self._npc, _page_key(number)) is not None
+        if sealed or (kept and kept[-1]["id"] > count):
+            self._start_behind(stored, entries)
+            return
+        self.last_id, self._open = count, kept
+        removed = usable.get("removed", None if count else 0)
         self.removed = removed if type(removed) is int else None
-        self._open, wrong = _readable(entries, self._sealed_pages)
         if wrong:
-            self._note_damage(self._sealed_pages, wrong, repr(stored))
+            self._note_damage(number, wrong, repr(stored))
 
-    def _lost_ids(self, stored: Any, count: Any, entries: Any) -> str:
-        """Return why it is unknown which ids are already used; "" if it is known."""
-        if stored is None:
-            return "its open page is missing" if self._rows.exists() else ""
-        if not isinstance(stored, dict):
-            return "its open page is not a dict"
-        if type(count) is not int or count < 0:
-            return "its open page has no valid entry_count"
-        if attributes.read_text(self._npc, _page_key(count // PAGE_SIZE)) is not None:
-            return "its open page is older than the sealed ones"
-        kept, _wrong = _readable(entries, count // PAGE_SIZE)
-        too_high = kept[-1:] and kept[-1]["id"] > count
-        return "its open page has entries beyond entry_count" if too_high else ""
-
-    def _start_behind(self, stored: Any, entries: Any, problem: str) -> None:
+    def _start_behind(self, stored: Any, entries: Any) -> None:
         """Continue one page after the last known one, so that no id is given twice."""
         numbers = [_number_of(key) for key in self._rows.values_list("db_key", flat=True)]
         lost = max((number for number in numbers if number is not None), default=-1) + 1
         self.last_id = (lost + 1) * PAGE_SIZE
         self._pages[lost], _wrong = _readable(entries, lost)
-        self._note_damage(lost, problem, repr(stored))
+        self._note_damage(lost, "its open page is missing, damaged or too old", repr(stored))
         self._mark(lost)
 
     def _read_page(self, number: int) -> list[Plain]:
         text = attributes.read_text(self._npc, _page_key(number))
         if text is None:
             return []
-        found, problem = _parsed(text)
+        try:
+            found, problem = json.loads(text), ""
+        except (ValueError, RecursionError):
+            found, problem = _salvaged(text), "it is not valid JSON" if text else "it is empty"
         kept, wrong = _readable(found, number)
         if problem or wrong:
             self._note_damage(number, problem or wrong, text)
@@ -435,7 +409,7 @@ class Journal:
             )
 
     def _keep_aside(self) -> list[int]:
-        """Keep the text of damaged pages that are about to be overwritten; return their numbers."""
+        """Keep the text of damaged pages that are about to be overwritten; their numbers."""
         kept = []
         for number in sorted(self._aside):
             if number in self._dirty_pages or number >= self._sealed_pages:
@@ -446,7 +420,7 @@ class Journal:
         return kept
 
     def _keys_aside(self, number: int | str = "") -> dict[str, int]:
-        """Return the keys of damaged text, of one page or of all, each with its page's number."""
+        """Return the keys of damaged text, each with its page's number."""
         keys = attributes.keys_of(self._npc, _page_key(number))
         found = {key: int(parts[1]) for key in keys if (parts := _ASIDE_KEY.fullmatch(key))}
         return {key: page for key, page in found.items() if number in ("", page)}
@@ -454,14 +428,6 @@ class Journal:
 
 def page_name(number: int) -> str:
     return f"the page of entries {number * PAGE_SIZE + 1} to {(number + 1) * PAGE_SIZE}"
-
-
-def _parsed(text: str) -> tuple[list[Any], str]:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return _salvaged(text), "it is not valid JSON" if text else "it is empty"
-    return (found, "") if isinstance(found, list) else ([], "it is not a list of entries")
 
 
 def _salvaged(text: str) -> list[Any]:
@@ -497,11 +463,7 @@ def _readable(found: Any, number: int) -> tuple[list[Plain], str]:
 
 
 def _checked_id(plain: Any) -> int:
-    """Return the id of a valid entry, or of a removal mark.
-
-    Raises:
-        ValueError: It is neither. The message names the field and what is wrong.
-    """
+    """Return the id of an entry or a removal mark; a ValueError says what is wrong with it."""
     if isinstance(plain, dict) and _REMOVED in plain and type(plain.get("id")) is int:
         return plain["id"]
     text = to_json(plain, inf_nan_mode="null")

@@ -7,13 +7,12 @@ So each memory has four *lanes*, each with a key of its own by which a search sc
 - `window`: a weighted mean of the vectors of three lines before and after;
 - `near`, `wide`: BM25 over the words of four and ten lines before and after.
 
-Only the line itself is embedded. A fact or a note stands for itself: its keys are its own words.
-The caller passes lines of one conversation before one audience: a line must not get into the keys
-of another one that other people may hear.
+Only the line itself is embedded. The caller passes lines of one conversation before one audience: a
+line must not get into the keys of another one that other people may hear.
 
 BM25 is of Robertson & Zaragoza (2009). How rare a word is, its query side, is counted per NPC:
-over all NPCs, the name of a friend would be a rare word, and the talk in one inn would set the
-measure for another. Words are term numbers of Qdrant Edge's tokeniser.
+over all NPCs, the name of a friend would be a rare word. Words are term numbers of Qdrant Edge's
+tokeniser.
 """
 
 from __future__ import annotations
@@ -37,17 +36,11 @@ REACH = 40  # journal entries; lines further apart belong to different talks, wh
 
 
 class WordLane(NamedTuple):
-    """The constants of a BM25 lane.
+    """The constants of a BM25 lane."""
 
-    Attributes:
-        weights: How much a word counts, by its distance in lines.
-        average: Of the weighted number of words of a key.
-        reach: How many lines a key spans; the rarity of words depends on it.
-    """
-
-    weights: tuple[float, ...]
-    average: float
-    reach: float
+    weights: tuple[float, ...]  # how much a word counts, by its distance in lines
+    average: float  # of the weighted number of words of a key
+    reach: float  # how many lines a key spans; the rarity of words depends on it
 
 
 # fitted by leave-one-conversation-out (docs/how_a_score_came_about.md)
@@ -61,80 +54,58 @@ K1, B = 1.2, 0.75
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Keys:
-    """The search keys of one memory.
+    """The search keys of one memory."""
 
-    Attributes:
-        line: Unit vector of its own words, shape (dimensions,).
-        window: Unit vector of the talk around it, the same shape.
-        around: (distance in lines, words) of the lines around it; its own have distance 0.
-    """
-
-    line: np.ndarray
-    window: np.ndarray
-    around: tuple[tuple[int, str], ...]
-
-    def vectors(self) -> LaneVectors:
-        """Return what a store keeps of these keys."""
-        words = {name: bm25(self.around, lane) for name, lane in WORD_LANES.items()}
-        return LaneVectors(self.line, self.window, words)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LaneVectors:
-    """The search keys of one memory as a store keeps them, to be copied from store to store.
-
-    Attributes:
-        line, window: As in `Keys`.
-        words: Term → weight of each word lane, by the lane's name.
-    """
-
-    line: np.ndarray
-    window: np.ndarray
-    words: Mapping[str, Mapping[int, float]]
+    line: np.ndarray  # unit vector of its own words, shape (dimensions,)
+    window: np.ndarray  # unit vector of the talk around it, the same shape
+    words: Mapping[str, Mapping[int, float]]  # term → weight of each word lane, by its name
 
 
 def keys_of_one(vector: np.ndarray, words: str) -> Keys:
     """Return the keys of a memory without talk around it: a fact, a note."""
-    return Keys(vector, vector, ((0, words),))
+    return Keys(vector, vector, _words_of([(0, words)]))
 
 
-def keys_of_talk(ids: Sequence[int], words: Sequence[str], vectors: np.ndarray) -> list[Keys]:
+def keys_of_talk(
+    ids: Sequence[int], words: Sequence[str], vectors: np.ndarray, first: int = 0
+) -> list[Keys]:
     """Return the keys of consecutive lines of one conversation, before one audience.
 
     Args:
         ids: Their journal ids, ascending.
         words: Their words, with the speaker's name.
         vectors: Their unit vectors, shape (len(ids), dimensions).
+        first: The place of the first line whose keys are wanted.
     """
     found = []
-    for place, line_id in enumerate(ids):
+    for place in range(first, len(ids)):
         around = [
             (abs(other - place), other)
             for other in range(max(0, place - SPAN), min(len(ids), place + SPAN + 1))
-            if abs(ids[other] - line_id) <= REACH
+            if abs(ids[other] - ids[place]) <= REACH
         ]
         near = [pair for pair in around if pair[0] < len(WINDOW_WEIGHTS)]
-        found.append(
-            Keys(
-                line=vectors[place],
-                window=_mean(vectors, near),
-                around=tuple((distance, words[other]) for distance, other in around),
-            )
-        )
+        weights = np.array([WINDOW_WEIGHTS[distance] for distance, _ in near], dtype=np.float32)
+        mean = weights @ vectors[[other for _, other in near]]
+        window = mean / (np.linalg.norm(mean) or 1.0)
+        said = _words_of([(distance, words[other]) for distance, other in around])
+        found.append(Keys(vectors[place], window, said))
     return found
 
 
-def _mean(vectors: np.ndarray, near: list[tuple[int, int]]) -> np.ndarray:
-    weights = np.array([WINDOW_WEIGHTS[distance] for distance, _ in near], dtype=np.float32)
-    mean = weights @ vectors[[other for _, other in near]]
-    return mean / (np.linalg.norm(mean) or 1.0)
+def _words_of(around: Sequence[tuple[int, str]]) -> dict[str, dict[int, float]]:
+    return {name: bm25(around, lane) for name, lane in WORD_LANES.items()}
 
 
 # --- words ----------------------------------------------------------------------------------------
 
 
 def bm25(around: Sequence[tuple[int, str]], lane: WordLane) -> dict[int, float]:
-    """Return BM25's document side of a key: term → weight, from counts weighted by distance."""
+    """Return BM25's document side of a key: term → weight, from counts weighted by distance.
+
+    Args:
+        around: (distance in lines, words) of the lines around it; its own have distance 0.
+    """
     counts: dict[int, float] = defaultdict(float)
     for distance, words in around:
         if distance < len(lane.weights):
@@ -145,7 +116,7 @@ def bm25(around: Sequence[tuple[int, str]], lane: WordLane) -> dict[int, float]:
 
 
 def terms_of(words: str) -> Sequence[int]:
-    """Return the different terms of a text; none if all are stop words."""
+    """Return the different terms of a text."""
     return [term for term, _count in _term_counts(words)]
 
 
@@ -194,13 +165,7 @@ _ADD = "ON CONFLICT DO UPDATE SET memories = memories + excluded.memories"
 
 
 class Vocabulary:
-    """How many memories of each NPC have a word. Worker thread only.
-
-    A memory stays counted after it is deleted.
-
-    Args:
-        folder: Where its file is. If the file is lost, counting starts again from zero.
-    """
+    """How many memories of each NPC have a word. A memory stays counted after it is deleted."""
 
     def __init__(self, folder: Path):
         self._path = folder / FILE
@@ -239,24 +204,21 @@ class Vocabulary:
             lambda db: dict(db.execute(query, (agent_id, agent_id, *wanted))), {}
         )
         size = max(found.get(None, 0), FEW)
-        return [
-            {term: _idf(found.get(term, 0) / size, size, reach) for term in wanted}
-            for reach in reaches
-        ]
+
+        def idf(term: int, reach: float) -> float:
+            share = min(1.0, found.get(term, 0) / size)
+            holding = size * (1 - (1 - share) ** reach)
+            return math.log((size - holding + 0.5) / (holding + 0.5) + 1)
+
+        return [{term: idf(term, reach) for term in wanted} for reach in reaches]
 
     def forget(self, agent_id: str) -> None:
-        self._file().use(lambda db: _delete(db, agent_id), None)
+        def delete(db: sqlite3.Connection) -> None:
+            for table in ("terms", "counted", "sizes"):
+                db.execute(f"DELETE FROM {table} WHERE mind = ?", (agent_id,))
+
+        self._file().use(delete, None)
         self._file().forget_deleted()
 
     def _file(self) -> sqlite_file.SqliteFile:
         return sqlite_file.open_file(self._path, _SCHEMA)
-
-
-def _delete(db: sqlite3.Connection, agent_id: str) -> None:
-    for table in ("terms", "counted", "sizes"):
-        db.execute(f"DELETE FROM {table} WHERE mind = ?", (agent_id,))
-
-
-def _idf(share: float, size: int, reach: float) -> float:
-    holding = size * (1 - (1 - min(1.0, share)) ** reach)
-    return math.log((size - holding + 0.5) / (holding + 0.5) + 1)

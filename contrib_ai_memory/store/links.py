@@ -59,7 +59,7 @@ class Links:
         return index.get("links", 0)
 
     def of(self, memory_id: str | int) -> dict[str, dict[str, Any]]:
-        """Return the links of one memory: {id: {"score", "kind", "created"}}."""
+        """Return {id: {"score", "kind", "created"}}."""
         return self.of_each([str(memory_id)])[str(memory_id)]
 
     def of_each(self, memory_ids: Collection[str]) -> dict[str, dict[str, dict[str, Any]]]:
@@ -94,7 +94,7 @@ class Links:
     def add_gently(
         self, links: Iterable[Link], priority: int = offload.LOOK
     ) -> Generator[Any, Any, int]:
-        """`add` a few links at a time, yielding to the reactor. Fires with how many are new."""
+        """`add` a few links at a time, yielding to the reactor."""
         new = 0
         for _memory_id, of_it in itertools.groupby(links, key=lambda link: link.a):
             while some := list(itertools.islice(of_it, AT_ONCE)):
@@ -105,8 +105,7 @@ class Links:
     def remove(self, memory_ids: Iterable[str]) -> int:
         """Remove every link of these memories. Returns how many links were removed."""
         ids = [*map(str, memory_ids)]
-        near, _absent = self._buckets_of(ids)
-        others = [other for each in ids for other in _linked(near, each)]
+        others = [other for linked in self.of_each(ids).values() for other in linked]
         buckets, absent = self._buckets_of([*ids, *others])
         gone = 0
         for each in ids:
@@ -184,15 +183,11 @@ def linked_memory_id(agent_id: str, linked: str) -> str:
 
 def _unlink(buckets: _Buckets, memory_id: str, other: str) -> bool:
     """Drop one direction of a link, and the memory with its last one. Whether it was there."""
-    linked = _linked(buckets, memory_id)
+    linked = buckets[_bucket_of(memory_id)].get(memory_id, {}).get("linked_to", {})
     was_there = linked.pop(other, None) is not None
     if not linked:
         buckets[_bucket_of(memory_id)].pop(memory_id, None)
     return was_there
-
-
-def _linked(buckets: _Buckets, memory_id: str) -> dict[str, Any]:
-    return buckets[_bucket_of(memory_id)].get(memory_id, {}).get("linked_to", {})
 
 
 def _bucket_of(memory_id: str) -> int:

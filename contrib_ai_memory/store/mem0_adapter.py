@@ -11,8 +11,9 @@ Importing this imports Mem0: only after `mem0_environment.settle`.
 
 from __future__ import annotations
 
+import sqlite3
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +31,9 @@ from pydantic import BaseModel
 
 from ..embedding import embedder
 from ..records import now_iso
-from .filters import Filters
 from .lanes import LINE, NEAR, keys_of_one
 from .payload import completed, from_payload, reworded, rewritten
-from .protocol import READY, Hit, Hits, MemoryStore
+from .protocol import READY, Filters, Hit, Hits, MemoryStore
 
 PROVIDER = "contrib_ai_memory"  # of store, embeddings and language model, as Mem0 knows it
 SCOPE = ("user_id", "agent_id", "run_id", "actor_id")  # no update changes these
@@ -43,8 +43,7 @@ class StoreMemory(Memory):
     """Mem0's `Memory` over a store of ours.
 
     Its verbs also take what is ready made. With `protocol.READY` in its metadata `add` writes
-    memories and their vectors, under their own ids, over those of the same ids; `update` one memory
-    with other words.
+    memories with their ids and vectors, over those of the same ids; `update` one with other words.
     """
 
     def add(self, messages: Any, **options: Any) -> dict[str, Any]:
@@ -82,7 +81,10 @@ class StoreMemory(Memory):
         self, memory_id: str, data: str | None, existing_embeddings: Any, metadata: Any = None
     ) -> str:
         """Merge fields. Only other words make other keys, and a row of the history."""
-        stored = self._stored(memory_id)
+        found = self.vector_store.get(memory_id)
+        if found is None:
+            raise ValueError(f"Memory with id {memory_id} not found.")
+        stored = found.payload
         fields = {name: each for name, each in (metadata or {}).items() if name not in SCOPE}
         if data is None or data == stored.get("data"):
             self.vector_store.update(memory_id, payload=fields)
@@ -99,12 +101,6 @@ class StoreMemory(Memory):
         self.vector_store.delete(memory_id)
         return memory_id
 
-    def _stored(self, memory_id: str) -> dict[str, Any]:
-        found = self.vector_store.get(memory_id)
-        if found is None:
-            raise ValueError(f"Memory with id {memory_id} not found.")
-        return found.payload
-
     def _note(self, memory_id: str, old: str | None, new: str, event: str) -> None:
         now = now_iso()
         self.db.add_history(memory_id, old, new, event, created_at=now, updated_at=now)
@@ -118,22 +114,17 @@ class StoreMemory(Memory):
         raise NotImplementedError("entities are kept in no collection of their own")
 
 
-def memory_over(store: MemoryStore, collection_name: str, folder: Path) -> Memory:
-    """Make Mem0's `Memory` over an open store, with its own files in `folder`."""
+def put_over(store: MemoryStore, collection_name: str, folder: Path) -> None:
+    """Give an open store Mem0's `Memory` over it, with Mem0's own files in `folder`."""
     VectorStoreFactory.provider_to_class[PROVIDER] = f"{__name__}.{Mem0Adapter.__name__}"
     config = AdapterConfig(collection_name=collection_name, store=store)
-    return StoreMemory(
-        config_over(VectorStoreConfig.model_construct(provider=PROVIDER, config=config), folder)
-    )
+    ours = VectorStoreConfig.model_construct(provider=PROVIDER, config=config)
+    store.mem0 = StoreMemory(config_over(ours, folder))
+    store.history = MemoryHistory(store.mem0)
 
 
 def config_over(vector_store: VectorStoreConfig, folder: Path) -> MemoryConfig:
-    """Return Mem0's configuration with our embedder and no language model.
-
-    Args:
-        vector_store: Its configuration of a vector store.
-        folder: Of its history.
-    """
+    """Return Mem0's configuration with our embedder and no language model; history in `folder`."""
     EmbedderFactory.provider_to_class[PROVIDER] = f"{__name__}.{SharedEmbedding.__name__}"
     LlmFactory.register_provider(PROVIDER, f"{__name__}.{NoLLM.__name__}")
     # model_construct: Mem0's validators know only its own providers
@@ -150,8 +141,6 @@ def config_over(vector_store: VectorStoreConfig, folder: Path) -> MemoryConfig:
 
 
 class AdapterConfig(BaseModel):
-    """What Mem0 passes to `Mem0Adapter`."""
-
     collection_name: str
     store: Any
 
@@ -249,4 +238,55 @@ class NoLLM(LLMBase):
         raise NotImplementedError(
             "Mem0 was asked to infer facts. This contrib extracts and reconciles them itself: "
             "use npc.memory, or Memory.add(..., infer=False)."
+        )
+
+
+# --- history --------------------------------------------------------------------------------------
+
+Version = tuple[str, str, str, str]  # old text, new text, event, time
+KEPT = 50  # newest versions that are shown of one memory
+
+
+class MemoryHistory:
+    """Mem0's history: what each memory of a store said before. Its verbs write it."""
+
+    def __init__(self, mem0: Memory):
+        self._mem0 = mem0
+
+    def of(self, memory_id: str, newest: int | None = KEPT) -> list[Version]:
+        """Return the newest versions of a memory (None: all), oldest first."""
+        rows = self._connection.execute(
+            "SELECT old_memory, new_memory, event, coalesce(updated_at, created_at) "
+            "FROM history WHERE memory_id = ? ORDER BY rowid",
+            (memory_id,),
+        )
+        versions = [(old or "", new or "", event, when or "") for old, new, event, when in rows]
+        return versions if newest is None else versions[-newest:]
+
+    def replace(self, versions_of: Mapping[str, Iterable[Sequence[Any]]]) -> None:
+        """Replace all versions of memories (id → versions), in one transaction."""
+        with self._connection:
+            self._delete(versions_of)
+            self._connection.executemany(
+                "INSERT INTO history (id, memory_id, old_memory, new_memory, event, created_at, "
+                "updated_at, is_deleted) VALUES (?, ?, ?, ?, ?, ?, ?, 0)",
+                [
+                    (str(uuid.uuid4()), memory_id, old or None, new or None, event, when, when)
+                    for memory_id, versions in versions_of.items()
+                    for old, new, event, when in versions
+                ],
+            )
+
+    def delete(self, ids: Iterable[str]) -> None:
+        with self._connection:
+            self._delete(ids)
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        return self._mem0.db.connection  # another one after Mem0's `reset`
+
+    def _delete(self, ids: Iterable[str]) -> None:
+        self._connection.execute("PRAGMA secure_delete = ON")
+        self._connection.executemany(
+            "DELETE FROM history WHERE memory_id = ?", [(each,) for each in ids]
         )

@@ -15,11 +15,17 @@ from ..conf import VectorStoreSettings
 from ..embedding import embedder
 from ..text.redaction import shown
 from . import condition, metadata
-from .condition import StoreClosed, StoreError, StoreMismatch, StoreUnreachable, StoreUnusable
-from .mem0_history import MemoryHistory
+from .condition import StoreClosed, StoreError, StoreUnreachable, StoreUnusable
+from .engine_config import (
+    POSTGRES_PORT,
+    QDRANT_PORT,
+    EdgeConfig,
+    QdrantServerConfig,
+    addresses,
+    qdrant_address,
+    refusal,
+)
 from .protocol import MemoryStore
-from .qdrant_config import EdgeConfig, QdrantServerConfig
-from .reachability import POSTGRES_PORT, QDRANT_PORT, addresses, qdrant_address, refusal
 
 EDGE, SERVER = "qdrant_edge", "qdrant"
 
@@ -30,13 +36,7 @@ expected: tuple[str, metadata.Mark | None] | None = None  # store id and mark: `
 
 
 def shared() -> MemoryStore:
-    """Return the process's store, opened at the first call (worker threads only).
-
-    Raises:
-        StoreInUse: Another process holds it.
-        StoreMismatch: It was written by another embedding model.
-        StoreClosed: The server is stopping.
-    """
+    """Return the process's store, opened at the first call; StoreClosed if the server stops."""
     global _store
     with _lock:
         if _closed:
@@ -74,7 +74,7 @@ def close_shared(wait: float = 1.0, *, for_good: bool = True) -> None:
     """Close the store if no worker is in it; what was acknowledged is on disk either way.
 
     Args:
-        wait: Seconds to wait for a worker that is using it.
+        wait: Seconds for a worker that is using it.
         for_good: Refuse later calls of `shared()`, as at server stop.
     """
     global _store, _closed
@@ -103,8 +103,6 @@ def total() -> int | None:
 
 
 def _verb(name: str) -> Callable[..., Any]:
-    """Return the job that calls a verb of the store, a function of this module of that name."""
-
     def job(*args: Any) -> Any:
         return getattr(shared(), name)(*args)
 
@@ -144,14 +142,11 @@ def rewrite_some() -> bool:
 
 
 def open_store(other: VectorStoreSettings | None = None, *, any_model: bool = False) -> MemoryStore:
-    """Open the store of the settings.
+    """Open the store of the settings, or raise a StoreError.
 
     Args:
         other: Another store in its place, which memories are moved into.
         any_model: Also if another embedding model wrote it, to make its vectors anew.
-
-    Raises:
-        StoreInUse, StoreMismatch, StoreUnreachable, StoreUnusable: Each says what to do.
     """
     folder = conf.directory()
     if restore_marker(folder).exists():
@@ -184,8 +179,7 @@ def open_store(other: VectorStoreSettings | None = None, *, any_model: bool = Fa
         if problem := refusal(*addresses(provider, config)):
             raise StoreUnreachable(provider, problem)
         store = _open_engine(provider, config, folder, model.dimensions)
-        store.mem0 = mem0_adapter.memory_over(store, settings.collection, folder)
-        store.history = MemoryHistory(store.mem0)
+        mem0_adapter.put_over(store, settings.collection, folder)
         return store
     except StoreError:
         raise
@@ -215,7 +209,6 @@ def place(settings: VectorStoreSettings) -> str:
 
 
 def restore_marker(folder: Path) -> Path:
-    """Return the file that lies beside a store's folder while a backup is restored into it."""
     return folder.with_name(folder.name + ".restoring")
 
 
@@ -227,23 +220,16 @@ def prepare_environment(folder: Path) -> None:
 def _open_engine(
     provider: str, config: dict[str, Any], folder: Path, dimensions: int
 ) -> MemoryStore:
-    """Open the store of a provider. Each is imported only if it is named."""
-    config = {"collection_name": "memories", "embedding_model_dims": dimensions} | config
-    if config["embedding_model_dims"] != dimensions:
-        raise StoreMismatch(
-            'CONTRIB_AI_MEMORY["VECTOR_STORE"]["config"]["embedding_model_dims"] = '
-            f"{config['embedding_model_dims']!r}: the embedding model makes vectors of "
-            f"{dimensions} numbers. Leave it out, or name another model."
-        )
     if provider == EDGE:
         from .qdrant_edge import EdgeStore
 
         edge = EdgeConfig(**({"path": str(folder / provider)} | config))
-        return EdgeStore(**edge.model_dump())
+        return EdgeStore(**edge.model_dump(), embedding_model_dims=dimensions)
     if provider == SERVER:
         from .qdrant_server import ServerStore
 
-        return ServerStore(QdrantServerConfig(**config), metadata.store_id(folder))
+        return ServerStore(QdrantServerConfig(**config), metadata.store_id(folder), dimensions)
     from .pgvector import PostgresStore
 
-    return PostgresStore(config)
+    ours = {"collection_name": "memories"} | config | {"embedding_model_dims": dimensions}
+    return PostgresStore(ours)

@@ -27,12 +27,7 @@ Mark = list[Any]  # generation and random text: two branches of one game may cou
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """Return the metadata of the store in a folder; empty if there is no store.
-
-    Raises:
-        StoreDamaged: The file is there and cannot be read.
-        StoreMismatch: A newer version wrote it.
-    """
+    """Return the metadata of the store in a folder; empty if there is no store."""
     file = folder / FILE
     if not file.exists():
         return {}
@@ -62,25 +57,13 @@ def note(folder: Path, **changes: Any) -> None:
 
 
 def store_id(folder: Path) -> str:
-    """Return the id of the store in a folder.
-
-    Raises:
-        StoreUnusable: There is none.
-    """
     if not (known := read(folder)):
         raise StoreUnusable(f"There is no memory store in {folder} yet: start the game once.")
     return known["store_id"]
 
 
 def check_model(folder: Path, name: str, dimensions: int, known_id: str = "") -> None:
-    """Check that this embedding model wrote the store; a new store is noted as written by it.
-
-    Args:
-        known_id: The id of a new store; "" makes one.
-
-    Raises:
-        StoreMismatch: Another model wrote it.
-    """
+    """Check that this embedding model wrote the store; a new one gets it, and `known_id` or one."""
     mine = {"embedding_model": name, "dimensions": dimensions}
     theirs = read(folder)
     if not theirs:
@@ -112,12 +95,7 @@ def mark_of(stored: dict[str, Any]) -> Mark | None:
 
 
 def mismatch(stored: dict[str, Any], store_id: str, mark: Mark | None) -> str:
-    """Compare a store with the game's database. Returns an error text, or "" if they match.
-
-    Args:
-        stored: The store's metadata.
-        store_id, mark: What the database has (`generations`); "" is a game without a store so far.
-    """
+    """Compare a store's metadata with what the database has. Returns an error text, or ""."""
     own = mark_of(stored)
     if not stored or not store_id:
         return ""
@@ -155,10 +133,7 @@ def note_total(folder: Path, total: int | None) -> None:
 
 
 def find_lost(folder: Path, total: int | None) -> None:
-    """Compare with the number that was noted last.
-
-    A shard whose files were cut off opens without an error, and empty.
-    """
+    """Compare with the number noted last: a shard whose files were cut off opens empty."""
     known = read(folder)
     noted, lost = known.get("memories") or 0, known.get("lost")
     if total is not None and total < noted / 2 and not lost:
@@ -169,7 +144,6 @@ def find_lost(folder: Path, total: int | None) -> None:
 
 
 def loss_message(lost: dict[str, Any]) -> str:
-    """Return what staff are told of a store that has far fewer memories than it had."""
     return (
         f"The memory store in {conf.directory()} had {lost['had']} memories and was opened with "
         f"{lost['found']}: its files were truncated or removed. Stop the game and restore a backup "

@@ -9,9 +9,8 @@ logged once, and shown by `@memory`. Reactor thread; workers get single values.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from evennia.prototypes import prototypes, spawner
 
@@ -24,13 +23,10 @@ KEY = "memory_settings"  # the class attribute and the Attribute
 OWN = "this NPC"
 
 
-@dataclass(frozen=True, slots=True)
-class _Layered:
-    """The settings with the source of each value that is not the game's."""
-
+class _Layered(NamedTuple):
     settings: conf.Settings
-    sources: dict[str, str] = field(default_factory=dict)
-    problems: tuple[str, ...] = ()
+    sources: dict[str, str]  # of each value that is not the game's
+    problems: tuple[str, ...]
 
 
 class NPCSettings:
@@ -44,7 +40,6 @@ class NPCSettings:
         self._layered: _Layered
 
     def get(self) -> conf.Settings:
-        """Return the settings of the NPC, cached until a layer changes."""
         return self._current().settings
 
     @property
@@ -68,11 +63,7 @@ class NPCSettings:
         return ours
 
     def set(self, name: str, value: Any) -> None:
-        """Set a value for this NPC alone.
-
-        Raises:
-            conf.InvalidSetting: Nothing was set.
-        """
+        """Set a value for this NPC alone, unless it is a `conf.InvalidSetting`."""
         _validated(name, value)
         self._npc.attributes.add(KEY, {**self._own(), name: value})
 
@@ -148,7 +139,6 @@ def _validated(name: str, raw: Any) -> Any:
 
 @lru_cache(maxsize=1000)
 def _log_once(problem: str) -> None:
-    """Log a problem, once for all NPCs that have it."""
     logger().error("%s", problem)
 
 

@@ -2,11 +2,10 @@
 
 `copy`, prototypes and game code clone Attributes without calling any hook of ours. So a `memory_id`
 is valid only with a `memory_owner` that names it together with the object's dbref and creation
-time; an object with the id of another one starts with a new, empty memory. `memory_owner` is text
-(`strattr`), which no command sets: a builder could give an NPC of their own the memory of another.
-NPCs of earlier versions have none: their `memory_id` counts while no other object has a text for
-that memory; of several, the oldest owns it. Reactor thread, except `id_of` and `owned`, which any
-thread with database access may call.
+time. `memory_owner` is text (`strattr`), which no command sets: a builder could give an NPC of
+their own the memory of another. NPCs of earlier versions have none: their `memory_id` counts while
+no other object has a text for that memory; of several, the oldest owns it. Reactor thread, except
+`id_of` and `owned`, which any thread with database access may call.
 """
 
 from __future__ import annotations
@@ -26,19 +25,12 @@ OWNER = attributes.OWNER
 
 @dataclass(frozen=True, slots=True)
 class Carrier:
-    """An object with a `memory_id`, whether the memory is its own or not.
+    """An object with a `memory_id`, whether the memory is its own or not."""
 
-    Attributes:
-        object_id: The number in its dbref.
-        body: Its dbref and creation time (`body_of`).
-        memory_id: Its `memory_id`, "" without one.
-        owner: The text of its `memory_owner`, "" without one.
-    """
-
-    object_id: int
-    body: str
-    memory_id: str
-    owner: str
+    object_id: int  # the number in its dbref
+    body: str  # its dbref and creation time (`body_of`)
+    memory_id: str  # "" without one
+    owner: str  # the text of its `memory_owner`, "" without one
 
     @property
     def owned_id(self) -> str:
@@ -58,7 +50,6 @@ def body_of(obj: Any) -> str:
 
 
 def id_of(obj: Any) -> str:
-    """Return the id of the memory this object owns; "" if it owns none."""
     carrier = _carrier(obj)
     claimed = carrier.claimed_id
     surely = carrier.owner or not claimed
@@ -71,7 +62,6 @@ def has_foreign_id(obj: Any) -> bool:
 
 
 def has_id(obj: Any) -> bool:
-    """Return whether an object, of any typeclass, has a memory id, with one database query."""
     return obj.db_attributes.filter(db_key__in=(ID, OWNER)).exists()
 
 
@@ -82,7 +72,7 @@ def owns(obj: Any, memory_id: str) -> bool:
 
 
 def claim(obj: Any, memory_id: str) -> None:
-    """Make an object the owner of a memory; lock the Attributes of an earlier version's memory."""
+    """Make an object the owner of a memory."""
     carrier = _carrier(obj)
     if not carrier.owner:
         attributes.lock_all(obj)
@@ -93,7 +83,7 @@ def claim(obj: Any, memory_id: str) -> None:
 
 
 def carriers() -> list[Carrier]:
-    """Return every object with a memory id or owner, of any typeclass, ordered by dbref."""
+    """Return every object with a memory id or owner, ordered by dbref."""
     rows = ObjectDB.objects.filter(db_attributes__db_key__in=(ID, OWNER)).order_by("id")
     found: dict[int, Carrier] = {}
     columns = (f"db_attributes__{column}" for column in ("db_key", "db_value", "db_strvalue"))

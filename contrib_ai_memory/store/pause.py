@@ -18,14 +18,13 @@ _all_paused: bool | None = None  # None: not read yet; cached since each perceiv
 
 
 def paused(npc: Any) -> str:
-    """Return "npc" if this NPC is paused, "all" if all NPCs are, "" if it is not paused."""
+    """Return "npc" if this NPC is paused, "all" if all NPCs are, else ""."""
     if _is_tagged(npc):
         return "npc"
     return "all" if all_paused() else ""
 
 
 def all_paused() -> bool:
-    """Return whether all NPCs are paused."""
     global _all_paused
     if _all_paused is None:
         _all_paused = ServerConfig.objects.conf(KEY, default=False) is not False

@@ -42,7 +42,6 @@ def entry_memory_id(agent_id: str, entry_id: int) -> str:
 
 
 def summary_id(agent_id: str, session_id: str | None, audience: tuple[str, ...] | None) -> str:
-    """Return the id of the summary of a conversation before one audience; None is everybody."""
     return memory_id_for(agent_id, "summary", session_id, *(audience or ("*",)))
 
 
@@ -161,22 +160,15 @@ def _moment(value: Any) -> str:
 
 
 def _last_moment(day: Any) -> str | None:
-    """Return the end of the last day on which Mem0 holds a memory for valid."""
     moment = _moment(day) if isinstance(day, str) else ""
     return f"{moment[:10]}T23:59:59.999+00:00" if moment else None
 
 
 class Candidate(NamedTuple):
-    """What recall ranks a memory by. A tuple, as some hundreds are made for each question.
-
-    Attributes:
-        lanes: Its scores in `LANES`: two cosines and two BM25 scores (0: no word in common).
-        asking, length, tells_time: What `english` reads from its content.
-        tokens: How many its content takes (0: not counted yet).
-    """
+    """What recall ranks a memory by. A tuple, as some hundreds are made for each question."""
 
     id: str
-    lanes: tuple[float, ...] = (0.0,) * len(LANES)
+    lanes: tuple[float, ...] = (0.0,) * len(LANES)  # two cosines, two BM25 (0: no word in common)
     about: str | None = None
     record: str = "entry"
     memory_type: str = "episodic"
@@ -197,7 +189,7 @@ class Candidate(NamedTuple):
     asking: float = 0.0
     length: float = 0.0
     tells_time: bool = False
-    tokens: int = 0
+    tokens: int = 0  # of its content; 0: not counted yet
     provider: str = ""
     tags: Sequence[str] = ()
     payload: Mapping[str, Any] = {}
@@ -230,7 +222,6 @@ _read = itemgetter(*_DEFAULTS)
 def to_candidate(
     memory_id: Any, payload: dict[str, Any], scores: Sequence[float] = (0.0,) * len(LANES)
 ) -> Candidate:
-    """Make a candidate from its payload and its scores in `LANES`."""
     whole = completed(payload)
     fields_read = _read({**_DEFAULTS, **whole})
     return Candidate._make((str(memory_id), tuple(scores), *fields_read, whole))

@@ -1,7 +1,6 @@
-"""Whom an NPC knows: an index of everyone it has met [A 4.2].
+"""Whom an NPC knows: an index of everyone it has met, by memory identity [A 4.2].
 
-`character.db.entity_profiles` is keyed by memory identity, never by name; it has the name that the
-NPC saw last. What it knows of them is in `profiles`.
+It has the name that the NPC saw last. What it knows of them is in `profiles`.
 """
 
 from __future__ import annotations
@@ -25,22 +24,14 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Acquaintance:
-    """Someone the NPC has met.
-
-    `interactions` counts what they said to it; `seen_before` is the end of their visit before the
-    present one.
-    """
+    """Someone the NPC has met."""
 
     identity: str
     name: str = ""
     entity_type: str = "player"
-    interactions: int = 0
+    interactions: int = 0  # lines that they said to it
     last_seen: str = ""
-    seen_before: str = ""
-
-
-def _was_away(known: Acquaintance, when: str) -> bool:
-    return bool(known.last_seen) and seconds_between(known.last_seen, when) >= AWAY_SECONDS
+    seen_before: str = ""  # the end of their visit before the present one
 
 
 def entity_type_of(obj: Any) -> str:
@@ -92,12 +83,14 @@ class People(attributes.Table[Acquaintance]):
     ) -> Acquaintance:
         """Record that someone was seen, and whether they spoke to the NPC."""
         known = self._records.get(identity) or Acquaintance(identity, name, entity_type)
+        seen = known.last_seen
+        returned = seen and seconds_between(seen, when) >= AWAY_SECONDS
         self._records[identity] = known = replace(
             known,
             name=name or known.name,
             interactions=known.interactions + int(talk),
-            last_seen=max(known.last_seen, when),
-            seen_before=known.last_seen if _was_away(known, when) else known.seen_before,
+            last_seen=max(seen, when),
+            seen_before=seen if returned else known.seen_before,
         )
         self._note_name(known)
         self._dirty = True

@@ -1,9 +1,8 @@
 """PostgreSQL with pgvector as the memory store, in one table, with every search lane.
 
-Connection and table are those of Mem0's own adapter. The vectors of the two dense lanes are columns
-of pgvector's type, the keys of the word lanes are JSON objects (term → weight), weighed in the
-database by our own BM25: PostgreSQL's full-text search knows no rarity per NPC, and measured it
-finds a fifth less (docs/adr/006).
+Connection and table are those of Mem0's own adapter. The keys of the word lanes are JSON objects
+(term → weight), weighed in the database by our own BM25: PostgreSQL's full-text search knows no
+rarity per NPC, and measured it finds a fifth less (docs/adr/006).
 
 The search is exact, over the memories of one NPC, unless `hnsw` is set: an HNSW index over all NPCs
 filters afterwards, and would find little of one among many. Worker thread only.
@@ -31,10 +30,9 @@ from psycopg_pool import PoolTimeout
 from .. import conf
 from . import condition
 from .condition import StoreMismatch, StoreUnreachable
-from .filters import Filters
-from .lanes import LANES, LINE, NEAR, WIDE, WINDOW, WORD_LANES, Keys, LaneVectors
+from .lanes import LANES, LINE, NEAR, WIDE, WINDOW, WORD_LANES, Keys
 from .payload import Candidate, PointId, Row, to_candidate
-from .protocol import Hit, Hits, LaneSearch, MemoryStore, Rows
+from .protocol import Filters, Hit, Hits, LaneSearch, MemoryStore, Rows
 
 LISTS = ("audience", "dominant_emotions", "entities", "journal_ids", "tags", "witnesses")
 CONNECT_SECONDS = 5.0
@@ -100,11 +98,7 @@ class _Table(PGVector):
 
 
 class PostgresStore(MemoryStore):
-    """A memory store in one table. A memory there does not say which game it is of.
-
-    Args:
-        config: As in the settings, with its secrets.
-    """
+    """A memory store in one table. A memory there does not say which game it is of."""
 
     provider = "pgvector"
     scoped = False
@@ -136,8 +130,7 @@ class PostgresStore(MemoryStore):
 
     # --- writing ------------------------------------------------------------------------------
 
-    def upsert_rows(self, rows: Sequence[Row], keys: Sequence[Keys | LaneVectors]) -> None:
-        """Insert or overwrite memories, all of them or none."""
+    def upsert_rows(self, rows: Sequence[Row], keys: Sequence[Keys]) -> None:
         columns = ["id", "payload", *COLUMNS.values()]
         changed = ", ".join(f"{name} = EXCLUDED.{name}" for name in columns[1:])
         query = (
@@ -184,7 +177,7 @@ class PostgresStore(MemoryStore):
         rows = self._select("id, vector::real[]", [], _only(ids))
         return {str(each): vector for each, vector in rows}
 
-    def lane_vectors(self, ids: Collection[str]) -> dict[str, LaneVectors]:
+    def lane_vectors(self, ids: Collection[str]) -> dict[str, Keys]:
         columns = "id, vector::real[], window_vector::real[], near_words, wide_words"
         found = {}
         for each, line, window, *words in self._select(columns, [], _only(ids)):
@@ -192,7 +185,7 @@ class PostgresStore(MemoryStore):
                 lane: {int(term): weight for term, weight in (of or {}).items()}
                 for lane, of in zip(WORD_LANES, words, strict=True)
             }
-            found[str(each)] = LaneVectors(
+            found[str(each)] = Keys(
                 np.asarray(line, dtype=np.float32), np.asarray(window, dtype=np.float32), weights
             )
         return found

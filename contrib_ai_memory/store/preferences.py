@@ -34,30 +34,19 @@ class PastPreference:
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """One preference of a person, with the earlier ones of the same slot, oldest first.
+    """One preference of a person, with the earlier ones of the same slot."""
 
-    Attributes:
-        identity: Memory identity of the person; "" if unknown.
-        slot: The subject of the preference.
-        text: The sentence that states it.
-        memory_id: The memory in the store that states it.
-        since, seen: When it was first and last stated; ISO 8601 UTC.
-        journal_id: The journal entry that states it.
-        private, witnesses: Who may hear of it, as for any memory.
-        mentions: Slots of the things it was compared with.
-    """
-
-    identity: str
-    slot: str
-    text: str
-    since: str
-    seen: str
-    memory_id: str = ""
-    journal_id: int | None = None
+    identity: str  # memory identity of the person; "" if unknown
+    slot: str  # the subject of the preference
+    text: str  # the sentence that states it
+    since: str  # when it was first stated; ISO 8601 UTC
+    seen: str  # when it was last stated
+    memory_id: str = ""  # the memory in the store that states it
+    journal_id: int | None = None  # the entry that states it
     private: bool = False
     witnesses: tuple[str, ...] = ()
-    mentions: tuple[str, ...] = ()
-    history: tuple[PastPreference, ...] = ()
+    mentions: tuple[str, ...] = ()  # slots of the things it was compared with
+    history: tuple[PastPreference, ...] = ()  # oldest first
 
     @property
     def audience(self) -> tuple[str, ...] | None:
@@ -68,7 +57,6 @@ class Preference:
         return _bare(self.text) == _bare(text)
 
     def visible_to(self, listeners: Sequence[str] | None) -> bool:
-        """Return whether all `listeners` may hear of it; None is a view from outside the game."""
         return may_hear(self.private, self.witnesses, None if listeners is None else (*listeners,))
 
     def memory_of(self, text: str) -> str | None:
@@ -82,18 +70,13 @@ class Preference:
 
 
 class Preferences(RowsPart[Preference]):
-    """The preferences one NPC knows of.
-
-    Args:
-        npc: The NPC whose Attributes hold them.
-        entry: Returns the journal entry of a number, if it is still there.
-    """
+    """The preferences one NPC knows of."""
 
     counted, category, kind = "preferences", CATEGORY, Preference
 
     def __init__(self, npc: Any, entry: Callable[[int], Entry | None] = lambda number: None):
         super().__init__(npc)
-        self._entry = entry
+        self._entry = entry  # returns the journal entry of a number, if it is still there
 
     def key(self, record: Preference) -> str:
         return key_of(record.identity, record.slot, record.audience)
@@ -111,17 +94,9 @@ class Preferences(RowsPart[Preference]):
         private: bool = False,
         witnesses: Sequence[str] = (),
     ) -> Preference:
-        """Record a preference. A repeated one only changes `seen`; a new one replaces the old.
+        """Record a preference (`Preference` has the fields). A repeated one only changes `seen`.
 
-        Args:
-            identity: The person; "" if unknown.
-            slot: From `english.stated_preferences`; for a comparison, call `slot_for` first.
-            text: The sentence.
-            when: ISO 8601 UTC.
-            journal_id: The entry that states it, if there is one.
-            memory_id: The memory in the store that states it.
-            mentions: Slots of the things it is compared with.
-            private, witnesses: Those of the entry.
+        For a comparison, call `slot_for` first.
         """
         known = self.get(identity, slot, _audience(private, witnesses))
         if known and known.says(text):
@@ -171,12 +146,7 @@ class Preferences(RowsPart[Preference]):
         return self.row(key_of(identity, slot, audience))
 
     def of(self, identity: str, listeners: Sequence[str] | None = None) -> list[Preference]:
-        """Return one person's preferences, newest first.
-
-        Args:
-            identity: The person.
-            listeners: Who will hear of them; None is a view from outside the game.
-        """
+        """Return those of one person that `listeners` may hear of (None: all), newest first."""
         prefix = f"{identity or UNKNOWN_OWNER}/"[: attributes.KEY_LENGTH]
         found = [
             preference
@@ -187,23 +157,20 @@ class Preferences(RowsPart[Preference]):
 
     def replace(self, record: Preference, left: Preference) -> None:
         """Write what is left of a preference, unless its new slot has a newer one."""
-        moves = left.audience != record.audience
-        if not (moves and self._newer(left)):
+        if left.audience == record.audience:
             self.put(left)
-        if moves:
-            self.remove(self.key(record))
-
-    def _newer(self, preference: Preference) -> bool:
-        there = self.get(preference.identity, preference.slot, preference.audience)
-        return there is not None and there.since > preference.since
+            return
+        there = self.get(left.identity, left.slot, left.audience)
+        if there is None or there.since <= left.since:
+            self.put(left)
+        self.remove(self.key(record))
 
     def without(self, record: Preference, removal: Removal) -> Preference | None:
         """Return a preference without what goes: the one before it holds again."""
-        known = record
         subject = removal.subject
-        if subject.identity and subject.identity == known.identity:
+        if subject.identity and subject.identity == record.identity:
             return None
-        versions: tuple[Preference | PastPreference, ...] = (*known.history, known)
+        versions: tuple[Preference | PastPreference, ...] = (*record.history, record)
         left: list[Any] = [
             each
             for each in versions
@@ -219,8 +186,8 @@ class Preferences(RowsPart[Preference]):
         if isinstance(last, PastPreference):
             now: Any = {"text": last.text, "memory_id": last.memory_id}
             now |= {"journal_id": last.journal_id, "since": last.since, "seen": last.until}
-            last = replace(known, **now)
-        return replace(last, witnesses=removal.others(known.witnesses), history=tuple(past))
+            last = replace(record, **now)
+        return replace(last, witnesses=removal.others(record.witnesses), history=tuple(past))
 
     def _by_itself(self, held: Any) -> Any:
         """Return a preference in the words of its own line, if an older one completed them."""

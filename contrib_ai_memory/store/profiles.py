@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from twisted.internet import defer
 
@@ -31,28 +31,19 @@ PROFILES_IN_MEMORY = 64
 
 
 def state_of(favorability: float) -> str:
-    """Return the state of a relationship: stranger, acquaintance, friend or close."""
     states = (state for below, state in conf.RELATIONSHIP_STATES if favorability < below)
     return next(states, "close")
 
 
 @dataclass(frozen=True, slots=True)
 class Relationship:
-    """The NPC's relationship with an entity.
+    """The NPC's relationship with an entity."""
 
-    Attributes:
-        favorability: 0-1.
-        interactions: How many lines they said to it.
-        last_seen: ISO 8601 UTC.
-        course: (day, favorability at its end), the newest last.
-        gained: What each of the latest conversations added: (session, favorability).
-    """
-
-    favorability: float = FIRST_FAVORABILITY
-    interactions: int = 0
-    last_seen: str = ""
-    course: tuple[tuple[str, float], ...] = ()
-    gained: tuple[tuple[str, float], ...] = ()
+    favorability: float = FIRST_FAVORABILITY  # 0-1
+    interactions: int = 0  # lines that they said to it
+    last_seen: str = ""  # ISO 8601 UTC
+    course: tuple[tuple[str, float], ...] = ()  # (day, favorability at its end), the newest last
+    gained: tuple[tuple[str, float], ...] = ()  # (session, what it added), of the latest talks
 
     @property
     def state(self) -> str:
@@ -68,15 +59,10 @@ NOT_MET = Relationship()
 
 @dataclass(frozen=True, slots=True)
 class ProfileObservation(Observation):
-    """An observation (Pf) as a profile keeps it.
+    """An observation (Pf) as a profile keeps it."""
 
-    Attributes:
-        sentence: Number of the sentence in the entry; identifies it together with the journal id.
-        consolidated: Whether it has become part of an attribute.
-    """
-
-    sentence: int = 0
-    consolidated: bool = False
+    sentence: int = 0  # its number in the entry; identifies it together with the journal id
+    consolidated: bool = False  # whether it has become part of an attribute
 
     @property
     def key(self) -> tuple[int, int]:
@@ -85,43 +71,30 @@ class ProfileObservation(Observation):
 
 @dataclass(frozen=True, slots=True)
 class ProfileAttribute:
-    """Stable knowledge of an entity (Pa), as private as its evidence.
+    """Stable knowledge of an entity (Pa), as private as its evidence."""
 
-    `type` is one of `llm.provider.ATTRIBUTE_TYPES`, `evidence` are journal ids, `confidence` 0-1,
-    `updated` is the time of the newest evidence, ISO 8601 UTC, `context` are the journal ids of all
-    that a language model was shown (`store.journal.ranges_of`).
-    """
-
-    type: str
+    type: str  # one of `llm.provider.ATTRIBUTE_TYPES`
     value: str
-    evidence: tuple[int, ...] = ()
-    confidence: float = 0.5
-    updated: str = ""
+    evidence: tuple[int, ...] = ()  # journal ids
+    confidence: float = 0.5  # 0-1
+    updated: str = ""  # time of the newest evidence, ISO 8601 UTC
     private: bool = False
     witnesses: tuple[str, ...] = ()
-    context: str = ""
+    context: str = ""  # journal ids of all that a language model was shown (`journal.ranges_of`)
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Everything one NPC knows of an entity.
+    """Everything one NPC knows of an entity."""
 
-    Attributes:
-        entity_id: Memory identity.
-        entity_type: player, npc or object.
-        observations, attributes: Oldest first.
-        through: The newest journal entry counted in the profile, so that none is counted twice.
-        settling: Observations up to this journal entry are being consolidated.
-    """
-
-    entity_id: str
-    entity_type: str = "player"
+    entity_id: str  # memory identity
+    entity_type: str = "player"  # player, npc or object
     name: str = ""
-    observations: tuple[ProfileObservation, ...] = ()
-    attributes: tuple[ProfileAttribute, ...] = ()
+    observations: tuple[ProfileObservation, ...] = ()  # oldest first
+    attributes: tuple[ProfileAttribute, ...] = ()  # oldest first
     relationship: Relationship = NOT_MET
-    through: int = 0
-    settling: int = 0
+    through: int = 0  # the newest journal entry counted in it, so that none is counted twice
+    settling: int = 0  # observations up to this journal entry are being consolidated
 
     @property
     def new(self) -> tuple[ProfileObservation, ...]:
@@ -135,19 +108,17 @@ class Profile:
     def for_listeners(self, listeners: Iterable[str] | None) -> Profile:
         """Return the part that all `listeners` may hear; None is all of it."""
         heard_by = None if listeners is None else tuple(listeners)
-        return replace(
-            self,
-            observations=_audible(self.observations, heard_by),
-            attributes=_audible(self.attributes, heard_by),
-        )
+
+        def heard(notes: Iterable[Any]) -> tuple[Any, ...]:
+            return tuple(e for e in notes if may_hear(e.private, e.witnesses, heard_by))
+
+        seen, known = heard(self.observations), heard(self.attributes)
+        return replace(self, observations=seen, attributes=known)
 
     def without(self, removal: Removal) -> Profile:
         """Return the profile without the notes that go, and without a person as a witness."""
-        return replace(
-            self,
-            observations=_left(self.observations, removal),
-            attributes=_left(self.attributes, removal),
-        )
+        seen, known = _left(self.observations, removal), _left(self.attributes, removal)
+        return replace(self, observations=seen, attributes=known)
 
     def with_observations(self, added: Iterable[ProfileObservation]) -> Profile:
         """Return the profile with these observations; known ones change nothing."""
@@ -159,10 +130,8 @@ class Profile:
     def consolidated(
         self, keys: Collection[tuple[int, int]], known: Iterable[ProfileAttribute], settling: int
     ) -> Profile:
-        """Return the profile with new attributes and the observations of `keys` consolidated.
-
-        Old consolidated observations are pruned.
-        """
+        """Return it with new attributes and the observations of `keys` consolidated, old ones
+        pruned."""
         marked = [
             replace(seen, consolidated=seen.consolidated or seen.key in keys)
             for seen in self.observations
@@ -199,7 +168,7 @@ def audience_of(known: ProfileObservation | ProfileAttribute) -> tuple[str, ...]
 
 
 def _bounded(observations: Sequence[ProfileObservation]) -> tuple[ProfileObservation, ...]:
-    """Return at most `OBSERVATIONS_KEPT`, dropping consolidated ones first, the oldest first."""
+    """Drop consolidated ones first, the oldest first, beyond `OBSERVATIONS_KEPT`."""
     too_many = len(observations) - OBSERVATIONS_KEPT
     if too_many <= 0:
         return tuple(observations)
@@ -209,14 +178,13 @@ def _bounded(observations: Sequence[ProfileObservation]) -> tuple[ProfileObserva
 
 
 def _most_confident(known: Sequence[ProfileAttribute]) -> tuple[ProfileAttribute, ...]:
-    """Return at most `ATTRIBUTES_KEPT`, dropping the least confident, of these the oldest."""
+    """Drop the least confident, of these the oldest, beyond `ATTRIBUTES_KEPT`."""
     by_confidence = sorted(known, key=lambda each: (each.confidence, each.updated))
     kept = {id(each) for each in by_confidence[-ATTRIBUTES_KEPT:]}
     return tuple(each for each in known if id(each) in kept)
 
 
-@dataclass(frozen=True, slots=True)
-class _Digest:
+class _Digest(NamedTuple):
     """The part of a profile that is needed too often to read its row each time."""
 
     new: int
@@ -255,7 +223,6 @@ class Profiles(attributes.Rows[Profile]):
         return self._read[identity]
 
     def put(self, record: Profile) -> None:
-        """Write a profile with one write."""
         attributes.write_json(self._npc, key_of(record.entity_id), to_plain(record), CATEGORY)
         self._remember(record)
 
@@ -283,8 +250,7 @@ class Profiles(attributes.Rows[Profile]):
 
     @defer.inlineCallbacks
     def take_out(self, removal: Removal) -> Generator[Any, Any, int]:
-        """Remove the notes that go, unless what was drawn from the entries stays. Counts
-        observations and attributes. See `MemoryPart`."""
+        """Remove the notes that go, unless what was drawn from the entries stays; counts them."""
         count = 0
         for identity in self.identities() if removal.drawn else ():
             yield offload.breathe()
@@ -328,10 +294,6 @@ class Profiles(attributes.Rows[Profile]):
             self._read.popitem(last=False)
 
 
-def _audible(known: tuple[Any, ...], listeners: tuple[str, ...] | None) -> tuple[Any, ...]:
-    return tuple(each for each in known if may_hear(each.private, each.witnesses, listeners))
-
-
 def key_of(identity: str) -> str:
     """Return the key of a profile's Attribute: the identity, with a digest if not exact without."""
     exact = identity == identity.strip().lower() and "/" not in identity
@@ -341,7 +303,6 @@ def key_of(identity: str) -> str:
 
 
 def to_plain(profile: Profile) -> dict[str, Any]:
-    """Return a profile as it is stored."""
     relationship = attributes.to_plain(profile.relationship)
     relationship["state"] = profile.relationship.state  # for readers of the row; not read back
     return attributes.to_plain(profile) | {"relationship": relationship}

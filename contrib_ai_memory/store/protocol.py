@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,13 +21,10 @@ from .. import conf
 from ..embedding import embedder
 from ..records import LOCKED, MemoryRecord
 from . import condition, metadata
-from .filters import Filters
-from .lanes import LINE, WINDOW, WORD_LANES, Keys, LaneVectors, Vocabulary, keys_of_one, terms_of
-from .mem0_history import MemoryHistory
+from .lanes import LINE, WINDOW, WORD_LANES, Keys, Vocabulary, keys_of_one, terms_of
 from .payload import (
     ANYONE,
     EPOCH,
-    FOREIGN,
     OF_NIGHTS,
     RECORDS,
     Candidate,
@@ -39,12 +36,16 @@ from .payload import (
     to_payload,
 )
 
+if TYPE_CHECKING:
+    from .mem0_adapter import MemoryHistory
+
 PAGE = 64  # memories read, embedded or written at once
 SCROLLED = 1000  # rows read at once where only payloads are
 VALUES_AT_MOST = 100_000  # of one field: agent ids
 NEAREST = 8  # memories examined for those that were drawn from one entry
 READY = "contrib_ai_memory.ready"  # in Mem0's metadata: what is written as it is
 
+Filters = dict[str, Any] | None  # in Mem0's filter language
 Memories = list[MemoryRecord]
 Rows = list[Row]
 Remake = Callable[[Rows], list[Keys]]
@@ -72,33 +73,24 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LaneSearch:
-    """A prepared search.
-
-    Attributes:
-        queries: The store's own query for each lane.
-        fields: Of the payloads that a server brings; all if it is empty.
-    """
+    """A prepared search."""
 
     agent_id: str
-    queries: Mapping[str, Any]
-    fields: Sequence[str] = ()
+    queries: Mapping[str, Any]  # the store's own query for each lane
+    fields: Sequence[str] = ()  # of the payloads that a server brings; all if it is empty
 
 
 class MemoryStore(ABC):
     """Stores the memories of every NPC, each under the `agent_id` (UUID) of its NPC.
 
-    A memory is an id (UUID text), a payload (`payload.to_payload`) and keys: two vectors and two
-    bags of words, one for each *search lane* by which it is found (`lanes`). How rare a word is,
-    the query side of the word lanes, is counted for each NPC in a file of the game
-    (`lanes.Vocabulary`).
-
-    Lines of the journal are written in batches: `upsert` makes payloads of records, `upsert_rows`
-    writes them as they are (an archive, a reindex). What is drawn or taught is written by Mem0's
-    own verbs (`insert_new`, `change`, `delete`), which keep its history; see `mem0_adapter`.
+    A memory is an id (UUID text), a payload (`payload.to_payload`) and `lanes.Keys`. Lines of the
+    journal are written in batches: `upsert` makes payloads of records, `upsert_rows` writes them as
+    they are (an archive, a reindex). What is drawn or taught is written by Mem0's own verbs
+    (`insert_new`, `change`, `delete`), which keep its history; see `mem0_adapter`.
 
     To add a store, write a class with the methods of the last section (`what an engine does`), put
     it into `memory_store._open_engine`, name it in `conf.STORES` and in tests/real_stores.py, and
-    pass tests/test_store_contract.py. A server also belongs in `reachability.addresses`.
+    pass tests/test_store_contract.py. A server also belongs in `engine_config.addresses`.
 
     - One worker thread calls it, so it may block and needs no locks.
     - A write is on disk when its verb returns, and begins with `condition.check`. After a kill the
@@ -108,23 +100,15 @@ class MemoryStore(ABC):
       refuse fields without an index (`qdrant_server`). `listener=identity` leaves out what that
       person may not hear.
     - Every failure is a `StoreError` whose message says what to do.
-
-    Attributes:
-        provider: Its name in `CONTRIB_AI_MEMORY["VECTOR_STORE"]`.
-        mem0: Mem0's own `Memory` over this store, for scripts: its public verbs work on all of it.
-        history: What memories said before.
-        scoped: Whether `agents` and `rows` bring this game's memories alone, even where other
-            games write into the same collection.
-        remote: Whether each call is a round trip over a network, which takes longer than a search.
-        line_vector: The engine's name for the vector of the lane `line`.
     """
 
-    provider: str
-    mem0: Any
-    history: MemoryHistory
+    provider: str  # its name in CONTRIB_AI_MEMORY["VECTOR_STORE"]
+    mem0: Any  # Mem0's own `Memory` over this store, for scripts: its verbs work on all of it
+    history: MemoryHistory  # what memories said before
+    # whether `agents` and `rows` bring this game's memories alone, where others write there too
     scoped = True
-    remote = False
-    line_vector = LINE
+    remote = False  # whether each call is a round trip, which takes longer than a search
+    line_vector = LINE  # the engine's name for the vector of the lane `line`
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -141,9 +125,8 @@ class MemoryStore(ABC):
     ) -> None:
         """Insert or overwrite memories of an NPC, and count their words.
 
-        Args:
-            vectors: Shape (len(memories), dimensions).
-            keys: Without them a memory is found by its own words and vector alone.
+        Vectors have the shape (len(memories), dimensions). By default a memory is found by its own
+        words and vector alone.
         """
         if not memories:
             return
@@ -169,10 +152,7 @@ class MemoryStore(ABC):
         return [memory.id for memory in new]
 
     def change(self, memory_id: str, **fields: Any) -> None:
-        """Merge fields into the payload of a memory by Mem0's `update`, if it exists.
-
-        Its keys and its history stay.
-        """
+        """Merge fields into the payload of a memory by Mem0's `update`, if it exists."""
         self.mem0.update({memory_id: fields})
 
     def delete(self, ids: Sequence[str]) -> None:
@@ -196,14 +176,12 @@ class MemoryStore(ABC):
     def count_words(self, agent_id: str, memories: Sequence[MemoryRecord]) -> None:
         """Count in how many memories of an NPC each word occurs, each memory once for ever.
 
-        Not those of facts, summaries and insights. They retell lines: the words of a subject that
-        is retold often would count as common, and the scores of its lines would change.
+        Facts, summaries and insights retell lines: their words would count as common.
         """
         said = (each for each in memories if each.record not in OF_NIGHTS)
         self.vocabulary.count(agent_id, {each.id: terms_of(each.words) for each in said})
 
     def close(self) -> None:
-        """Close files and connections, Mem0's own as well."""
         self.disconnect()
         self.mem0.close()
 
@@ -227,31 +205,21 @@ class MemoryStore(ABC):
     def rows(
         self, agent_id: str | None, offset: Any = None, limit: int = PAGE, **where: Any
     ) -> tuple[Rows, Any]:
-        """Return a page of (id, payload), of one NPC or of all, and the offset of the next page.
-
-        The offset is None after the last page.
-        """
+        """Return a page of (id, payload), of one NPC or all, and the next one's offset or None."""
         return self.scroll(filters_of(agent_id, where), offset, limit)
 
     def page(
         self, agent_id: str, offset: Any = None, limit: int = 4 * PAGE, **where: Any
     ) -> tuple[Memories, Any]:
-        """Return a page of an NPC's memories, and the offset of the next page or None."""
         rows, offset = self.rows(agent_id, offset, limit, **where)
         return [from_payload(*row) for row in rows], offset
 
     def list(self, agent_id: str, limit: int | None = 100, **where: Any) -> Memories:
         """Return up to `limit` memories of an NPC (None: all), in no particular order."""
-        foreign = where == {"record": FOREIGN}  # what other programs wrote bears no record of ours
-        if foreign and self.count(agent_id, **where) < self.counts(agent_id)[FOREIGN]:
-            return [each for each in self.list(agent_id, None) if each.record == FOREIGN][:limit]
         return [from_payload(*row) for row in self.every_row(filters_of(agent_id, where), limit)]
 
     def newest(self, agent_id: str, record: str, limit: int) -> Memories:
         """Return the newest `limit` memories of one kind, newest first."""
-        if record == FOREIGN:  # others write their time in forms of their own
-            found = self.list(agent_id, None, record=record)
-            return heapq.nlargest(limit, found, key=lambda memory: memory.created_at)
         filters = filters_of(agent_id, {"record": record})
         rows = self.newest_rows(filters, limit)
         if len(rows) < limit:  # few, or without a time
@@ -264,9 +232,7 @@ class MemoryStore(ABC):
 
     def counts(self, agent_id: str) -> dict[str, int]:
         found = self.facet("record", filters_of(agent_id, {}))
-        counts = {kind: found.get(kind, 0) for kind in RECORDS}
-        counts[FOREIGN] += self.count(agent_id) - sum(counts.values())  # they bear no record
-        return counts
+        return {kind: found.get(kind, 0) for kind in RECORDS}
 
     def agents(self) -> dict[str, int]:
         return self.facet("agent_id")
@@ -286,7 +252,6 @@ class MemoryStore(ABC):
     def nearest(
         self, agent_id: str, vector: np.ndarray, limit: int, **where: Any
     ) -> Sequence[Neighbour]:
-        """Return the `limit` nearest memories of one vector, as `nearest_each` does."""
         return self.nearest_each(agent_id, [vector], limit, **where)[0]
 
     def nearest_each(
@@ -309,7 +274,6 @@ class MemoryStore(ABC):
         return LaneSearch(agent_id, queries | self.word_queries(agent_id, query), fields)
 
     def word_queries(self, agent_id: str, query: str) -> dict[str, Any]:
-        """Return the query for each word lane; none if all words are stop words."""
         reaches = [lane.reach for lane in WORD_LANES.values()]
         rarity = self.vocabulary.rarity(agent_id, terms_of(query), reaches)
         return {
@@ -346,18 +310,17 @@ class MemoryStore(ABC):
 
     # --- locks of a builder -------------------------------------------------------------------
 
-    # Locks of a builder extend to memories that say the same thing: to a fact whose evidence is a
-    # locked journal entry, and to an entry from which alone a locked fact was derived.
+    # They extend to a fact whose evidence is a locked journal entry, and to an entry from which
+    # alone a locked fact was derived.
 
     def is_locked(self, agent_id: str, memory: MemoryRecord) -> bool:
-        """Return whether a memory or one of the journal entries it rests on is locked."""
         if LOCKED in memory.tags:
             return True
         lines = [entry_memory_id(agent_id, entry_id) for entry_id in memory.journal_ids]
         return any(LOCKED in line.tags for line in self.get(lines))
 
     def locked_among(self, agent_id: str, memory_ids: Collection[str]) -> set[str]:
-        """Return the ids of memories that are locked or the only evidence of a locked one."""
+        """Return those that are locked or the only evidence of a locked one."""
         return {
             memory.id
             for memory in self.get(memory_ids)
@@ -378,31 +341,17 @@ class MemoryStore(ABC):
 
     # --- keys, as an engine has them ----------------------------------------------------------
 
-    def vectors_by_name(self, key: Keys | LaneVectors) -> dict[str, Any]:
+    def vectors_by_name(self, key: Keys) -> dict[str, Any]:
         """Return the keys of a memory by the names of their vectors."""
-        of = key.vectors() if isinstance(key, Keys) else key
-        named: dict[str, Any] = {self.line_vector: of.line.tolist(), WINDOW: of.window.tolist()}
-        return named | {lane: self.sparse(each) for lane, each in of.words.items() if each}
-
-    def to_lane_vectors(self, named: Mapping[str, Any]) -> LaneVectors:
-        """Return the keys of a memory from the vectors of its point: `vectors_by_name` undone."""
-        words = {
-            lane: dict(zip(named[lane].indices, named[lane].values, strict=True))
-            for lane in WORD_LANES
-            if lane in named
-        }
-        line = np.asarray(named[self.line_vector], dtype=np.float32)
-        return LaneVectors(line, np.asarray(named[WINDOW], dtype=np.float32), words)
+        named: dict[str, Any] = {self.line_vector: key.line.tolist(), WINDOW: key.window.tolist()}
+        return named | {lane: self.sparse(each) for lane, each in key.words.items() if each}
 
     # --- what an engine does ------------------------------------------------------------------
-    # Filters are in Mem0's language (`filters`), queries are the engine's own: `Any`.
+    # Queries are the engine's own: `Any`. An id that does not exist is left out, in each of them.
 
     @abstractmethod
-    def upsert_rows(self, rows: Sequence[Row], keys: Sequence[Keys | LaneVectors]) -> None:
-        """Insert or overwrite memories by their (id, payload), each with the keys at its place.
-
-        Keys of another store (`lane_vectors`) are written as they are.
-        """
+    def upsert_rows(self, rows: Sequence[Row], keys: Sequence[Keys]) -> None:
+        """Insert or overwrite memories by their (id, payload), each with the keys at its place."""
 
     @abstractmethod
     def change_each(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
@@ -413,36 +362,31 @@ class MemoryStore(ABC):
         """Replace the keys of memories that exist (id → keys) as talk goes on after them."""
 
     @abstractmethod
-    def delete_points(self, ids: Sequence[str]) -> None:
-        """Delete those of `ids` that exist."""
+    def delete_points(self, ids: Sequence[str]) -> None: ...
 
     @abstractmethod
-    def existing(self, ids: Collection[str]) -> set[str]:
-        """Return those of `ids` that exist."""
+    def existing(self, ids: Collection[str]) -> set[str]: ...
 
     @abstractmethod
-    def payloads(self, ids: Collection[str]) -> dict[str, dict[str, Any]]:
-        """Return the payloads of those `ids` that exist."""
+    def payloads(self, ids: Collection[str]) -> dict[str, dict[str, Any]]: ...
 
     @abstractmethod
     def line_vectors(self, ids: Collection[str]) -> Mapping[str, Sequence[float]]:
         """Return the vector in the lane `line` (unit length) of those `ids` that exist."""
 
     @abstractmethod
-    def lane_vectors(self, ids: Collection[str]) -> Mapping[str, LaneVectors]:
-        """Return the keys of those `ids` that exist."""
+    def lane_vectors(self, ids: Collection[str]) -> Mapping[str, Keys]: ...
 
     @abstractmethod
     def scroll(self, filters: Filters, offset: Any, limit: int) -> tuple[Rows, Any]:
-        """Return up to `limit` rows that match, by id, and the next page's offset or None."""
+        """Return rows that match, by id, and the next page's offset or None."""
 
     @abstractmethod
     def newest_rows(self, filters: Filters, limit: int) -> Rows:
-        """Return up to `limit` rows that match and have a time of creation, newest first."""
+        """Return rows that match and have a time of creation, newest first."""
 
     @abstractmethod
-    def count_rows(self, filters: Filters = None) -> int:
-        """Return how many rows match."""
+    def count_rows(self, filters: Filters = None) -> int: ...
 
     @abstractmethod
     def facet(self, field: str, filters: Filters = None) -> dict[str, int]:
@@ -457,12 +401,12 @@ class MemoryStore(ABC):
         """Return BM25's query side in one lane: every term by how rare it is."""
 
     @abstractmethod
-    def sparse(self, values: Mapping[int, float]) -> Any:
-        """Return a sparse vector."""
+    def sparse(self, values: Mapping[int, float]) -> Any: ...
 
     @abstractmethod
-    def query_each(self, queries: Sequence[Any], limit: int, filters: Filters) -> Sequence[Hits]:
-        """Return the `limit` best of each query, best first."""
+    def query_each(
+        self, queries: Sequence[Any], limit: int, filters: Filters
+    ) -> Sequence[Hits]: ...
 
     @abstractmethod
     def best_of_lanes(
@@ -474,8 +418,7 @@ class MemoryStore(ABC):
     def scores_in_lanes(self, search: LaneSearch, ids: Collection[PointId]) -> Sequence[Candidate]:
         """Return those of `ids` that exist, with their score in each lane (0 for no match).
 
-        Every candidate is scored in every lane: one that is not among the best of a lane may still
-        be good there, and counting it as 0 costs recall.
+        One that is not among the best of a lane may still be good there.
         """
 
     @abstractmethod
@@ -483,19 +426,14 @@ class MemoryStore(ABC):
         """Delete everything of this game, for Mem0's `reset`."""
 
     @abstractmethod
-    def disconnect(self) -> None:
-        """Close the engine's files or connections."""
+    def disconnect(self) -> None: ...
 
     # Only a store with files of its own has these.
 
     def begin_rewriting(self, remake: Remake | None = None) -> bool:
         """Begin to write the files anew, so that deleted memories leave the disk as well.
 
-        Args:
-            remake: Makes new keys of rows; without it the old ones are copied.
-
-        Returns:
-            False where the store has no files of its own: nothing is to be done then.
+        `remake` makes new keys of rows. Returns False where nothing is to be done.
         """
         return False
 

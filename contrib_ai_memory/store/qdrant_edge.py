@@ -5,18 +5,15 @@ Worker thread only.
 
 Qdrant marks what is deleted and keeps its bytes: in the write-ahead log, in the pages of payloads
 and of keyword indexes. `Rewriting` copies what is left, a part at a time, into a new folder that
-then takes the place of the old one: `memories`, `memories.1`, `memories.2` … The last complete one
-is used. A file beside them, `current`, names it: if a restored backup lies beside newer folders,
-the restored one is used. An interrupted rewriting is begun again when the store is opened next.
+then takes the place of the old one: `memories`, `memories.1`, `memories.2` … A file beside them,
+`current`, names the one in use. An interrupted rewriting is begun again at the next opening.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import shutil
 import time
-import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -27,13 +24,12 @@ import qdrant_edge as edge
 from .. import atomic_file, conf, offload
 from ..log import logger
 from . import condition
-from .condition import StoreDamaged, StoreFull, StoreInUse, StoreMismatch
-from .filters import Filters
+from .condition import StoreDamaged, StoreFull, StoreInUse
 from .lanes import FILE as VOCABULARY
-from .lanes import LANES, LINE, WIDE, WINDOW, WORD_LANES, Keys, LaneVectors
+from .lanes import LANES, LINE, WIDE, WINDOW, WORD_LANES, Keys
 from .payload import INDEXED_FIELDS, KEYWORD, TIME, Candidate, PointId, Row, to_candidate
-from .protocol import PAGE, VALUES_AT_MOST, LaneSearch, Remake
-from .qdrant import QdrantStore
+from .protocol import PAGE, VALUES_AT_MOST, Filters, LaneSearch, Remake
+from .qdrant import QdrantStore, as_uuid
 
 UNNAMED_VECTOR = ""  # of the lane `line`; the others have names
 
@@ -49,6 +45,7 @@ class EdgeStore(QdrantStore):
     provider = "qdrant_edge"
     line_vector = UNNAMED_VECTOR
     kinds = edge
+    point = edge.Point
     newest_first = edge.OrderBy("created_at", edge.Direction.Desc)
 
     def __init__(
@@ -62,7 +59,6 @@ class EdgeStore(QdrantStore):
         self.path = current(Path(path), collection_name)
         self._rewriting: Rewriting | None = None
         self._recent = RecentCandidates(self._read)
-        self._shares: dict[str, tuple[float, int]] = {}  # share, searches until it is counted
         self._shard = self._open(lock_wait)
         note_current(self.path)
         self._finish_rewriting()
@@ -82,8 +78,13 @@ class EdgeStore(QdrantStore):
         deadline = time.monotonic() + lock_wait
         while True:
             try:
-                return self._checked(_load(self.path))
-            except (StoreMismatch, StoreDamaged):
+                shard = _load(self.path)
+                # whatever a search reads must be there
+                shard.query(edge.QueryRequest(limit=1, query=self.words_query({1: 1.0}, WIDE)))
+                for name in INDEXED_FIELDS.keys() - shard.info().payload_schema.keys():
+                    add_index(shard, name)
+                return shard
+            except StoreDamaged:
                 raise
             except Exception as error:
                 if "WouldBlock" not in str(error):
@@ -95,22 +96,6 @@ class EdgeStore(QdrantStore):
                         "from inside the game."
                     ) from None
                 time.sleep(0.1)
-
-    def _checked(self, shard: edge.EdgeShard) -> edge.EdgeShard:
-        try:
-            shard.query(edge.QueryRequest(limit=1, query=self.words_query({1: 1.0}, WIDE)))
-        except StoreDamaged:
-            raise
-        except Exception as error:
-            shard.close()
-            raise StoreMismatch(
-                f"The memory store in {self.path} has another layout ({error}): it was written by "
-                "another version of this contrib. Give this one a folder of its own with "
-                'CONTRIB_AI_MEMORY["DIR"], or go back to the version that wrote it.'
-            ) from error
-        for name in INDEXED_FIELDS.keys() - shard.info().payload_schema.keys():
-            add_index(shard, name)
-        return shard
 
     def _create(self, path: Path) -> edge.EdgeShard:
         shard = self.create_bare(path)
@@ -131,10 +116,10 @@ class EdgeStore(QdrantStore):
             vectors={UNNAMED_VECTOR: dense, WINDOW: dense},
             sparse_vectors=dict.fromkeys(WORD_LANES, sparse),
         )
-        return _guarded(edge.EdgeShard.create(str(path), config), path)
+        return cast("edge.EdgeShard", _Guard(edge.EdgeShard.create(str(path), config), path))
 
     def _change(self, ids: Collection[str], operation: edge.UpdateOperation) -> None:
-        """Write into the shard, if there is room: every change of these points comes this way."""
+        """Write into the shard, if there is room; every change comes this way."""
         self._recent.forget(ids)
         if self._rewriting is not None:
             self._rewriting.note(ids)
@@ -165,13 +150,9 @@ class EdgeStore(QdrantStore):
 
     # --- writing ----------------------------------------------------------------------------
 
-    def upsert_rows(self, rows: Sequence[Row], keys: Sequence[Keys | LaneVectors]) -> None:
+    def upsert_rows(self, rows: Sequence[Row], keys: Sequence[Keys]) -> None:
         """Insert or overwrite memories, in one acknowledged write."""
-        points = [
-            edge.Point(id=point_id, vector=self.vectors_by_name(key), payload=payload)
-            for (point_id, payload), key in zip(rows, keys, strict=True)
-        ]
-        if points:
+        if points := self.points(rows, keys):
             self._change([each for each, _ in rows], edge.UpdateOperation.upsert_points(points))
             self._recent.keep(rows)
 
@@ -195,57 +176,8 @@ class EdgeStore(QdrantStore):
     ) -> Sequence[edge.Record]:
         return self._free.retrieve([*ids], with_payload, with_vectors)
 
-    def nearest_query(self, vector: Sequence[float], lane: str) -> edge.Query:
-        return edge.Query.Nearest(list(vector), using=UNNAMED_VECTOR if lane == LINE else lane)
-
-    def words_query(self, rarity: Mapping[int, float], lane: str) -> edge.Query:
-        return edge.Query.Nearest(self.sparse(rarity), using=lane)
-
-    def best_of_lanes(
-        self, queries: Mapping[str, edge.Query], limit: int, filters: Filters
-    ) -> set[PointId]:
-        agent_id = str((filters or {}).get("agent_id"))
-        if filters == {"agent_id": agent_id} and (share := self._share(agent_id)) >= MOST:
-            best = self._best_of_all(queries, limit, agent_id, share)
-            if best is not None:
-                return best
-        found = self.query_all(queries.values(), limit, self.where(filters))
-        return {hit.id for hits in found for hit in hits}
-
-    def _share(self, agent_id: str) -> float:
-        """Return what share of all points is an NPC's, counted now and then."""
-        share, left = self._shares.get(agent_id, (0.0, 0))
-        if not left:
-            own = self.count_rows({"agent_id": agent_id})
-            share, left = own / max(1, self.total()), COUNTED_EVERY
-        self._shares[agent_id] = share, left - 1
-        return share
-
-    def _best_of_all(
-        self, queries: Mapping[str, edge.Query], limit: int, agent_id: str, share: float
-    ) -> set[PointId] | None:
-        """Return what a search with a filter for one NPC finds, without the filter.
-
-        To check a filter on every point takes as long as the search itself. None if too few of the
-        best are this NPC's.
-        """
-        wanted = math.ceil(limit * (2 / share - 1))  # twice the others that are to be expected
-        found = [
-            [hit.id for hit in hits]  # once: each reading makes another UUID
-            for hits in self.query_all(queries.values(), wanted, None)
-        ]
-        known = self._recent.of({each for ids in found for each in ids})
-        best: set[PointId] = set()
-        for ids in found:
-            own = [
-                each
-                for each in ids
-                if (one := known.get(number_of(each))) and one.payload.get("agent_id") == agent_id
-            ]
-            if len(own) < limit and len(ids) == wanted:
-                return None
-            best.update(own[:limit])
-        return best
+    def query(self, nearest_to: Any, lane: str) -> edge.Query:
+        return edge.Query.Nearest(nearest_to, using=UNNAMED_VECTOR if lane == LINE else lane)
 
     def query_all(
         self, queries: Iterable[edge.Query], limit: int, where: Any, with_payload: bool = False
@@ -290,11 +222,7 @@ class EdgeStore(QdrantStore):
     # --- rewriting --------------------------------------------------------------------------
 
     def begin_rewriting(self, remake: Remake | None = None) -> bool:
-        """Begin to write the shard anew, a part at each `rewrite_some`.
-
-        Raises:
-            StoreFull: There is no room for both. The next opening of the store tries it again.
-        """
+        """See `MemoryStore`. Without room for both (StoreFull) the next opening tries it again."""
         self._stop_rewriting()
         (self.path.parent / WANTED).touch()
         condition.check_room(self.path.parent, size_on_disk(self.path) + conf.NEW_SHARD_BYTES)
@@ -302,11 +230,7 @@ class EdgeStore(QdrantStore):
         return True
 
     def rewrite_some(self, points: int = PAGE) -> bool:
-        """Copy up to `points` points into the new shard. Returns whether it is in place.
-
-        Raises:
-            StoreFull: It was abandoned. The next opening of the store tries it again.
-        """
+        """Copy points into the new shard. A StoreFull abandons it until the next opening."""
         try:
             condition.check_room(self.path.parent)
         except StoreFull:
@@ -321,24 +245,23 @@ class EdgeStore(QdrantStore):
         return self._rewriting is None
 
     def _finish_rewriting(self) -> None:
-        """Do a rewriting that was interrupted, if there is room."""
         _sweep(self.path)
-        if (self.path.parent / WANTED).exists() and self._has_own_size():
-            try:
-                self.begin_rewriting()
-                while not self.rewrite_some(1000):
-                    pass
-            except StoreFull as full:
-                logger().warning("Deleted memories stay on the disk for now. %s", full)
-
-    def _has_own_size(self) -> bool:
-        """Return whether the vectors in the shard are as long as the embedding model's."""
+        if not (self.path.parent / WANTED).exists():
+            return
         config = json.loads((self.path / "edge_config.json").read_text())
-        return config["vectors"][""]["size"] == self.embedding_model_dims
+        if config["vectors"][UNNAMED_VECTOR]["size"] != self.embedding_model_dims:
+            return  # of another model: a reindex is due
+        try:
+            self.begin_rewriting()
+            while not self.rewrite_some(1000):
+                pass
+        except StoreFull as full:
+            logger().warning("Deleted memories stay on the disk for now. %s", full)
 
     def _stop_rewriting(self) -> None:
         if self._rewriting is not None:
-            self._rewriting.abandon()
+            self._rewriting.new.close()
+            shutil.rmtree(self._rewriting.path, ignore_errors=True)
             self._rewriting = None
 
 
@@ -346,11 +269,7 @@ class EdgeStore(QdrantStore):
 
 
 class _Guard:
-    """A shard that raises the engine's internal errors, which damaged files cause, as StoreDamaged.
-
-    Args:
-        path: Its folder.
-    """
+    """A shard whose internal errors, which damaged files cause, are a StoreDamaged."""
 
     def __init__(self, shard: edge.EdgeShard, path: Path):
         self._shard, self._path = shard, path
@@ -372,13 +291,9 @@ class _Guard:
 _INTERNAL, _PANIC = "Service runtime error", "PanicException"
 
 
-def _guarded(shard: edge.EdgeShard, path: Path) -> edge.EdgeShard:
-    return cast("edge.EdgeShard", _Guard(shard, path))
-
-
 def _load(path: Path) -> edge.EdgeShard:
     try:
-        return _guarded(edge.EdgeShard.load(str(path)), path)
+        return cast("edge.EdgeShard", _Guard(edge.EdgeShard.load(str(path)), path))
     except BaseException as error:
         if type(error).__name__ == _PANIC:
             raise StoreDamaged(path.parent, error) from error
@@ -386,11 +301,7 @@ def _load(path: Path) -> edge.EdgeShard:
 
 
 def readable_rows(folder: Path, name: str) -> Iterator[tuple[list[Row], int]]:
-    """Yield the points of a damaged store that can be read, and how many cannot, a page at a time.
-
-    Raises:
-        StoreDamaged: The others cannot even be counted.
-    """
+    """Yield the points of a damaged store that can be read, and how many cannot, by pages."""
     try:
         shard, offset = _load(current(folder, name)), None
     except StoreDamaged:
@@ -418,22 +329,16 @@ def _row(shard: edge.EdgeShard, point_id: PointId) -> Row | None:
 
 # --- recent candidates ----------------------------------------------------------------------------
 
-MOST = 0.8  # share of all points from which on an NPC's are searched without a filter
-COUNTED_EVERY = 256  # searches of an NPC between two counts of its points
 KEPT = 8192  # candidates, some 4 kB each with their payloads
 
 Read = tuple[PointId, dict[str, Any]]
 
 
 class RecentCandidates:
-    """A bounded cache of the memories that were written or read last, as candidates without scores.
-
-    Args:
-        read: Returns (id, payload) of those of some points that exist.
-    """
+    """The memories that were written or read last, as candidates without scores."""
 
     def __init__(self, read: Callable[[Sequence[PointId]], Iterable[Read]]):
-        self._read = read
+        self._read = read  # returns (id, payload) of the points that exist
         self._kept: OrderedDict[int, Candidate] = OrderedDict()
 
     def of(self, ids: Collection[PointId]) -> dict[int, Candidate]:
@@ -474,32 +379,26 @@ class RecentCandidates:
 
 def number_of(point_id: PointId) -> int:
     """Return a point's id as an int: comparing Edge's own ids takes longer than a search."""
-    return point_id.int if isinstance(point_id, uuid.UUID) else uuid.UUID(str(point_id)).int
+    return as_uuid(point_id).int
 
 
 # --- rewriting ------------------------------------------------------------------------------------
 
-WHOLE = "whole"  # a file in the new folder: everything is in it
 CURRENT = "current"  # a file beside the folders: the name of the one in use
 WANTED = "rewriting"  # a file beside the folders, while the old one still has to go
 
 
 class Rewriting:
-    """A shard copied into a new folder, without what was deleted.
-
-    Args:
-        store: Whose shard it is.
-        remake: See `MemoryStore.begin_rewriting`.
-    """
+    """A shard copied into a new folder, without what was deleted."""
 
     def __init__(self, store: EdgeStore, remake: Remake | None = None):
-        self._remake, self._vectors_of = remake, store.vectors_by_name
+        self._remake, self._points = remake, store.points
         self._old, self._old_path = store._shard, store.path
         path = store.path
         name = path.name.split(".")[0]
-        self._path = path.with_name(f"{name}.{_number(path) + 1}")
-        shutil.rmtree(self._path, ignore_errors=True)
-        self._new = store.create_bare(self._path)
+        self.path = path.with_name(f"{name}.{_number(path) + 1}")
+        shutil.rmtree(self.path, ignore_errors=True)
+        self.new = store.create_bare(self.path)
         self._to_index = list(INDEXED_FIELDS)
         self._offset: Any = None
         self._over = False
@@ -512,7 +411,7 @@ class Rewriting:
     def copy(self, points: int) -> bool:
         """Copy up to `points` points, or make one index. Returns whether all are copied."""
         if self._to_index:  # one at a time: making one holds the GIL
-            add_index(self._new, self._to_index.pop())
+            add_index(self.new, self._to_index.pop())
         elif not self._over:
             request = edge.ScrollRequest(
                 offset=self._offset, limit=points, with_payload=True, with_vector=True
@@ -525,36 +424,25 @@ class Rewriting:
     def finish(self) -> tuple[edge.EdgeShard, Path]:
         """Complete the new shard, which replaces the old one. Returns it with its folder."""
         if self._touched:
-            self._new.update(edge.UpdateOperation.delete_points([*self._touched]))
+            self.new.update(edge.UpdateOperation.delete_points([*self._touched]))
             self._write(self._old.retrieve([*self._touched], True, True))
         # not by its own flush, which holds the GIL; the old one's has nothing left to do then
-        for folder in (self._path, self._old_path):
+        for folder in (self.path, self._old_path):
             for file in folder.rglob("*"):
                 if file.is_file():
                     atomic_file.sync(file)
-        (self._path / WHOLE).touch()
-        atomic_file.sync(self._path)
-        return self._new, self._path
-
-    def abandon(self) -> None:
-        """Delete the new shard; the rewriting is begun again later."""
-        self._new.close()
-        shutil.rmtree(self._path, ignore_errors=True)
+        atomic_file.sync(self.path)
+        return self.new, self.path
 
     def _write(self, records: Sequence[edge.Record]) -> None:
         if not records:
             return
-        rows = [(str(each.id), each.payload or {}) for each in records]
-        vectors: list[Any]
         if self._remake is None:
-            vectors = [each.vector for each in records]
+            points = [edge.Point(each.id, each.vector or {}, each.payload) for each in records]
         else:
-            vectors = list(map(self._vectors_of, self._remake(rows)))
-        points = [
-            edge.Point(id=point_id, vector=vector, payload=payload)
-            for (point_id, payload), vector in zip(rows, vectors, strict=True)
-        ]
-        self._new.update(edge.UpdateOperation.upsert_points(points))
+            rows = [(str(each.id), each.payload or {}) for each in records]
+            points = self._points(rows, self._remake(rows))
+        self.new.update(edge.UpdateOperation.upsert_points(points))
 
 
 def add_index(shard: edge.EdgeShard, name: str) -> None:
@@ -562,14 +450,11 @@ def add_index(shard: edge.EdgeShard, name: str) -> None:
 
 
 def current(folder: Path, name: str) -> Path:
-    """Return the folder in use of the shard `name`."""
-    whole = [each for each in _folders(folder, name) if _is_whole(each)]
-    named = folder / CURRENT
-    if named.exists() and not (folder / WANTED).exists():
-        for each in whole:
-            if each.name == named.read_text() and each.exists():
-                return each
-    return max(whole, key=_number)
+    """Return the folder in use of the shard `name`. Where none is named, it is the oldest."""
+    there = [each for each in _folders(folder, name) if each.exists()]
+    named = (folder / CURRENT).read_text() if (folder / CURRENT).exists() else ""
+    oldest = min(there, key=_number, default=folder / name)
+    return next((each for each in there if each.name == named), oldest)
 
 
 def note_current(path: Path) -> None:
@@ -580,7 +465,7 @@ def note_current(path: Path) -> None:
 
 
 def size_on_disk(folder: Path) -> int:
-    """Return the bytes that a folder's files take; files with holes take less than their length."""
+    # files with holes take less than their length
     return sum(each.stat().st_blocks * 512 for each in folder.rglob("*") if each.is_file())
 
 
@@ -590,10 +475,6 @@ def _folders(folder: Path, name: str) -> Sequence[Path]:
 
 def _number(path: Path) -> int:
     return int(path.suffix[1:] or 0)
-
-
-def _is_whole(path: Path) -> bool:
-    return not path.suffix or (path / WHOLE).exists()
 
 
 def _sweep(path: Path) -> None:

@@ -2,20 +2,18 @@
 
 A recall takes two requests: one brings the candidates of all lanes with their scores and the fields
 that ranking needs, one the payloads of those that are told. With `path` in the settings, the client
-keeps the points in files of its own, in pure Python: for trying things out.
+keeps the points in files of its own.
 
-Several games may share a collection. The memories of an NPC are found by its `agent_id`, a UUID,
-and each point also bears the id of its game, `game_id`: what concerns a whole store (`agents`, a
-listing of all, `reset`) is about the points of this game alone (docs/adr/027). The field is no part
-of a memory: it is added by each write and left out by each read. Every request may be made again:
-writes give values and not differences. Worker thread only.
+Several games may share a collection, so each point also bears the id of its game: what concerns a
+whole store (`agents`, a listing of all, `reset`) is about this game alone (docs/adr/027). A write
+adds that field and a read leaves it out. Every request may be made again: writes give values and
+not differences. Worker thread only.
 """
 
 from __future__ import annotations
 
 import re
 import time
-import uuid
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -29,8 +27,8 @@ from .. import conf
 from ..log import logger
 from . import condition
 from .condition import StoreError, StoreMismatch, StoreRefused, StoreUnreachable, StoreUnusable
-from .filters import Filters
-from .lanes import LANES, LINE, WINDOW, WORD_LANES, Keys, LaneVectors
+from .engine_config import QdrantServerConfig
+from .lanes import LANES, LINE, WINDOW, WORD_LANES, Keys
 from .payload import (
     ANYONE,
     INDEXED_FIELDS,
@@ -41,9 +39,8 @@ from .payload import (
     is_foreign,
     to_candidate,
 )
-from .protocol import VALUES_AT_MOST, LaneSearch, filters_of
+from .protocol import VALUES_AT_MOST, Filters, LaneSearch, filters_of
 from .qdrant import GAME, QdrantStore, without_game
-from .qdrant_config import QdrantServerConfig
 
 POINTS_AT_ONCE = 128  # written by one request; some 25 kB each, and a server takes 32 MB
 # payloads changed by one request: a server does one after the other, within the time-out
@@ -62,20 +59,17 @@ WITHOUT_GRAPH = (1, 17)  # since when a payload index may do without links in th
 
 
 class ServerStore(QdrantStore):
-    """A memory store in one collection on a server, or in the local files of its client.
-
-    Args:
-        game_id: Of this game.
-    """
+    """A memory store in one collection on a server, or in the local files of its client."""
 
     provider = "qdrant"
     kinds = models
+    point = models.PointStruct
     newest_first = models.OrderBy(key="created_at", direction=models.Direction.DESC)
 
-    def __init__(self, config: QdrantServerConfig, game_id: str):
+    def __init__(self, config: QdrantServerConfig, game_id: str, dimensions: int):
         self.collection_name = config.collection_name
-        self.embedding_model_dims = config.embedding_model_dims
-        self.game_id = game_id
+        self.embedding_model_dims = dimensions
+        self._mine = {GAME: game_id}
         self.remote = config.path is None
         self.client = _Client(config)
         version = self._version() if self.remote else OLDEST
@@ -93,7 +87,7 @@ class ServerStore(QdrantStore):
     # --- life of the collection -------------------------------------------------------------
 
     def _version(self) -> tuple[int, ...]:
-        """Return the server's version, or the oldest one if something before it keeps that back."""
+        """Return the server's version; the oldest one if something before it keeps that back."""
         try:
             version = str(self.client.info().version)
         except StoreError:
@@ -112,22 +106,19 @@ class ServerStore(QdrantStore):
         )
         index = models.SparseIndexParams(on_disk=config.on_disk)
         sparse = models.SparseVectorParams(index=index)
-        try:
-            self.client.create_collection(
-                self.collection_name,
-                vectors_config={self.line_vector: dense, WINDOW: dense},
-                sparse_vectors_config=dict.fromkeys(WORD_LANES, sparse),
-                # every search is of one NPC: a graph for each of them, and none over all
-                hnsw_config=models.HnswConfigDiff(m=0, payload_m=16),
-                shard_number=config.shard_number,
-                replication_factor=config.replication_factor,
-                write_consistency_factor=config.write_consistency_factor
-                or _majority(config.replication_factor),
-                on_disk_payload=config.on_disk_payload,
-            )
-        except StoreError:
-            if not self.client.collection_exists(self.collection_name):
-                raise  # else another game has made it meanwhile
+        replicas = config.replication_factor or 1
+        majority = replicas // 2 + 1 if replicas > 2 else None  # so that a quorum reads it
+        self.client.create_collection(
+            self.collection_name,
+            vectors_config={self.line_vector: dense, WINDOW: dense},
+            sparse_vectors_config=dict.fromkeys(WORD_LANES, sparse),
+            # every search is of one NPC: a graph for each of them, and none over all
+            hnsw_config=models.HnswConfigDiff(m=0, payload_m=16),
+            shard_number=config.shard_number,
+            replication_factor=config.replication_factor,
+            write_consistency_factor=config.write_consistency_factor or majority,
+            on_disk_payload=config.on_disk_payload,
+        )
 
     def _check(self, info: Any) -> None:
         vectors, what = info.config.params.vectors, f"The collection {self.collection_name}"
@@ -158,7 +149,6 @@ class ServerStore(QdrantStore):
                 )
 
     def _at_most(self, ours: int, *limits: str) -> int:
-        """Return `ours`, or less where the collection's strict mode has one of these limits."""
         return min(ours, *(getattr(self._strict, name, None) or ours for name in limits))
 
     def _agree(self, config: QdrantServerConfig, replicas: int) -> None:
@@ -201,42 +191,25 @@ class ServerStore(QdrantStore):
 
     # --- writing ----------------------------------------------------------------------------
 
-    def upsert_rows(self, rows: Sequence[Row], keys: Sequence[Keys | LaneVectors]) -> None:
-        """Insert or overwrite memories; each request is all done or not."""
-        points = [
-            models.PointStruct(
-                id=point_id, vector=self.vectors_by_name(key), payload=payload | self._mine
-            )
-            for (point_id, payload), key in zip(rows, keys, strict=True)
-        ]
+    def upsert_rows(self, rows: Sequence[Row], keys: Sequence[Keys]) -> None:
+        points = self.points(((each, payload | self._mine) for each, payload in rows), keys)
+        self._in_batches("upsert", points)
+
+    def _in_batches(self, verb: str, points: Sequence[Any]) -> None:
         for some in _parts(points, self._at_most(POINTS_AT_ONCE, "upsert_max_batchsize")):
-            self._change("upsert", some)
+            self._change(verb, some)
 
     def change_each(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
-        # by a filter, because an id that does not exist would be an error
-        operations = [
-            models.SetPayloadOperation(
-                set_payload=models.SetPayload(
-                    payload=dict(fields) | self._mine, filter=_only([point_id])
-                )
-            )
-            for point_id, fields in changes.items()
-        ]
+        operations = []
+        for point_id, fields in changes.items():
+            only = models.Filter(must=[_among([point_id])])  # an unknown id would be an error
+            change = models.SetPayload(payload=dict(fields) | self._mine, filter=only)
+            operations.append(models.SetPayloadOperation(set_payload=change))
         for some in _parts(operations, CHANGES_AT_ONCE):
             self._change("batch_update_points", some)
 
-    def rekey(self, keys: Mapping[str, Keys]) -> None:
-        try:
-            super().rekey(keys)
-        except StoreRefused:
-            left = {each: keys[each] for each in self.existing(keys.keys())}
-            if left.keys() == keys.keys():
-                raise
-            self.rekey(left)  # another process deleted one meanwhile
-
     def move(self, points: Sequence[models.PointVectors]) -> None:
-        for some in _parts(points, self._at_most(POINTS_AT_ONCE, "upsert_max_batchsize")):
-            self._change("update_vectors", some)
+        self._in_batches("update_vectors", points)
 
     def delete_points(self, ids: Sequence[str]) -> None:
         for some in _parts(ids, IDS_AT_ONCE):
@@ -245,10 +218,6 @@ class ServerStore(QdrantStore):
     def _change(self, verb: str, what: Any) -> None:
         condition.check(conf.directory())
         getattr(self.client, verb)(self.collection_name, what, **self._writes)
-
-    @property
-    def _mine(self) -> dict[str, str]:
-        return {GAME: self.game_id}
 
     # --- reading ----------------------------------------------------------------------------
 
@@ -262,14 +231,11 @@ class ServerStore(QdrantStore):
             for record in self.client.retrieve(self.collection_name, some, **what, **self._reads)
         ]
 
-    def nearest_query(self, vector: Sequence[float], lane: str) -> dict[str, Any]:
-        return {"query": list(vector), "using": lane}
-
-    def words_query(self, rarity: Mapping[int, float], lane: str) -> dict[str, Any]:
-        return {"query": self.sparse(rarity), "using": lane}
+    def query(self, nearest_to: Any, lane: str) -> dict[str, Any]:
+        return {"query": nearest_to, "using": lane}
 
     def query_all(
-        self, queries: Iterable[dict[str, Any]], limit: int, where: Any, with_payload: bool
+        self, queries: Iterable[Any], limit: int, where: Any, with_payload: bool = False
     ) -> list[list[Any]]:
         limit = self._at_most(limit, "max_query_limit")
         return self._query_all(queries, limit=limit, filter=where, with_payload=with_payload)
@@ -281,12 +247,6 @@ class ServerStore(QdrantStore):
             for some in _parts(requests, self._at_most(len(requests), "search_max_batchsize"))
             for answer in self.client.query_batch_points(self.collection_name, some, **self._reads)
         ]
-
-    def best_of_lanes(
-        self, queries: Mapping[str, dict[str, Any]], limit: int, filters: Filters
-    ) -> set[PointId]:
-        found = self.query_all(queries.values(), limit, self.where(filters), False)
-        return {uuid.UUID(str(hit.id)) for hits in found for hit in hits}
 
     def find(
         self, search: LaneSearch, limit: int, also: Collection[PointId] = (), **where: Any
@@ -306,8 +266,10 @@ class ServerStore(QdrantStore):
 
     def _each_of(self, search: LaneSearch, ids: Collection[PointId]) -> list[dict[str, Any]]:
         at_most = self._at_most(IDS_AT_ONCE, "max_query_limit", "condition_max_size")
+        match = models.MatchValue(value=search.agent_id)
+        own = models.FieldCondition(key="agent_id", match=match)
         return [
-            {"filter": _only(some, search.agent_id), "limit": len(some)}
+            {"filter": models.Filter(must=[_among(some), own]), "limit": len(some)}
             for some in _parts([*ids], at_most)
         ]
 
@@ -394,17 +356,8 @@ def _kind(params: Any, data_type: Any) -> tuple[str, bool, bool]:
     return data_type.value, tenant, getattr(params, "enable_hnsw", None) is not False
 
 
-def _majority(replicas: int | None) -> int | None:
-    """Return how many of three or more replicas a write must reach: a quorum reads it then."""
-    return replicas // 2 + 1 if replicas and replicas > 2 else None
-
-
-def _only(ids: Iterable[PointId], agent_id: str = "") -> models.Filter:
-    must: list[Any] = [models.HasIdCondition(has_id=[str(each) for each in ids])]
-    if agent_id:
-        match = models.MatchValue(value=agent_id)
-        must.append(models.FieldCondition(key="agent_id", match=match))
-    return models.Filter(must=must)
+def _among(ids: Iterable[PointId]) -> models.HasIdCondition:
+    return models.HasIdCondition(has_id=[str(each) for each in ids])
 
 
 def _parts(some: Sequence[Any], size: int) -> Iterator[list[Any]]:
@@ -476,7 +429,6 @@ class _Client:
 
 
 def _is_refusal(error: Exception) -> bool:
-    """Return whether the server understood a request and will not do it, however often it comes."""
     if isinstance(error, UnexpectedResponse):
         status = error.status_code or 500
         return 400 <= status < 500 and status not in _TEMPORARY

@@ -34,17 +34,11 @@ SHORTEST_NAME = 2  # letters: a shorter name is in too many texts
 
 @dataclass(frozen=True)
 class DataSubject:
-    """The person whom an erasure concerns.
+    """The person whom an erasure concerns."""
 
-    Attributes:
-        identity: The memory identity; "" is nobody, to whom nothing belongs by itself.
-        names: By which the NPC knows them.
-        others: (identity, name) of everybody else whom the NPC knows, and of itself.
-    """
-
-    identity: str
-    names: tuple[str, ...] = ()
-    others: tuple[tuple[str, str], ...] = ()
+    identity: str  # the memory identity; "" is nobody, to whom nothing belongs by itself
+    names: tuple[str, ...] = ()  # by which the NPC knows them
+    others: tuple[tuple[str, str], ...] = ()  # (identity, name) of all whom it knows, and its own
 
     def owns_entry(self, entry: Entry) -> bool:
         """Return whether an entry is theirs, apart from what it answers or rests on."""
@@ -52,7 +46,7 @@ class DataSubject:
             return False
         return (
             self.identity in (entry.source_entity, *entry.sources)
-            or self._heard_in_confidence(entry.private, entry.witnesses)
+            or self.heard_in_confidence(entry.private, entry.witnesses)
             or (entry.session_id or "").startswith(f"ear:{self.identity}@")
             or self._is_among(entry.entities, entry.content, entry.line)
             or self.named_in(entry.content, entry.line)
@@ -64,21 +58,9 @@ class DataSubject:
         texts = record.content, record.key, record.quote, record.shown, record.the_lesson
         return (
             self.identity == record.about
-            or self._heard_in_confidence(record.confided, record.witnesses)
+            or self.heard_in_confidence(record.confided, record.witnesses)
             or self.named_in(*texts, record.speaker)
             or (self._is_among(record.entities, *texts) and not self._is_namesakes(record))
-        )
-
-    def owns_message(self, message: Message) -> bool:
-        secret = self._heard_in_confidence(message.private, message.witnesses)
-        return secret or self.named_in(message.name, message.content)
-
-    def owns_exchange(self, message: dict[str, Any]) -> bool:
-        """Return whether a message of the chat log is theirs, tool calls and results included."""
-        return (
-            self.identity in message["people"]
-            or self._heard_in_confidence(message["private"], message["witnesses"])
-            or self.named_in(message.get("content"), json.dumps(message.get("tool_calls", "")))
         )
 
     def named_in(self, *texts: str | None) -> bool:
@@ -90,7 +72,7 @@ class DataSubject:
             for found in self._own_names.finditer(text)
         )
 
-    def _heard_in_confidence(self, private: bool, witnesses: Collection[str]) -> bool:
+    def heard_in_confidence(self, private: bool, witnesses: Collection[str]) -> bool:
         return private and bool(self.identity) and self.identity in witnesses
 
     def _is_among(self, entities: Collection[str], *texts: str | None) -> bool:
@@ -148,25 +130,17 @@ NO_SUBJECT = DataSubject("")
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What is taken out of one memory together.
+    """What is taken out of one memory together."""
 
-    Attributes:
-        entries: Journal ids.
-        memories: Ids of memories in the store, or their link ids.
-        subject: The person who is erased with them.
-        drawn: Whether what was drawn or told from them goes too.
-        shown: Whether a language model that was merely shown them may have drawn from them.
-    """
-
-    entries: set[int] = field(default_factory=set)
-    memories: set[str] = field(default_factory=set)
-    subject: DataSubject = NO_SUBJECT
-    drawn: bool = True
-    shown: bool = False
+    entries: set[int] = field(default_factory=set)  # journal ids
+    memories: set[str] = field(default_factory=set)  # ids in the store, or link ids
+    subject: DataSubject = NO_SUBJECT  # the person who is erased with them
+    drawn: bool = True  # whether what was drawn or told from them goes too
+    shown: bool = False  # whether a model that was merely shown them may have drawn from them
 
     @property
     def linked(self) -> set[str]:
-        """The ids by which they are linked and cited (`store.links.link_id`)."""
+        """Their link ids."""
         return {*map(str, self.entries), *self.memories}
 
     def others(self, identities: Iterable[str]) -> tuple[str, ...]:
@@ -185,40 +159,39 @@ class Removal:
         return self.shown and ranges_include(context, self.entries)
 
     def takes_entry(self, entry: Entry) -> bool:
-        """Return whether an entry goes with them, as theirs or as made from them."""
         return self.subject.owns_entry(entry) or self.rests_on(entry.evidence, entry.context)
 
     def takes_memory(self, record: MemoryRecord) -> bool:
-        """Return whether a memory goes with them, as theirs or as resting on these entries."""
         rests = not self.entries.isdisjoint(record.journal_ids) or self.shown_for(record.context)
         return rests or self.subject.owns_memory(record)
 
     def takes_message(self, message: Message) -> bool:
-        return message.entry_id in self.entries or self.subject.owns_message(message)
+        return (
+            message.entry_id in self.entries
+            or self.subject.heard_in_confidence(message.private, message.witnesses)
+            or self.subject.named_in(message.name, message.content)
+        )
 
     def takes_exchange(self, message: dict[str, Any]) -> bool:
         return (
             not self.entries.isdisjoint((message["entry"], *message["own"]))
             or (self.drawn and self.rests_on(message["told"], message["talk"]))
-            or self.subject.owns_exchange(message)
+            or self.subject.identity in message["people"]
+            or self.subject.heard_in_confidence(message["private"], message["witnesses"])
+            or self.subject.named_in(message.get("content"), json.dumps(message.get("tool_calls")))
         )
 
 
 class MemoryPart(Protocol):
-    """One of the things that a memory consists of (`MemoryHandler.parts`).
+    """One of the things that a memory consists of (`MemoryHandler.parts`)."""
 
-    Attributes:
-        counted: What `take_out` counts, as `admin.erase.Erased` names it.
-    """
-
-    counted: str
+    counted: str  # what `take_out` counts, as `admin.erase.Erased` names it
 
     def take_out(self, removal: Removal) -> int | defer.Deferred:
         """Remove what goes, and the person from the witnesses of the rest. Done again, it changes
         nothing. Returns how many were removed; a Deferred where it takes several turns."""
 
-    def clear(self) -> None:
-        """Remove everything."""
+    def clear(self) -> None: ...
 
 
 class RowsPart(Rows[Record]):
@@ -233,7 +206,6 @@ class RowsPart(Rows[Record]):
         return [each for each in self if self.without(each, removal) != each]
 
     def replace(self, record: Record, left: Record) -> None:
-        """Write what is left of a record."""
         self.put(left)
 
     @defer.inlineCallbacks

@@ -22,23 +22,16 @@ DROPPED_AT_ONCE = 20  # old ones looked at for a new one
 
 @dataclass(frozen=True, slots=True)
 class ReplyReasons:
-    """What was weighed for a reply.
+    """What was weighed for a reply."""
 
-    Attributes:
-        said: Journal id of the NPC's words.
-        when: ISO 8601 time of them; "" for those of older versions.
-        asked: Journal id of the line that they answer.
-        weighed: (link id of a memory, its best score, whether it was told), what was told first; ""
-            is the persona. Without a model a score of 0 is as sure as that nothing answers; a
-            model's are those of the recall, and none is marked as told.
-        row: What it made from acts and stock phrases: "alarm: alarm of"; "" of other words.
-    """
-
-    said: int
-    asked: int
+    said: int  # journal id of the NPC's words
+    asked: int  # that of the line that they answer
+    # (link id of a memory, its best score, whether it was told), what was told first; "" is the
+    # persona. Without a model a score of 0 is as sure as that nothing answers; a model's are those
+    # of the recall, and none is marked as told.
     weighed: tuple[tuple[str, float, bool], ...] = ()
-    row: str = ""
-    when: str = ""
+    row: str = ""  # what made it of acts and stock phrases: "alarm: alarm of"
+    when: str = ""  # ISO 8601 time of the words; "" for those of older versions
 
     @classmethod
     def of(

@@ -1,10 +1,9 @@
 """Snapshots: hold store and game database still while another process copies them.
 
-`evennia ai_memory backup` copies while the game runs. It puts a request file into the store's
-folder; the game answers with another file when its store worker is idle and everything that NPCs
-heard is in the game's database. While that file exists the store does not change. The backup
-removes it when its copy is complete; if the game removes it first, the backup took too long and the
-copy is useless. The game goes on meanwhile; only store jobs wait.
+`evennia ai_memory backup` puts a request file into the store's folder; the game answers with
+another file when everything that NPCs heard is in its database. While that file exists store jobs
+wait. The backup removes it when its copy is complete; if the game removes it first, the backup took
+too long and the copy is useless.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from twisted.internet import defer
-from twisted.python.failure import Failure
 
 from .. import atomic_file, conf, offload
 from ..errors import ExpectedError
@@ -43,8 +41,7 @@ class NoAnswer(ExpectedError):
 def answer(write_all: Callable[[], defer.Deferred]) -> None:
     """Answer a request, if there is one: the worker thread blocks until the copy is made.
 
-    Args:
-        write_all: Writes all that NPCs heard to the game's database. Reactor thread.
+    Before that the reactor thread writes all that NPCs heard to the game's database.
     """
     folder = conf.directory()
     if not (folder / REQUEST).exists():
@@ -96,14 +93,10 @@ def watch(write_all: Callable[[], defer.Deferred]) -> None:
             timeout=3 * HOLD_SECONDS,
             here=True,
         )
-        return looked.addErrback(_log)
+        looked.addErrback(lambda reason: reason.trap(offload.Busy, offload.TimedOut))
+        return looked.addErrback(offload.log_failure, "answering a backup")
 
     task.LoopingCall(look).start(LOOK_SECONDS, now=False)
-
-
-def _log(reason: Failure) -> None:
-    if not reason.check(offload.Busy, offload.TimedOut):
-        offload.log_failure(reason, "answering a backup")
 
 
 # --- the backup's side ----------------------------------------------------------------------------
@@ -113,8 +106,7 @@ def _log(reason: Failure) -> None:
 def hold_still(folder: Path) -> Iterator[None]:
     """Have the running game hold its store still: a context for the copy.
 
-    Raises:
-        NoAnswer: It did not, or not until the end: the copy is useless.
+    NoAnswer is raised if it did not, or not until the end: the copy is useless.
     """
     mine = uuid.uuid4().hex
     (folder / STILL).unlink(missing_ok=True)

@@ -1,8 +1,7 @@
 """The Attributes that [A §5] describes, as lazy read-only mappings over the parts of a memory.
 
 `npc.db.journal`, `npc.db.memory_links` and `npc.db.entity_profiles` read as the source's; what is
-stored is in pages, buckets and rows (docs/adr/002). They are for code of the game: `@set` and
-`examine`, which ask `npc.attributes`, see no text. Reactor thread only.
+stored is in pages, buckets and rows (docs/adr/002). Reactor thread only.
 """
 
 from __future__ import annotations

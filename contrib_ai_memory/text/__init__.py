@@ -4,9 +4,5 @@ from __future__ import annotations
 
 
 def plural(number: int, one: str, many: str = "") -> str:
-    """Return `1 entry`, `2 entries`.
-
-    Args:
-        many: The plural; `one` with an s by default.
-    """
+    """Return `1 entry`, `2 entries`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

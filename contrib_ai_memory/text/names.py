@@ -86,6 +86,5 @@ def names(name: str) -> set[str]:
 
 
 def mentioned(text: str, people: Collection[str]) -> frozenset[str]:
-    """Return who of `people` is named in a text."""
     said = set(words_of(text))
     return frozenset(name for name in people if names(name) & said)

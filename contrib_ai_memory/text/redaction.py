@@ -59,12 +59,7 @@ def shown_url(url: str) -> str:
 
 
 def shown(name: str, value: Any) -> str:
-    """Return the `repr` of a setting's value with every secret in it masked.
-
-    Args:
-        name: The setting's own name, which tells whether it is a secret.
-        value: Its value.
-    """
+    """Return the `repr` of a setting's value with every secret in it masked."""
     if isinstance(value, Secret | SecretStr):
         return repr(str(value))
     if is_secret_name(name) and value not in (None, ""):
@@ -114,7 +109,6 @@ def remember(secret: Any) -> None:
 
 
 def remember_url(url: str) -> None:
-    """Register the password in a URL's login, if there is one."""
     if login := re.match(r"[a-z][a-z0-9+.-]*://([^/\s@]*(?:@[^/\s@]*)*)@", url, re.IGNORECASE):
         _user, _, password = login.group(1).partition(":")
         remember(password)

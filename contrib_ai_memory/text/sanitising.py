@@ -61,10 +61,7 @@ def as_shown(text: str) -> str:
 
 
 def without_injected(text: str) -> str:
-    """Remove `<memory>` blocks: what was injected into a prompt is not learned again.
-
-    Inner ones go first, until none is left; then single tags.
-    """
+    """Remove `<memory>` blocks: what was injected into a prompt is not learned again."""
     for _ in range(MAX_NESTING):
         shorter = _INJECTED.sub("", text)
         if shorter == text:
@@ -94,14 +91,12 @@ def speech_in(line: str) -> str:
 
 
 def without_speech(line: str, speech: Iterable[str]) -> str:
-    """Remove the speech from an emote."""
     for said in speech:
         line = line.replace(said, " ", 1)
     return oneline(line)
 
 
 def oneline(text: str) -> str:
-    """Collapse white space to single blanks."""
     return " ".join(text.split())
 
 

@@ -1,12 +1,17 @@
-"""Where the server of a store listens, and whether it can be reached."""
+"""`CONTRIB_AI_MEMORY["VECTOR_STORE"]["config"]`: what it may hold, and whether its server answers.
+
+Importing this imports no client: the settings are checked before the game starts.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import socket
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field
 
 CONNECT_SECONDS = 2.0
 QDRANT_PORT, QDRANT_GRPC_PORT, POSTGRES_PORT = 6333, 6334, 5432
@@ -14,12 +19,43 @@ QDRANT_PORT, QDRANT_GRPC_PORT, POSTGRES_PORT = 6333, 6334, 5432
 Address = tuple[str, int]
 
 
-def addresses(provider: str, config: Mapping[str, Any]) -> list[Address]:
-    """Return where a store listens; nothing for files, a socket file, or hosts of PostgreSQL.
+class _Config(BaseModel):
+    model_config = ConfigDict(extra="forbid")
 
-    Args:
-        config: With its secrets.
-    """
+    collection_name: str = Field("memories", min_length=1)
+
+
+class EdgeConfig(_Config):
+    path: str
+    lock_wait: float = Field(20.0, ge=0)  # seconds, for another process to let go of it
+
+
+class QdrantServerConfig(_Config):
+    """A Qdrant server or cluster: docs/guides/operators.md has each key."""
+
+    url: str | Annotated[list[str], Field(min_length=1)] | None = None
+    host: str | None = None
+    port: int = Field(6333, ge=1, le=65535)
+    grpc_port: int = Field(6334, ge=1, le=65535)
+    https: bool | None = None
+    prefix: str | None = None
+    api_key: str | None = None
+    path: str | None = None
+    prefer_grpc: bool = False
+    timeout: int = Field(10, ge=1)
+    shard_number: int | None = Field(None, ge=1)
+    replication_factor: int | None = Field(None, ge=1)
+    write_consistency_factor: int | None = Field(None, ge=1)
+    read_consistency: Annotated[int, Field(ge=1)] | Literal["majority", "quorum", "all"] | None = (
+        None
+    )
+    write_ordering: Literal["weak", "medium", "strong"] | None = None
+    on_disk: bool | None = None
+    on_disk_payload: bool | None = None
+
+
+def addresses(provider: str, config: Mapping[str, Any]) -> list[Address]:
+    """Return where a store listens; nothing for files, a socket file, or hosts of PostgreSQL."""
     if provider == "qdrant":
         urls = config.get("url")
         nodes = urls if isinstance(urls, list) else [urls]
