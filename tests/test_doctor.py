@@ -107,22 +107,6 @@ def test_links_to_what_is_no_more_go(talked):
     assert gone not in links.of("1")
 
 
-def test_a_link_that_one_end_alone_knows_is_whole_again(talked):
-    links = talked.memory.links
-    a = next(each for each in links.ids_in(range(2048)) if links.of(each))
-    b = next(iter(links.of(a)))
-    links.drop_end(b, a)
-    mended(talked, 1, "stored at one end only")
-    assert a in links.of(b)
-
-
-def test_the_number_of_links_is_counted_anew(talked):
-    before = talked.memory.links.count
-    attributes.write(talked, "memory_links", {"links": 999})
-    mended(talked, 1, "the number of links")
-    assert talked.memory.links.count == before
-
-
 def test_cursors_behind_the_end_are_put_back(talked):
     talked.memory.journal.set_cursor("scored", 5000)
     mended(talked, 1, "scored")
