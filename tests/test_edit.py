@@ -426,7 +426,7 @@ def test_a_locked_experience_is_not_reinforced(day, alice):
     from contrib_ai_memory.ingest import experiences
 
     page = wait(inspect.memories(day, "experience", text="ferry"))
-    [known] = page.memories
+    [known] = page.results
     wait(edit.lock(day, alice, known.id))
     [locked] = memory_store.shared().get([known.id])
     again = replace(known, id=memory_id_for(day.memory.id, "again"), journal_ids=(50,))
@@ -438,14 +438,14 @@ def test_a_paused_npc_perceives_learns_and_sleeps_not_until_it_goes_on(day, alic
     from contrib_ai_memory.sleep.night import SwitchedOff
 
     heard = len(day.memory.journal)
-    assert edit.pause(day, alice)
+    assert edit.pause(day, alice).changed
     alice.execute_cmd("say The weir is broken.")
     assert len(day.memory.journal) == heard
     assert inspect.state_of(day) == "paused"
     with pytest.raises(SwitchedOff, match="@memory/resume Mara"):
         day.assistant.sleep.begin()
-    assert not edit.pause(day, alice)
-    assert edit.pause(day, alice, on=False)
+    assert not edit.pause(day, alice).changed
+    assert edit.resume(day, alice).changed
     alice.execute_cmd("say The weir is broken.")
     assert entry_of(day, "weir").id == heard + 1
 

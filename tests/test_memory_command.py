@@ -241,7 +241,7 @@ def test_of_a_long_life_the_newest_days_are_shown_uncut(mara, alice, builder):
 def test_an_edit_changes_words_importance_emotions_and_lesson_and_is_undone(night, builder):
     fact = fact_of(night, "ferry")
     short = fact.id[:8]
-    assert "now says: Alice keeps the mill." in builder(
+    assert "is changed: Alice keeps the mill." in builder(
         f"@memory/edit mara = {short} Alice keeps the mill."
     )
     builder(f"@memory/edit mara = {short} importance 9")

@@ -39,6 +39,7 @@ from . import access, erase, game_npcs, reindex
 from .archive_format import (
     ROWS_OF,
     SCRIPT,
+    UUID,
     ArchiveHeader,
     BadArchive,
     Checker,
@@ -84,15 +85,8 @@ class Exported:
 def export(npc: Any, path: Path | None = None, progress: Progress = silent) -> defer.Deferred:
     """Write the whole memory of an NPC to a file, as a Deferred `Exported`.
 
-    Secrets are in it, readable. What the NPC hears meanwhile is not.
-
-    Args:
-        path: The file, which is replaced; None makes one in the folder `exports` of the store.
-        progress: Called with the progress of journal and memories.
-
-    Raises (in the Deferred):
-        StoreError: The store cannot be used.
-        OSError: The file cannot be written; an old one is unchanged.
+    Secrets are in it, readable. What the NPC hears meanwhile is not. The file is replaced, once the
+    new one is whole; without one, it is made in the folder `exports` of the store.
     """
     return exclusively(npc, _export, path, progress)
 
@@ -181,25 +175,17 @@ class NotEmpty(InputError):
     """The NPC has memories, which the import would replace."""
 
 
-class Closed(InputError):
-    """The file has memories that this account may not read, and so may not import."""
-
-
 def check_access(who: Any, header: ArchiveHeader) -> None:
-    """Check the access to the NPC that was exported: its file contains what was whispered to it.
-
-    Raises:
-        Closed
-    """
+    """Check the access to the NPC that was exported: its file contains what was whispered to it."""
     owners = game_npcs.owners_of(header.agent_id)
     closed = [each for each in owners if not access.may(who, each, "look")]
     if closed:
-        raise Closed(
+        raise InputError(
             f"The file contains the memory of {closed[0].key} ({closed[0].dbref}), whose lock "
             "memory_look keeps you out."
         )
     if not owners and not access.may(who, None, "erase"):
-        raise Closed(
+        raise InputError(
             f"The file contains the memory of {header.key}, and no NPC of this game has that "
             "memory now. Importing it takes the permission Admin."
         )
@@ -228,14 +214,10 @@ def import_(
         npc: Whose memory it becomes. It takes the memory id of the file, unless another NPC of
             this game has it, or one of another game may have it in the same store: then it gets
             a new one.
-        path: A file that `export` wrote.
         replace: Import even if the NPC remembers something, and wipe that first.
-        progress: Called with the progress of lines and journal.
 
     Raises (in the Deferred):
-        BadArchive: The file is no archive, damaged, or of another version. Nothing was changed.
-        NotEmpty: Nothing was changed.
-        StoreError: The store cannot be used.
+        BadArchive, NotEmpty: Nothing was changed.
     """
     checked = yield check_file(path, progress)
     return (yield exclusively(npc, _import, path, checked, replace, progress))
@@ -385,7 +367,6 @@ def write_stored(memories: list[Line]) -> None:
 
 # --- ids ------------------------------------------------------------------------------------------
 
-_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _NO_IDS = ("ref", "session_id", "run_id")  # a log may give its lines ids that look like ours
 
 
@@ -394,9 +375,8 @@ def id_mapping(
 ) -> Callable[[Any], Any]:
     """Return a function that maps all ids in plain data to those of the NPC that imports it.
 
-    Args:
-        entry_of: Journal ids by old memory id, 0 for those that are no entries: the memory ids of
-            entries follow from their journal ids.
+    The memory ids of entries follow from their journal ids: `entry_of` has these by old memory id,
+    0 for those that are no entries.
     """
 
     def map_text(text: str) -> str:
@@ -404,7 +384,7 @@ def id_mapping(
             return new.identity
         if text.startswith(f"ear:{old.identity}@"):
             return text.replace(old.identity, new.identity, 1)
-        if old.agent_id != new.agent_id and len(text) == 36 and _UUID.fullmatch(text):
+        if old.agent_id != new.agent_id and UUID.fullmatch(text):
             if text == old.agent_id:
                 return new.agent_id
             if number := entry_of.get(text):

@@ -32,30 +32,18 @@ TYPES = ("episodic", "semantic", "working", "procedural")
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument of an operation; `name`, `type` and `default` are those of the parameter.
-
-    Attributes:
-        about: What it is.
-        least, most: Bounds of a number. `most` of a text is its length in characters, and of
-            several choices their number.
-        choices: The values that it may have.
-        check: Raises a ValueError for a value that is not valid.
-        label: Of its field in a form.
-        rows: Lines of its field; 0 for a single line.
-        type: str, int, bool, or tuple where several of the choices may be given.
-        default: `REQUIRED` if it must be given; None leaves it out.
-    """
+    """An argument of an operation."""
 
     about: str = ""
-    least: int | None = None
-    most: int | None = None
+    least: int | None = None  # of a number
+    most: int | None = None  # of a number, of the characters of a text, of several choices
     choices: Sequence[str] = ()
-    check: Callable[[str], Any] | None = None
-    label: str = ""
-    rows: int = 0
-    name: str = ""
-    type: Any = str
-    default: Any = REQUIRED
+    check: Callable[[str], Any] | None = None  # raises a ValueError for a value that is not valid
+    label: str = ""  # of its field in a form
+    rows: int = 0  # lines of its field; 0 for a single line
+    name: str = ""  # this and the next two: those of the parameter
+    type: Any = str  # str, int, bool, or tuple where several of the choices may be given
+    default: Any = REQUIRED  # None leaves it out
 
 
 def between(about: str, least: int, most: int, label: str = "") -> Argument:

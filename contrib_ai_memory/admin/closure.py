@@ -26,14 +26,9 @@ def close(
     memory: Memory, removal: Removal, first: int = 1, run: Callable[..., defer.Deferred] = batch_job
 ) -> Generator[Any, Any, set[int]]:
     """Add to a removal what belongs to its subject, and what rests on that or on what is in it,
-    until nothing is added.
+    until nothing is added. `first` is the first entry that can rest on any of it.
 
-    Args:
-        first: The first entry that can rest on any of it.
-        run: Runs the jobs of the worker thread (`jobs.store_pages`).
-
-    Returns (as a Deferred):
-        Those of its entries that the NPC said itself.
+    Returns (as a Deferred) those of its entries that the NPC said itself.
     """
     spoken: set[int] = set()
     known = -1  # entries at the end of the round before
@@ -109,9 +104,8 @@ def spread(
 ) -> Generator[Any, Any, None]:
     """Visit the NPCs that heard these utterances, then those that heard what these passed on.
 
-    Args:
-        visit: Called with a listener and all utterances so far; returns a Deferred set of those
-            that it passed on. Only one at a time, since two holders would wait for each other.
+    `visit` is called with a listener and all utterances so far; it returns a Deferred set of those
+    that it passed on. Only one at a time, since two holders would wait for each other.
     """
     every, new = set(utterances), set(utterances)
     while new:

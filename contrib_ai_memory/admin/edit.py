@@ -63,14 +63,6 @@ class CannotEdit(InputError):
     """There is nothing to change, or the change is not possible."""
 
 
-class AlreadyDone(CannotEdit):
-    """A memory already has its new tags; `memory` is the memory as it is."""
-
-    def __init__(self, message: str, memory: MemoryRecord):
-        super().__init__(message)
-        self.memory = memory
-
-
 # --- adding and changing --------------------------------------------------------------------------
 
 
@@ -80,12 +72,7 @@ def add(
     npc: Any, who: Any, text: args.Text, importance: args.Importance = CONSCIOUS_IMPORTANCE
 ) -> Generator[Any, Any, Entry]:
     """Add a memory that is never pruned. The NPC knows it at once, word for word, and anybody may
-    be told of it. This can be undone.
-
-    Raises (in the Deferred):
-        NothingToRemember: The text is empty.
-        CannotEdit: The text is too long, or the importance is not from 1 to 10.
-    """
+    be told of it. This can be undone."""
     entry = yield npc.memory.add(_checked_text(text), importance=_checked_importance(importance))
     audit.record(who, "add", npc, entry.id)
     undo_log.add(npc, who, "add", [str(entry.id)], Before(made=[str(entry.id)]))
@@ -125,12 +112,7 @@ def edit(
 ) -> Generator[Any, Any, MemoryRecord]:
     """Change the text, importance, emotions or lesson of a memory. A new text supersedes the lines
     behind the memory and whatever else tells the old text; to correct these lines too, edit them.
-    The old text is kept in its history. This can be undone.
-
-    Raises (in the Deferred):
-        ids.UnknownMemory, ids.Ambiguous, UnknownEmotion
-        CannotEdit: There is nothing to change, or the text is empty.
-    """
+    The old text is kept in its history. This can be undone."""
     old = yield ids.find(npc, memory_id)
     entry = ids.entry_of(npc.memory, link_id(old))
     if entry:  # the store may not have its emotions
@@ -237,13 +219,9 @@ def _worded_by_builder(npc: Any, memory: MemoryRecord) -> MemoryRecord:
 def _outranked(
     npc: Any, old: MemoryRecord, new: MemoryRecord
 ) -> Generator[Any, Any, tuple[list[MemoryRecord], Before]]:
-    """Find what tells the old words of a memory, and is superseded by it or corrected with it.
-
-    These are the lines behind it, what was drawn from them, and what the NPC said from any of it.
-
-    Returns (as a Deferred):
-        The memories, and the state of all that before.
-    """
+    """Find what tells the old words of a memory, and is superseded by it or corrected with it: the
+    lines behind it, what was drawn from them, and what the NPC said from any of it. Returns the
+    memories, and the state of all that before."""
     memory = npc.memory
     behind = [] if old.record in ("summary", INSIGHT) else list(old.journal_ids)
     lines = {number for number in behind if memory.journal.get(number)}
@@ -280,11 +258,7 @@ def _outranked(
 
 def _telling(old: MemoryRecord, new: MemoryRecord, subject: str) -> Callable[[str], bool]:
     """Return what says whether a text tells the old words of a memory, or at least one of those
-    that changed.
-
-    Args:
-        subject: Name of the person it is about, which all that is drawn from their lines tells.
-    """
+    that changed. All that is drawn from lines of the `subject` tells that name."""
     every = _words(old.content)
     known = (every - _words(subject)) or every
     gone = known - _words(new.content)
@@ -385,8 +359,7 @@ def _tag(
     tags = tuple(dict.fromkeys((*kept, *add)))
     if tags == (entry or old).tags:
         state = "is not" if drop else "is already"
-        problem = f"{ids.short(old)} {state} {(drop or add)[-1]}."
-        raise AlreadyDone(problem, replace(old, tags=tags))
+        raise CannotEdit(f"{ids.short(old)} {state} {(drop or add)[-1]}.")
     # a pinned one no longer expires
     new = replace(old, tags=tags, expires_at=None if add else old.expires_at)
     line = {"tags": tags} if entry else {}
@@ -401,11 +374,7 @@ def _tag(
 @one_at_a_time
 @defer.inlineCallbacks
 def undo(npc: Any, who: Any) -> Generator[Any, Any, Act]:
-    """Undo the last change made to this memory by hand.
-
-    Raises (in the Deferred):
-        undo_log.NothingToUndo
-    """
+    """Undo the last change made to this memory by hand."""
     kept = undo_log.acts(npc)
     if not kept:
         raise undo_log.NothingToUndo(
@@ -414,21 +383,27 @@ def undo(npc: Any, who: Any) -> Generator[Any, Any, Act]:
         )
     act = kept[-1]
     yield _restore(npc, act.before)
-    undo_log.remove(npc, act)
+    undo_log.drop_newest(npc)
     audit.record(who, f"undo of {act.action}", npc, *act.ids)
     return act
 
 
-def pause(npc: Any, who: Any, on: bool = True) -> bool:
-    """Pause an NPC, or let it go on. Paused, it neither perceives nor learns nor sleeps.
+def pause(npc: Any, who: Any) -> inspect.Status:
+    """Stop it from hearing, learning and sleeping."""
+    return _switch(npc, who, True)
 
-    Returns whether that changed anything.
-    """
+
+def resume(npc: Any, who: Any) -> inspect.Status:
+    """Let it hear, learn and sleep again."""
+    return _switch(npc, who, False)
+
+
+def _switch(npc: Any, who: Any, on: bool) -> inspect.Status:
     npc.memory.flush()
     changed = pause_switch.pause(npc, on)
     if changed:
         audit.record(who, "pause" if on else "resume", npc)
-    return changed
+    return replace(inspect.status(npc), changed=changed)
 
 
 def pause_all(who: Any, on: bool = True) -> bool:
@@ -446,9 +421,6 @@ def set_setting(npc: Any, who: Any, name: str, value: Any = INHERITED) -> str:
     """Set a setting for this NPC alone. Without a value, remove what was set for it.
 
     Returns what it is now and was before, in a sentence.
-
-    Raises:
-        conf.InvalidSetting: Nothing was set.
     """
     conf.check_settable(name)
     if name == "SLEEP_SCHEDULE" and value is not INHERITED:
@@ -474,12 +446,7 @@ def _setting_of(npc: Any, name: str) -> str:
 def sleep(npc: Any, who: Any, at_once: bool = False) -> inspect.Status:
     """Send it to sleep. It consolidates its memory in small steps; with `at_once` it runs all
     passes of the night without a pause, and wakes up. While asleep it hears what is said, but does
-    not answer. The list of nights shows the progress.
-
-    Raises:
-        NotNow: It is asleep; `at_once`, it sleeps on.
-        SwitchedOff: It is paused, or switched off.
-    """
+    not answer. The list of nights shows the progress."""
     script = npc.assistant
     if script.asleep and not at_once:
         raise NotNow(
@@ -504,11 +471,7 @@ def whole_night(
 
 def wake(npc: Any, who: Any) -> inspect.Status:
     """Wake it up as soon as it is safe. While compacting, it finishes that phase first. What is not
-    done by then waits for the next night.
-
-    Raises:
-        NotNow: It is awake.
-    """
+    done by then waits for the next night."""
     if not npc.assistant.asleep:
         raise NotNow(f"{npc.key} is awake already.")
     npc.assistant.sleep.wake()
@@ -518,21 +481,14 @@ def wake(npc: Any, who: Any) -> inspect.Status:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """When an NPC falls asleep by itself.
+    """When an NPC falls asleep by itself."""
 
-    Attributes:
-        plan: "own", "off", or "default" where its settings say.
-        hour, hours, clock: Those in use, or that would be.
-        told: The schedule in words; "none" without one.
-        default_told: That of its settings.
-    """
-
-    plan: str
-    hour: int
+    plan: str  # "own", "off", or "default" where its settings say
+    hour: int  # this and the next two: in use, or as they would be
     hours: int
     clock: str
-    told: str
-    default_told: str
+    told: str  # in words; "none" without a schedule
+    default_told: str  # that of its settings
 
     @property
     def sentence(self) -> str:
@@ -637,13 +593,8 @@ def _write_stored(
     around: list[Entry],
     note: bool = True,
 ) -> None:
-    """Write changed fields into the store (worker thread), if it has the memory.
-
-    Args:
-        changed: The fields to take from `memory`; the others stay as stored.
-        around: As for `index.rewrite`.
-        note: Whether the change is added to the memory's history.
-    """
+    """Write the `changed` fields of a memory into the store (worker thread), if it has the memory;
+    the others stay as stored. `note` adds the change to its history."""
     store = memory_store.shared()
     for known in store.get([memory.id]):
         new = _merged(known, memory, changed)
@@ -735,8 +686,8 @@ def _index_skipped(memory: Memory, entry: Entry) -> Generator[Any, Any, None]:
 
 
 def _restore_preference(memory: Memory, preference: Preference) -> list[End]:
-    """Restore a preference that was removed; if another one was stated since, as its history.
-    Returns the memories that are superseded by that."""
+    """Restore a preference that was removed; where another was stated since, as its history.
+    Returns what that supersedes."""
     now = memory.preferences.get(preference.identity, preference.slot, preference.audience)
     own = {preference.memory_id, *(held.memory_id for held in preference.history)}
     if now is None or now.memory_id in own or now.since <= preference.since:

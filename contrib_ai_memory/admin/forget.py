@@ -99,15 +99,8 @@ def forget(npc: Any, who: Any, memory_id: Id, cascade: bool = False) -> defer.De
 def forget_several(
     npc: Any, who: Any, memory_ids: Sequence[str], cascade: bool = False
 ) -> Generator[Any, Any, Forgotten]:
-    """Forget some memories as one action, as a Deferred `Forgotten`.
-
-    Args:
-        cascade: With everything drawn from it (`select` says what that is), and with what other
-            NPCs heard this one say from it, which is undone there.
-
-    Raises (in the Deferred):
-        ids.UnknownMemory, ids.Ambiguous
-    """
+    """Forget some memories as one action, as a Deferred `Forgotten`; in a `cascade` with everything
+    drawn from them (`select`), and with what other NPCs heard of it, which is undone there."""
     forgotten = yield _forget(npc, who, memory_ids, cascade)
     if cascade:
         heard = _utterances(npc, forgotten)
@@ -179,11 +172,7 @@ def _utterances(npc: Any, forgotten: Forgotten) -> set[str]:
 def select(
     npc: Any, memory_ids: Iterable[str], *, cascade: bool = False
 ) -> Generator[Any, Any, Selection]:
-    """Find what forgetting some memories would remove, as a Deferred `Selection`. Changes nothing.
-
-    Raises (in the Deferred):
-        ids.UnknownMemory, ids.Ambiguous
-    """
+    """Find what forgetting some memories would remove, as a Deferred `Selection`."""
     roots = yield _find_all(npc, memory_ids)
     if cascade:
         removal = Selection(tuple(roots), cascade).removal
@@ -228,11 +217,8 @@ def _stored_state(
 def notes_before(
     memory: Memory, removal: Removal, tells: Callable[[str], bool] = lambda value: True
 ) -> Generator[Any, Any, list[list[Any]]]:
-    """List what goes from each profile, as a Deferred `Before.profiles`.
-
-    Args:
-        tells: Whether an attribute of this value goes, if it rests on what goes.
-    """
+    """List what goes from each profile, as a Deferred `Before.profiles`: of the attributes that
+    rest on what goes those whose value `tells`."""
     found = []
     for identity in memory.profiles.identities():
         yield offload.breathe()

@@ -42,13 +42,8 @@ def owners_of(agent_id: str) -> list[Any]:
 
 
 def known_agent_ids(but: Any = None) -> set[str]:
-    """Return the memory ids of this game's objects, whatever their typeclass is now.
-
-    A copy that carries the id of another object does not count.
-
-    Args:
-        but: An object to leave out.
-    """
+    """Return the memory ids of this game's objects `but` one, whatever their typeclass is now. A
+    copy that carries the id of another object does not count."""
     return {
         agent_id for agent_id, number in owner.owned().items() if but is None or number != but.id
     }

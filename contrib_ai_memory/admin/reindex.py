@@ -40,14 +40,13 @@ def reindex_all(progress: Progress = silent) -> Generator[Any, Any, int]:
 
     Blocks for seconds at a time: for when the server is down. Interrupted, the store is as it was
     before; begun again, what was embedded already comes from the embedding cache. In a store that
-    is a server, only the memories of this game's NPCs are made anew.
-
-    Raises (in the Deferred):
-        StoreMismatch: The store is a server, and its vectors have another length.
+    is a server, only the memories of this game's NPCs are made anew, and vectors of another length
+    are a StoreMismatch.
     """
     provider = yield batch_job(_open_of_any_model)
     agents = None if conf.get().VECTOR_STORE.is_own else sorted(game_npcs.known_agent_ids())
-    total = yield batch_job(_count, agents)
+    counts: dict[str, int] = yield batch_job(memory_store.agents)
+    total = sum(each for agent_id, each in counts.items() if agents is None or agent_id in agents)
     if (yield batch_job(memory_store.begin_rewriting, keys_of)):
         done = 0
         while not (yield batch_job(memory_store.rewrite_some)):
@@ -62,7 +61,7 @@ def reindex_all(progress: Progress = silent) -> Generator[Any, Any, int]:
     for npc in game_npcs.npcs():
         yield _recount(npc.memory.id)
         yield rekey(npc, progress=progress)
-    yield batch_job(_optimize)
+    yield batch_job(memory_store.optimize)
     return total
 
 
@@ -92,11 +91,8 @@ def _recount(agent_id: str) -> Generator[Any, Any, None]:
 def rekey(
     npc: Any, near: Collection[int] | None = None, progress: Progress = silent
 ) -> Generator[Any, Any, None]:
-    """Make the search keys of journal lines anew, with the talk around them.
-
-    Args:
-        near: Journal ids; only the pages with lines near these. None is the whole journal.
-    """
+    """Make the search keys of journal lines anew, with the talk around them: of the whole journal,
+    or on the pages with lines near these journal ids."""
     journal, name = npc.memory.journal, npc.key if npc.pk else ""  # it may be deleted meanwhile
     indexed = min(journal.cursors.get("indexed", 0), len(journal))
     pages: Collection[int] = range((indexed - 1) // ENTRIES_AT_ONCE + 1)
@@ -142,18 +138,6 @@ def _count_page(agent_id: str, offset: Any) -> tuple[None, Any]:
     records, offset = store.page(agent_id, offset)
     store.count_words(agent_id, records)
     return None, offset
-
-
-def _count(agents: Sequence[str] | None) -> int:
-    """Count the memories of these NPCs; None counts all in the store."""
-    store = memory_store.shared()
-    if agents is None:
-        return sum(store.agents().values())
-    return sum(map(store.count, agents))
-
-
-def _optimize() -> None:
-    memory_store.shared().optimize()
 
 
 def _check_dimensions(provider: str) -> None:

@@ -29,29 +29,21 @@ class NothingToUndo(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The state before an action, as plain data.
-
-    Attributes:
-        entries, memories: Journal entries and memories as they were.
-        history: Rows of `store.history` of each memory.
-        links: [a, b, score, kind, created].
-        payload: [memory id, {field: value}] of memories that were not rewritten.
-        made: Link ids of memories that the action made.
-        profiles: [identity, name, observations, attributes] that it removed.
-        preferences, agenda: As they were.
-        fields: What the action changed in the entries, memories and preferences; empty where it
-            removed them.
-    """
+    """The state before an action, as plain data."""
 
     entries: list[dict[str, Any]] = field(default_factory=list)
     memories: list[dict[str, Any]] = field(default_factory=list)
+    # rows of `store.history` of each memory
     history: dict[str, list[list[str]]] = field(default_factory=dict)
-    links: list[list[Any]] = field(default_factory=list)
+    links: list[list[Any]] = field(default_factory=list)  # [a, b, score, kind, created]
+    # [memory id, {field: value}] of memories that were not rewritten
     payload: list[list[Any]] = field(default_factory=list)
-    made: list[str] = field(default_factory=list)
+    made: list[str] = field(default_factory=list)  # link ids of memories that the action made
+    # [identity, name, observations, attributes] that it removed
     profiles: list[list[Any]] = field(default_factory=list)
     preferences: list[dict[str, Any]] = field(default_factory=list)
     agenda: list[dict[str, Any]] = field(default_factory=list)
+    # what it changed in entries, memories and preferences; empty where it removed them
     fields: list[str] = field(default_factory=list)
 
 
@@ -103,7 +95,7 @@ def add(npc: Any, who: Any, action: str, ids: Sequence[str], before: Before) -> 
     while kept and len(attributes.as_json([each.to_dict() for each in kept]).encode()) > LARGEST:
         kept.pop(0)
     if kept:
-        _write(npc, kept)
+        attributes.write_json(npc, KEY, [each.to_dict() for each in kept])
     return bool(kept)
 
 
@@ -132,16 +124,9 @@ def clear(npc: Any) -> int:
     return count
 
 
-def remove(npc: Any, act: Act) -> None:
-    """Remove one action, which was undone; others stay, later ones too."""
-    kept = acts(npc)[::-1]
-    if act in kept:
-        kept.remove(act)  # the newest of several equal ones
-        _write(npc, kept[::-1])
-
-
-def _write(npc: Any, kept: list[Act]) -> None:
-    if kept:
+def drop_newest(npc: Any) -> None:
+    """Drop the newest action, which was undone."""
+    if kept := acts(npc)[:-1]:
         attributes.write_json(npc, KEY, [act.to_dict() for act in kept])
     else:
         attributes.remove_json(npc, KEY)

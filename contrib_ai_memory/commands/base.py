@@ -145,15 +145,12 @@ class MemoryCommand(MuxCommand):
 class OperationCommand(MemoryCommand):
     """A command whose switches are the operations of the table.
 
-    Attributes:
-        table: The command that the rows of the table name, whatever a game calls it.
-        own: Functions that read what was typed in a way of their own: called with the command, the
-            NPC if there is one, and the text after `=` if there may be any.
-        views: Functions that show what an operation gives: called with the command, the NPC, and
-            that. Both by name of the operation; see `own_way`.
+    By name of an operation, functions (`own_way`) read what was typed: called with the command, the
+    NPC if there is one, and the text after `=` if there may be any. Or they show what it gives:
+    called with the command, the NPC, and that.
     """
 
-    table: ClassVar[str]
+    table: ClassVar[str]  # the command that the rows of the table name, whatever a game calls it
     own: ClassVar[dict[str, Callable[..., Any]]]
     views: ClassVar[dict[str, Callable[..., Any]]]
 

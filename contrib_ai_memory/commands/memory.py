@@ -249,10 +249,6 @@ def _journal_search(npc: Any, text: str) -> dict[str, Any]:
 
     >>> _journal_search(npc, "ferry, 2026-11-20, before 120")
     {'day': '2026-11-20', 'before': 120, 'text': 'ferry'}
-
-    Raises:
-        ids.UnknownPerson, ids.Ambiguous: In `about <name>`.
-        inspect.InvalidSearch: Not a day, or not a range that the journal can be searched by.
     """
     search: dict[str, Any] = {}
     words = []
@@ -260,13 +256,13 @@ def _journal_search(npc: Any, text: str) -> dict[str, Any]:
         if found := _BEFORE.fullmatch(part):
             entry = _ENTRY.fullmatch(found[1])
             if not entry:
-                raise inspect.InvalidSearch(
+                raise Mistyped(
                     f"'{part[:40]}' does not name an entry. {_RANGES} To search for these words, "
                     "leave out 'before'."
                 )
             search["before"] = int(entry[1])
         elif _AFTER.fullmatch(part):
-            raise inspect.InvalidSearch(f"Cannot search for '{part[:40]}'. {_RANGES}")
+            raise Mistyped(f"Cannot search for '{part[:40]}'. {_RANGES}")
         elif _DAY.fullmatch(part):
             search["day"] = inspect.parse_date(part)
         elif part.lower() in _KINDS:
@@ -299,7 +295,7 @@ def _pin_mark(tags: Iterable[str]) -> str:
 def _facts(command: OperationCommand, npc: Any, text: str) -> Steps:
     """Memories of one kind, newest first: facts unless another kind is named."""
     search = _facts_search(text)
-    page: inspect.MemoryPage = yield inspect.memories(npc, limit=4 * PAGE, **search)
+    page: inspect.Page[MemoryRecord] = yield inspect.memories(npc, limit=4 * PAGE, **search)
     name, knows = safe(npc.key), "used to know" if search.get("ended") else "knows"
     count = plural(page.total, *RECORDS[search.get("record", "fact")])
     more = page.total - len(page.results)
@@ -706,12 +702,6 @@ def _teach(command: OperationCommand, npc: Any, text: str) -> defer.Deferred:
 
 LINES_OFFERED = 3  # behind an edited fact, the newest
 _EDIT_USAGE = "<new text>, or importance <1-10>, emotions <labels>, lesson <text>."
-_EDITED = {
-    "content": "now says",
-    "importance": "has a new importance",
-    "emotions": "has new emotions",
-    "lesson": "has a new lesson",
-}
 
 
 @own_way(OWN)
@@ -726,8 +716,7 @@ def _edit(command: OperationCommand, npc: Any, text: str) -> Steps:
     except edit.CannotEdit as problem:
         raise Mistyped(f"{problem} {usage}") from None
     memory = yield edit.edit(npc, command.caller, memory_id, **changes)
-    how = _EDITED[next(iter(changes))]
-    command.tell_done(TABLE["edit"], npc, memory, f"{operations.named(npc, memory)} {how}.")
+    command.tell_done(TABLE["edit"], npc, memory, f"{operations.named(npc, memory)} is changed.")
     if "content" in changes and memory.record == "fact":
         lines = filter(None, map(npc.memory.journal.get, memory.journal_ids[-LINES_OFFERED:]))
         for line in lines:
@@ -742,9 +731,6 @@ def _edited_fields(change: str) -> dict[str, Any]:
 
     >>> _edited_fields("emotions joy, fear")
     {'emotions': ('joy', 'fear')}
-
-    Raises:
-        edit.CannotEdit: A field is named without a valid value.
     """
     field, value = [*change.split(None, 1), ""][:2]
     field = field.lower().replace("emotions", "emotion")
@@ -817,9 +803,7 @@ def _drop_requests(command: OperationCommand, found: list[requests.Asked], text:
     if not asked.may_erase:
         raise AccessDenied("You need the permission Admin to drop a request.")
     npcs = [each for each in asked.npcs if each.may_erase]
-    requests.drop(asked.identity, [each.npc for each in npcs])
-    numbers = (f"#{each.npc}" for each in npcs)
-    audit.record(command.caller, "drop a request of", None, asked.identity, *numbers)
+    requests.drop(command.caller, asked.identity, [each.npc for each in npcs])
     names = safe(", ".join(each.name for each in npcs))
     command.tell(f"Dropped: {safe(asked.name)} is still known to {names}.")
 
@@ -889,21 +873,15 @@ def _import(command: OperationCommand, npc: Any, file_name: str) -> Steps:
     path = _path(file_name)
     header = yield local_job(archive_format.header_of, path)
     archive.check_access(command.caller, header)
-    try:
-        yield _read_file(command, npc, path, replace=False)
-    except archive.NotEmpty:
+    replace = yield archive.would_replace(npc)
+    if replace:
         if not access.may(command.caller, npc, "erase"):
             raise Mistyped(
                 f"{npc.key} has memories already, and replacing them takes the permission Admin. "
                 "Import the file into an NPC without memories instead."
-            ) from None
+            )
         there = f"{safe(npc.key)} has memories already, which would be lost."
         yield command.confirm(f"{there} Replace them by {safe(path.name)}?")
-        yield _read_file(command, npc, path, replace=True)
-
-
-@defer.inlineCallbacks
-def _read_file(command: OperationCommand, npc: Any, path: Path, *, replace: bool) -> Steps:
     command.tell(f"Importing {safe(path.name)} into the memory of {safe(npc.key)} ...")
     done = yield TABLE["import"].run(npc, command.caller, path=path, replace=replace)
     command.tell_done(TABLE["import"], npc, done)

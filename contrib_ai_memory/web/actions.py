@@ -71,7 +71,7 @@ class OperationView(NPCView):
     def act(self, npc: Any, who: Any, form: Any, **where: str) -> Any:
         """Do it; return the message, or a Deferred of it (reactor thread)."""
         operation = self.operation
-        done = operation.repeat(npc, who, **where, **form.arguments(), **self.preset)
+        done = operation.run(npc, who, **where, **form.arguments(), **self.preset)
         return done.addCallback(lambda result: told(operation, npc, result))
 
     def after(self, npc_id: int, result: Any, **where: str) -> str:

@@ -30,7 +30,7 @@ def test_an_edited_memory_is_found_by_its_new_text_and_can_be_undone(keeper, mar
 def test_what_the_page_corrects_is_what_is_said_next(keeper, mara, alice, bram, says):
     says(alice, "I keep the ferry at Millbrook.")
     offload.wait(mara.assistant.sleep.whole_night())
-    [fact] = offload.wait(inspect.memories(mara, text="ferry")).memories
+    [fact] = offload.wait(inspect.memories(mara, text="ferry")).results
     page = url("edit", mara, fact.id[:8])
     assert url("edit", mara, "1") in keeper.get(page).content.decode()
     done = keeper.post(page, {"content": "Alice keeps the mill at Millbrook."}, follow=True)

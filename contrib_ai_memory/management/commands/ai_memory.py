@@ -48,6 +48,7 @@ from contrib_ai_memory.store import (
 )
 from contrib_ai_memory.store.condition import StoreError
 from contrib_ai_memory.store.journal import Journal
+from contrib_ai_memory.store.qdrant_edge import size_on_disk
 from contrib_ai_memory.text import plural
 from contrib_ai_memory.text.redaction import shown
 
@@ -61,21 +62,13 @@ Say = Callable[[str], Any]  # prints a line
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What an action runs, and under which conditions.
+    """What an action runs, and under which conditions."""
 
-    Attributes:
-        run: Called with what prints a line, and its arguments by name.
-        arguments: What `add_argument` takes, for each of them.
-        interrupted: Shown after Ctrl-C.
-        writes: Whether it writes memories, so that store and database must match.
-        beside_server: Whether it may run while the game does.
-    """
-
-    run: Callable[..., None]
-    arguments: tuple[tuple[str, dict[str, Any]], ...]
-    interrupted: str
-    writes: bool
-    beside_server: bool
+    run: Callable[..., None]  # called with what prints a line, and its arguments by name
+    arguments: tuple[tuple[str, dict[str, Any]], ...]  # what `add_argument` takes, for each of them
+    interrupted: str  # shown after Ctrl-C
+    writes: bool  # whether it writes memories, so that store and database must match
+    beside_server: bool  # whether it may run while the game does
 
 
 ACTIONS: dict[str, Action] = {}
@@ -149,15 +142,15 @@ def _row(npc: Any, counts: dict[str, int] | None) -> tuple[str, ...]:
     agent_id, [script] = owner.id_of(npc), npc.scripts.get(KEY)[:1] or [None]
     copied = owner.has_foreign_id(npc)  # a copy: its memory will be emptied at its first use
     nights = (attributes.read(script, "night_records") or []) if script else []
-    journal, links, people = (
+    links, people = (
         {} if copied else attributes.read(npc, key) or {}
-        for key in ("journal", "memory_links", "entity_profiles")
+        for key in ("memory_links", "entity_profiles")
     )
     return (
         npc.key,
         npc.dbref,
         _state(npc, script),
-        _entries(npc, journal),
+        "0" if copied else _entries(Journal(npc)),
         "?" if counts is None else str(counts.get(agent_id, 0)),
         str(links.get("links", 0)),
         str(len(people)),
@@ -165,14 +158,8 @@ def _row(npc: Any, counts: dict[str, int] | None) -> tuple[str, ...]:
     )
 
 
-def _entries(npc: Any, stored: Any) -> str:
-    if not isinstance(stored, dict):
-        return "?"
-    if not stored:
-        return "0"
-    if stored.get("removed") is None:
-        return str(sum(1 for _ in Journal(npc).read()))
-    return str(stored["entry_count"] - stored["removed"])
+def _entries(journal: Journal) -> str:
+    return str(sum(1 for _ in journal.read()) if journal.removed is None else journal.count)
 
 
 def _state(npc: Any, script: Any) -> str:
@@ -193,7 +180,8 @@ def _state(npc: Any, script: Any) -> str:
 def _store_lines(counts: dict[str, int] | None, problem: str) -> list[tuple[str, str]]:
     folder, settings = conf.directory(), conf.get()
     written = metadata.read(folder)
-    lines = [("store", f"{settings.VECTOR_STORE.provider}, {folder}, {_megabytes(folder)}")]
+    size = f"{size_on_disk(folder) / 1e6:.1f} MB on disk"
+    lines = [("store", f"{settings.VECTOR_STORE.provider}, {folder}, {size}")]
     if written:
         lines += [
             ("vectors", f"{written['embedding_model']}, {written['dimensions']} dimensions"),
@@ -209,12 +197,6 @@ def _store_lines(counts: dict[str, int] | None, problem: str) -> list[tuple[str,
     if lost := written.get("lost"):
         problems.append(metadata.loss_message(lost))
     return lines + [("problem", each) for each in dict.fromkeys(problems) if each]
-
-
-def _megabytes(folder: Path) -> str:
-    """Disk usage of a folder; sparse files take less than their length."""
-    sizes = (each.stat().st_blocks * 512 for each in folder.rglob("*") if each.is_file())
-    return f"{sum(sizes) / 1e6:.1f} MB on disk"
 
 
 def _table(rows: list[tuple[str, ...]]) -> list[str]:
@@ -866,11 +848,8 @@ def _models_here(ports: list[int] | None) -> list[Found]:
 
 
 def _try(say: Say, llm: conf.LLMSettings) -> tuple[dict[str, Any], bool]:
-    """Try a model, and show what was found.
-
-    Returns:
-        Settings with which it would be better, by name, and whether it cannot be used without them.
-    """
+    """Try a model, and show what was found. Returns settings with which it would be better, by
+    name, and whether it cannot be used without them."""
     from contrib_ai_memory.llm import probe  # its libraries take a second
 
     say(llm.name)
