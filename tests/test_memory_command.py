@@ -523,7 +523,7 @@ def test_every_switch_answers_wrong_input_with_a_sentence(day, builder, switch, 
     assert went_wrong == []
     if switch != "requests":
         argument = " = a b: c" if SWITCHES[switch].usage else ""
-        assert "There is no 'nobody'" in builder(f"@memory/{switch} nobody{argument}")
+        assert "No object is called 'nobody'" in builder(f"@memory/{switch} nobody{argument}")
         assert "Alice has no memory" in builder(f"@memory/{switch} alice{argument}")
         assert f"Usage: @memory/{switch} <npc>" in builder(f"@memory/{switch}")
 

@@ -703,20 +703,6 @@ def _clear_server_store() -> None:
 # --- what the actions share -----------------------------------------------------------------------
 
 
-def _find_npc(name: str) -> Any:
-    """Find an NPC by key or #dbref."""
-    found = search_object(name)
-    npcs: list[Any] = [obj for obj in found if isinstance(obj, MemoryMixin)]
-    if not found:
-        raise CommandError(f"No object is called {name!r}.")
-    if not npcs:
-        raise CommandError(f"{name!r} has no memory: its typeclass needs MemoryMixin.")
-    if len(npcs) > 1:
-        which = ", ".join(f"{npc.key} ({npc.dbref})" for npc in npcs)
-        raise CommandError(f"Several NPCs match {name!r}: {which}. Use the #dbref.")
-    return npcs[0]
-
-
 def _open_store(say: Say) -> None:
     """Open the store before a progress bar begins: the embedding model takes seconds to load."""
     say("Loading the embedding model and opening the store ...")
@@ -920,7 +906,7 @@ class Command(BaseCommand):
             named = [name.removeprefix("--") for name, _options in action.arguments]
             given = {name.removesuffix("_key"): options[name] for name in named}
             if given.get("npc"):
-                given["npc"] = _find_npc(given["npc"])
+                given["npc"] = game_npcs.chosen(given["npc"], search_object(given["npc"]))
             action.run(self.stdout.write, **given)
         except ExpectedError as problem:
             raise CommandError(str(problem)) from None
