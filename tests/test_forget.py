@@ -17,7 +17,7 @@ def test_a_forgotten_entry_is_nowhere_any_more_and_comes_back_exactly(night, ali
     before = everything(night)
     entry = entry_of(night, "silver key")
     gone = wait(forget.forget(night, alice, str(entry.id)))
-    assert gone.selection.summary() == "1 journal entry" and gone.undoable
+    assert gone.summary() == "1 journal entry" and gone.undoable
     assert night.memory.journal.get(entry.id) is None
     assert memory_store.shared().get([entry_memory_id(night.memory.id, entry.id)]) == []
     assert night.memory.links.of(entry.id) == {}

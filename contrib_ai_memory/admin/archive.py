@@ -59,8 +59,6 @@ from .jobs import (
     store_pages,
 )
 
-__all__ = ["BadArchive", "Exported", "Imported", "NotEmpty", "export", "import_"]
-
 FOLDER = "exports"  # in the contrib's own folder, for exports without a file name
 TRANSFERS = "transfers"  # beside it: files on their way to or from a browser, for a short time
 KEYS_AT_ONCE = 16
@@ -68,12 +66,13 @@ LINES_AT_ONCE = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
-    """An exported file, and how much is in it."""
+class Archived:
+    """A file that was exported or imported, and how much is in it."""
 
     path: Path
     entries: int
     memories: int
+    copied: bool = False  # the memory got a new id, as another NPC has the old one
 
     @property
     def counts(self) -> str:
@@ -81,9 +80,15 @@ class Exported:
         entries = plural(self.entries, "journal entry", "journal entries")
         return f"{entries}, {plural(self.memories, 'memory', 'memories')}"
 
+    @property
+    def told(self) -> str:
+        """The counts of an import in sentences."""
+        copied = " It is a copy with an id of its own, as another NPC has the exported memory."
+        return f"{self.counts}.{copied if self.copied else ''}"
+
 
 def export(npc: Any, path: Path | None = None, progress: Progress = silent) -> defer.Deferred:
-    """Write the whole memory of an NPC to a file, as a Deferred `Exported`.
+    """Write the whole memory of an NPC to a file, as a Deferred `Archived`.
 
     Secrets are in it, readable. What the NPC hears meanwhile is not. The file is replaced, once the
     new one is whole; without one, it is made in the folder `exports` of the store.
@@ -92,7 +97,7 @@ def export(npc: Any, path: Path | None = None, progress: Progress = silent) -> d
 
 
 @defer.inlineCallbacks
-def _export(npc: Any, path: Path | None, progress: Progress) -> Generator[Any, Any, Exported]:
+def _export(npc: Any, path: Path | None, progress: Progress) -> Generator[Any, Any, Archived]:
     memory = npc.memory
     memory.flush()
     header = ArchiveHeader(memory.id, npc.get_memory_identity(npc), npc.key)
@@ -113,7 +118,7 @@ def _export(npc: Any, path: Path | None, progress: Progress) -> Generator[Any, A
     except BaseException:
         yield local_job(writer.discard)
         raise
-    return Exported(writer.path, counts["entry"], counts["memory"])
+    return Archived(writer.path, counts["entry"], counts["memory"])
 
 
 def file_name(npc: Any) -> str:
@@ -191,24 +196,11 @@ def check_access(who: Any, header: ArchiveHeader) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Imported(Exported):
-    """Counts of an import; `copied` if the memory got a new id, as another NPC has the old one."""
-
-    copied: bool
-
-    @property
-    def told(self) -> str:
-        """The counts in sentences."""
-        copied = " It is a copy with an id of its own, as another NPC has the exported memory."
-        return f"{self.counts}.{copied if self.copied else ''}"
-
-
 @defer.inlineCallbacks
 def import_(
     npc: Any, path: Path, *, replace: bool = False, progress: Progress = silent
-) -> Generator[Any, Any, Imported]:
-    """Import a file as the memory of an NPC, as a Deferred `Imported`.
+) -> Generator[Any, Any, Archived]:
+    """Import a file as the memory of an NPC, as a Deferred `Archived`.
 
     Args:
         npc: Whose memory it becomes. It takes the memory id of the file, unless another NPC of
@@ -226,7 +218,7 @@ def import_(
 @defer.inlineCallbacks
 def _import(
     npc: Any, path: Path, checked: Checker, replace: bool, progress: Progress
-) -> Generator[Any, Any, Imported]:
+) -> Generator[Any, Any, Archived]:
     half = attributes.read_json(npc, IMPORT_MARK)
     full = half or (yield _has_memories(npc))
     if full and not half and not replace:
@@ -287,7 +279,7 @@ def _has_memories(npc: Any) -> Generator[Any, Any, bool]:
 @defer.inlineCallbacks
 def _read_lines(
     npc: Any, reader: Reader, checked: Checker, progress: Progress
-) -> Generator[Any, Any, Imported]:
+) -> Generator[Any, Any, Archived]:
     memory = npc.memory
     old = reader.header
     copied = old.agent_id in game_npcs.known_agent_ids(but=npc)
@@ -309,7 +301,7 @@ def _read_lines(
     memory.read_anew()
     memory.journal.flush()
     yield reindex.rekey(npc, progress=progress)
-    return Imported(reader.path, counts["entry"], counts["memory"], copied)
+    return Archived(reader.path, counts["entry"], counts["memory"], copied)
 
 
 def _set_id(npc: Any, agent_id: str) -> None:

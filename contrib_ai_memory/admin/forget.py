@@ -43,12 +43,12 @@ NAMES = {  # of a record, singular and plural, where they are not its own and th
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is to be forgotten: the named memories first, then those that go with them (`cascade`);
-    `before` has the notes, preferences and agenda items that go."""
+    """What is to be forgotten, or was: the named memories first, then those that go with them."""
 
     memories: tuple[MemoryRecord, ...]
     cascade: bool = False
-    before: Before = field(default_factory=Before)
+    before: Before = field(default_factory=Before)  # notes, preferences and agenda items that go
+    undoable: bool = True  # False if it was too large to be kept for an undo
 
     @property
     def removal(self) -> Removal:
@@ -69,26 +69,18 @@ class Selection:
         counts = Counter(kinds).items()
         return ", ".join(plural(number, *NAMES.get(kind, (kind,))) for kind, number in counts)
 
-
-@dataclass(frozen=True, slots=True)
-class Forgotten:
-    """What was forgotten; `undoable` is False if it was too large to be kept for an undo."""
-
-    selection: Selection
-    undoable: bool
-
     @property
     def ids(self) -> list[str]:
         """The short ids of the memories."""
-        return [ids.short(memory) for memory in self.selection.memories]
+        return list(map(ids.short, self.memories))
 
     @property
     def told(self) -> str:
         large = "" if self.undoable else " This was too large to be undone."
-        return f"{self.selection.summary()}.{large}"
+        return f"{self.summary()}.{large}"
 
 
-def forget(npc: Any, who: Any, memory_id: Id, cascade: bool = False) -> defer.Deferred[Forgotten]:
+def forget(npc: Any, who: Any, memory_id: Id, cascade: bool = False) -> defer.Deferred[Selection]:
     """Forget one memory. It and its links are deleted. What was derived from it is deleted too only
     where that is asked for: experiences, facts, summaries, insights and profile details, and what
     the NPC said because of it. This can be undone."""
@@ -98,8 +90,8 @@ def forget(npc: Any, who: Any, memory_id: Id, cascade: bool = False) -> defer.De
 @defer.inlineCallbacks
 def forget_several(
     npc: Any, who: Any, memory_ids: Sequence[str], cascade: bool = False
-) -> Generator[Any, Any, Forgotten]:
-    """Forget some memories as one action, as a Deferred `Forgotten`; in a `cascade` with everything
+) -> Generator[Any, Any, Selection]:
+    """Forget some memories as one action, as a Deferred `Selection`; in a `cascade` with everything
     drawn from them (`select`), and with what other NPCs heard of it, which is undone there."""
     forgotten = yield _forget(npc, who, memory_ids, cascade)
     if cascade:
@@ -112,7 +104,7 @@ def forget_several(
 @defer.inlineCallbacks
 def _forget(
     npc: Any, who: Any, memory_ids: Sequence[str], cascade: bool
-) -> Generator[Any, Any, Forgotten]:
+) -> Generator[Any, Any, Selection]:
     roots = yield _find_all(npc, memory_ids)
     with npc.memory.evidence.withdraw(map(link_id, roots)):  # from now on nothing is drawn from it
         selection = yield select(npc, memory_ids, cascade=cascade)
@@ -134,7 +126,7 @@ def _forget_heard(npc: Any, who: Any, utterances: frozenset[str]) -> Generator[A
 
 
 @defer.inlineCallbacks
-def _record_and_remove(npc: Any, who: Any, selection: Selection) -> Generator[Any, Any, Forgotten]:
+def _record_and_remove(npc: Any, who: Any, selection: Selection) -> Generator[Any, Any, Selection]:
     memory, memories = npc.memory, selection.memories
     known, history, superseded = yield change_job(_stored_state, memory.id, memories)
     links = []
@@ -153,16 +145,16 @@ def _record_and_remove(npc: Any, who: Any, selection: Selection) -> Generator[An
         links=links,
         payload=[[each.id, End.of(each).fields] for each in superseded],
     )
-    shorts = [ids.short(each) for each in memories]
-    undoable = undo_log.add(npc, who, "forget", shorts, before)
-    audit.record(who, "forget with all from it" if selection.cascade else "forget", npc, *shorts)
+    undoable = undo_log.add(npc, who, "forget", selection.ids, before)
+    action = "forget with all from it" if selection.cascade else "forget"
+    audit.record(who, action, npc, *selection.ids)
     yield remove(npc, selection)
-    return Forgotten(selection, undoable)
+    return replace(selection, undoable=undoable)
 
 
-def _utterances(npc: Any, forgotten: Forgotten) -> set[str]:
+def _utterances(npc: Any, forgotten: Selection) -> set[str]:
     """`Entry.utterance` of all that the NPC may have said to others."""
-    return closure.utterances_of(npc.memory, ids.entry_ids(forgotten.selection.memories))
+    return closure.utterances_of(npc.memory, ids.entry_ids(forgotten.memories))
 
 
 # --- what goes ------------------------------------------------------------------------------------

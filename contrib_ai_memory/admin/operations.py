@@ -176,13 +176,13 @@ def switches(command: str) -> dict[str, Operation]:
 # --- what no other module of `admin` does ---------------------------------------------------------
 
 
-def _export(npc: Any, who: Any, path: File, **options: Any) -> defer.Deferred[archive.Exported]:
+def _export(npc: Any, who: Any, path: File, **options: Any) -> defer.Deferred[archive.Archived]:
     """Save it to a file. Journal, facts, people, links. The file contains secrets in plain text."""
     audit.record(who, "export", npc)
     return archive.export(npc, path, **options)
 
 
-def _import(npc: Any, who: Any, path: File, **options: Any) -> defer.Deferred[archive.Imported]:
+def _import(npc: Any, who: Any, path: File, **options: Any) -> defer.Deferred[archive.Archived]:
     """Load an exported file. A file that was exported from an NPC, of this game or another, becomes
     the memory of this one. All of it is checked before anything is changed."""
     audit.record(who, "import", npc)
