@@ -59,7 +59,7 @@ def entry_of(npc, words):
 
 
 def fact_of(npc, words):
-    [found] = wait(inspect.memories(npc, text=words)).memories
+    [found] = wait(inspect.memories(npc, text=words)).results
     return found
 
 
@@ -131,9 +131,9 @@ def test_show_tells_everything_of_one_memory(night, builder):
         assert part in shown
     assert "ADD" in shown and fact.id in shown
     shown = builder(f"@memory/show mara = {entry.id}")
-    assert "Alice" in shown and "(say)" in shown
+    assert "Alice" in shown and "kind: say" in shown
     secret = builder(f"@memory/show mara = {entry_of(night, 'silver key in').id}")
-    assert "private" in secret and "heard by:" in secret
+    assert "private" in secret and "witnesses: Alice" in one_line(secret)
 
 
 def test_links_and_traces_lead_from_one_id_to_the_next(night, builder):

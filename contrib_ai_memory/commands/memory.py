@@ -375,35 +375,24 @@ def _recalled_lines(recalled: Recalled) -> str:
 # --- one memory -----------------------------------------------------------------------------------
 
 
+_SHOWN_APART = {"id", "content", "key", "record", "memory_type", "private", "tags", "superseded_by"}
+_PEOPLE = {"about", "source_entity", "entities", "witnesses"}
+
+
 @own_way(VIEWS)
 def _show(command: OperationCommand, npc: Any, shown: inspect.Shown) -> None:
     memory, entry = shown.memory, shown.entry
     marks = [*(["private"] if memory.private else []), *shown.tags]
-    importance = f"{entry.importance if entry else round(memory.importance * 10)} of 10"
-    ended = memory.invalid_at or memory.expires_at
     lines = [heading(f"{shown.id} of {npc.key}", f"{memory.record}, {memory.memory_type}")]
-    if marks:
-        lines.append(hanging("  |r", ", ".join(marks)) + "|n")
+    lines += [hanging("  |r", ", ".join(marks)) + "|n"] if marks else []
     lines.append(prose(memory.content))
-    for name, value in (
-        ("said by", _said_by(npc, shown)),
-        ("when", minute(entry.timestamp if entry else memory.created_at)),
-        ("heard by", _names(npc, memory.witnesses) if memory.private else ""),
-        ("perceived line", entry.line or "" if entry else ""),
-        ("own words", memory.quote),
-        ("importance", f"{importance} ({entry.scoring_method})" if entry else importance),
-        ("weight", f"{memory.memory_weight:.2f}; trust {memory.source_trust:.1f}"),
-        ("emotions", ", ".join(memory.dominant_emotions)),
-        ("lesson", memory.the_lesson),
-        ("told", plural(memory.recalls, "time")),
-        ("last told", minute(memory.last_accessed) if memory.recalls else ""),
-        ("valid from", minute(memory.valid_from) if memory.valid_from else ""),
-        ("valid until", minute(ended) if ended else ""),
-        ("summarised", "its summary is recalled instead" if memory.compressed else ""),
-        ("made by", memory.provider),
-        ("id", memory.id),
-    ):
-        lines.append(_field(name, value))
+    plain = (entry.to_dict() if entry else {}) | memory.to_dict()
+    plain["importance"] = f"{entry.importance if entry else round(memory.importance * 10)} of 10"
+    for name in _PEOPLE & plain.keys():
+        people = plain[name] if isinstance(plain[name], list) else [plain[name]]
+        plain[name] = [_named(npc, each) for each in people]
+    lines += record_lines({name: plain[name] for name in plain if name not in _SHOWN_APART})
+    lines.append(f"  id: {memory.id}")
     for title, found in (
         ("Based on", shown.evidence),
         ("Supersedes", shown.superseded),
@@ -427,19 +416,9 @@ def _field(name: str, value: str, width: int = 16) -> str:
     return hanging(head, value, indent=width + 2, limit=1000) if value else ""
 
 
-def _said_by(npc: Any, shown: inspect.Shown) -> str:
-    memory, entry = shown.memory, shown.entry
-    if entry and entry.origin == "self":
-        return f"{npc.key} itself ({entry.kind})"
-    if entry and entry.origin == "builder":
-        return "a builder"
-    name = npc.memory.people.name_of(memory.about) or memory.speaker
-    who = " ".join(filter(None, (name, memory.about or "")))
-    return f"{who} ({entry.kind})" if who and entry else who
-
-
-def _names(npc: Any, identities: tuple[str, ...]) -> str:
-    return ", ".join(npc.memory.people.name_of(each) or each for each in identities) or "nobody"
+def _named(npc: Any, identity: str) -> str:
+    name = npc.memory.people.name_of(identity)
+    return f"{name} {identity}" if name else identity
 
 
 def _link_line(link: inspect.LinkShown) -> str:
