@@ -275,7 +275,7 @@ def test_only_the_act_that_was_taken_back_is_kept_no_longer(day, alice, monkeypa
 
     monkeypatch.setattr(edit, "_restore_stored", wraps(step)(meanwhile))
     assert wait(edit.undo(day, alice)).action == "edit"
-    assert [act.action for act in undo_log.acts(day)] == ["another"]
+    assert [act.deed for act in undo_log.acts(day)] == ["another"]
 
 
 def test_what_a_night_ended_stays_ended_when_an_edit_is_undone(night, alice):

@@ -89,7 +89,7 @@ def test_a_preference_goes_with_the_line_that_states_it_whatever_memory_tells_it
         identity, "boats", "I like boats.", day.memory.clock(), entry.id, memory_id="a fact"
     )
     going = wait(forget.select(day, [str(entry.id)]))
-    assert [each["text"] for each in going.before.preferences] == ["I like boats."]
+    assert [each.text for each in going.before.preferences] == ["I like boats."]
     wait(forget.forget(day, alice, str(entry.id)))
     assert day.memory.preferences.get(identity, "boats") is None
     wait(edit.undo(day, alice))

@@ -18,7 +18,7 @@ store's part is done on the worker thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 from twisted.internet import defer
@@ -39,18 +39,17 @@ from ..records import (
     LOCKED,
     PINNED,
     TEXT_KEPT,
-    AgendaItem,
     Entry,
     MemoryRecord,
 )
 from ..sleep.night import NotNow, schedule_told
-from ..store import attributes, memory_store
+from ..store import memory_store
 from ..store import pause as pause_switch
 from ..store.links import Link, link_id
 from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id
 from ..store.preferences import PastPreference, Preference
-from ..store.profiles import Profile, ProfileAttribute, ProfileObservation
+from ..store.profiles import Profile
 from ..store.removal import Removal
 from ..text.sanitising import oneline, sanitise
 from . import arguments as args
@@ -75,7 +74,7 @@ def add(
     be told of it. This can be undone."""
     entry = yield npc.memory.add(_checked_text(text), importance=_checked_importance(importance))
     audit.record(who, "add", npc, entry.id)
-    undo_log.add(npc, who, "add", [str(entry.id)], Before(made=[str(entry.id)]))
+    undo_log.add(npc, who, "add", [str(entry.id)], Before(made=(str(entry.id),)))
     return entry
 
 
@@ -90,10 +89,10 @@ def teach(npc: Any, who: Any, text: args.LongText) -> Generator[Any, Any, pipeli
     learned = yield pipeline.ingest(memory, text)
     new = [record.id for record in learned.memories if record.created_at >= began]
     now = ((each, memory.preferences.get(each.identity, each.slot, each.audience)) for each in held)
-    replaced = [asdict(each) for each, there in now if there and there.memory_id in new]
+    replaced = tuple(each for each, there in now if there and there.memory_id in new)
     shorts = [memory_id[: ids.LENGTH] for memory_id in new]
     if new:
-        undo_log.add(npc, who, "teach", shorts, Before(made=new, preferences=replaced))
+        undo_log.add(npc, who, "teach", shorts, Before(made=tuple(new), preferences=replaced))
     audit.record(who, "teach", npc, *shorts)
     return learned
 
@@ -134,8 +133,8 @@ def edit(
         new = replace(new, **{name: getattr(again, name) for name in follows})
     if entry and reworded:  # its line is read again
         items = npc.memory.agenda.resting_on(Removal({entry.id}))
-        before = replace(before, agenda=[asdict(each) for each in items])
-    before = replace(before, fields=list({**_difference(old, new), **line}))
+        before = replace(before, agenda=tuple(items))
+    before = replace(before, fields=tuple({**_difference(old, new), **line}))
     yield _note(npc, who, "edit", old, before)
     with npc.memory.evidence.withdraw(map(link_id, (old, *outranked))):
         yield _write(npc, old, new, line)
@@ -241,18 +240,18 @@ def _outranked(
     numbers = lines & {*ids.entry_ids([old, *found])}
     known = {each.id for each in found}
     removal = Removal(numbers)
-    preferences = [
-        asdict(each)
+    preferences = tuple(
+        each
         for each in memory.preferences
         if each.memory_id == old.id
         or ((each.memory_id in known or each.journal_id in numbers) and tells(each.text))
-    ]
+    )
     items = memory.agenda.resting_on(removal)
     return found, Before(
-        payload=[[each.id, End.of(each).fields] for each in found],
+        payload=tuple((each.id, End.of(each).fields) for each in found),
         profiles=(yield forget.notes_before(memory, removal, tells)),
         preferences=preferences,
-        agenda=[asdict(each) for each in items if tells(each.text)],
+        agenda=tuple(each for each in items if tells(each.text)),
     )
 
 
@@ -285,16 +284,15 @@ def _outrank(
     for identity, _name, noted, known in before.profiles:
         profile = memory.profiles.get(identity)
         if profile:
-            seen = tuple(each for each in profile.observations if asdict(each) not in noted)
-            held = tuple(each for each in profile.attributes if asdict(each) not in known)
+            seen = tuple(each for each in profile.observations if each not in noted)
+            held = tuple(each for each in profile.attributes if each not in known)
             memory.profiles.put(replace(profile, observations=seen, attributes=held))
-    for plain in before.preferences:
-        preference = attributes.from_plain(Preference, plain)
+    for preference in before.preferences:
         heard = _heard_by(preference, new)
         memory.preferences.put(replace(preference, text=new.content, **heard))
     if not ids.entry_ids([new]):  # an edited line was read again
         due_on = language.get().due(new.content, local(memory.clock()))
-        for item in map(AgendaItem.from_dict, before.agenda):
+        for item in before.agenda:
             text = new.content[:TEXT_KEPT]
             heard = _heard_by(item, new)
             memory.agenda.put(replace(item, text=text, told=text, due=due_on or item.due, **heard))
@@ -363,7 +361,7 @@ def _tag(
     # a pinned one no longer expires
     new = replace(old, tags=tags, expires_at=None if add else old.expires_at)
     line = {"tags": tags} if entry else {}
-    yield _note(npc, who, action, old, Before(fields=["tags", "expires_at"]))
+    yield _note(npc, who, action, old, Before(fields=("tags", "expires_at")))
     yield _write(npc, old, new, line)
     return new
 
@@ -383,8 +381,8 @@ def undo(npc: Any, who: Any) -> Generator[Any, Any, Act]:
         )
     act = kept[-1]
     yield _restore(npc, act.before)
-    undo_log.drop_newest(npc)
-    audit.record(who, f"undo of {act.action}", npc, *act.ids)
+    undo_log.remove(npc, act)
+    audit.record(who, f"undo of {act.deed}", npc, *act.ids)
     return act
 
 
@@ -542,14 +540,12 @@ def _note(
 ) -> Generator[Any, Any, None]:
     """Log a change of a memory; for an undo, keep it and its entry beside what `before` has."""
     entry, short = ids.entry_of(npc.memory, link_id(old)), ids.short(old)
-    known = yield change_job(memory_store.get, [old.id])
-    # words that stay are not kept: they may be long, and an undo would not put them back
-    wordless = {} if "content" in before.fields else {"content": "", "key": "", "line": ""}
-    before = replace(
-        before,
-        entries=[entry.to_dict() | wordless] if entry else [],
-        memories=[each.to_dict() | wordless for each in known or [old]],
-    )
+    known = (yield change_job(memory_store.get, [old.id])) or [old]
+    if "content" not in before.fields:
+        # words that stay are not kept: they may be long, and an undo would not put them back
+        entry = entry and replace(entry, content="", line=None)
+        known = [replace(each, content="", key="") for each in known]
+    before = replace(before, entries=(entry,) if entry else (), memories=tuple(known))
     if not undo_log.add(npc, who, action, [short], before):
         raise CannotEdit(f"{short} is too large to be edited: add a new memory and forget it.")
     audit.record(who, action, npc, short)
@@ -620,36 +616,29 @@ def _restore(npc: Any, before: Before) -> Generator[Any, Any, None]:
         # with what nights drew from it, which would tell the same
         selection = yield forget.select(npc, made, cascade=True)
         yield forget.remove(npc, selection)
-    entries = [Entry.from_dict(plain) for plain in before.entries]
+    entries = list(before.entries)
     if before.fields:
         there = [(memory.journal.get(entry.id), entry) for entry in entries]
         entries = [_merged(now, entry, before.fields) for now, entry in there if now]
     memory.journal.restore(entries)
-    around = {plain["id"]: forget.lines_around(memory, plain["id"]) for plain in before.entries}
+    around = {each.id: forget.lines_around(memory, each.id) for each in before.entries}
     yield change_job(_restore_stored, memory.id, before, around)
     yield memory.links.add_gently(Link(*each) for each in before.links)
     for identity, name, noted, known in before.profiles:
         profile = memory.profiles.get(identity) or Profile(identity, name=name)
-        profile = profile.with_observations(
-            attributes.from_plain(ProfileObservation, each) for each in noted
-        )
-        held = [attributes.from_plain(ProfileAttribute, each) for each in known]
-        missing = [each for each in held if each not in profile.attributes]
+        profile = profile.with_observations(noted)
+        missing = [each for each in known if each not in profile.attributes]
         memory.profiles.put(replace(profile, attributes=(*profile.attributes, *missing)))
     if "content" in before.fields:
-        yield memory.agenda.take_out(Removal({plain["id"] for plain in before.entries}))
-    for plain in before.agenda:
-        memory.agenda.put(AgendaItem.from_dict(plain))
+        yield memory.agenda.take_out(Removal({each.id for each in before.entries}))
+    for item in before.agenda:
+        memory.agenda.put(item)
     restore = _restore_text if before.fields else _restore_preference
-    ended = [
-        each
-        for plain in before.preferences
-        for each in restore(memory, attributes.from_plain(Preference, plain))
-    ]
+    ended = [each for preference in before.preferences for each in restore(memory, preference)]
     if ended:
         yield change_job(preference_slots.retire, memory.id, ended)
     if not before.fields:
-        stored = {plain["id"] for plain in before.memories}
+        stored = {each.id for each in before.memories}
         for entry in entries:
             if entry_memory_id(memory.id, entry.id) not in stored:
                 yield _index_skipped(memory, entry)
@@ -659,8 +648,7 @@ def _restore(npc: Any, before: Before) -> Generator[Any, Any, None]:
 def _restore_stored(agent_id: str, before: Before, around: dict[int, list[Entry]]) -> None:
     """Restore in the store what an action changed there (worker thread)."""
     history = memory_store.shared().history
-    for plain in before.memories:
-        memory = MemoryRecord.from_dict(plain)
+    for memory in before.memories:
         lines = around.get(memory.journal_ids[0], []) if memory.record == "entry" else []
         if not before.fields:
             index.rewrite(agent_id, memory, lines)

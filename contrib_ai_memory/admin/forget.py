@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from twisted.internet import defer
@@ -32,7 +32,7 @@ from ..text import plural
 from . import audit, closure, ids, inspect, undo_log
 from .arguments import Id
 from .jobs import change_job, look_job
-from .undo_log import Before, one_at_a_time
+from .undo_log import Before, Notes, one_at_a_time
 
 NAMES = {  # of a record, singular and plural, where they are not its own and that with an s
     "entry": ("journal entry", "journal entries"),
@@ -133,17 +133,17 @@ def _record_and_remove(npc: Any, who: Any, selection: Selection) -> Generator[An
     for record in memories:
         linked = link_id(record)
         links += [
-            [linked, other, note["score"], note["kind"], note["created"]]
+            (linked, other, note["score"], note["kind"], note["created"])
             for other, note in memory.links.of(linked).items()
         ]
         yield offload.breathe()
     before = replace(
         selection.before,
-        entries=[entry.to_dict() for entry in selection.entries_in(memory)],
-        memories=[record.to_dict() for record in known],
+        entries=tuple(selection.entries_in(memory)),
+        memories=tuple(known),
         history=history,
-        links=links,
-        payload=[[each.id, End.of(each).fields] for each in superseded],
+        links=tuple(links),
+        payload=tuple((each.id, End.of(each).fields) for each in superseded),
     )
     undoable = undo_log.add(npc, who, "forget", selection.ids, before)
     action = "forget with all from it" if selection.cascade else "forget"
@@ -176,9 +176,9 @@ def select(
     selection = Selection(tuple(roots), cascade)
     removal, memory = selection.removal, npc.memory
     before = Before(
-        profiles=(yield notes_before(memory, removal)) if cascade else [],
-        preferences=[asdict(each) for each in memory.preferences.resting_on(removal)],
-        agenda=[asdict(each) for each in memory.agenda.resting_on(removal)],
+        profiles=(yield notes_before(memory, removal)) if cascade else (),
+        preferences=tuple(memory.preferences.resting_on(removal)),
+        agenda=tuple(memory.agenda.resting_on(removal)),
     )
     return replace(selection, before=before)
 
@@ -208,19 +208,19 @@ def _stored_state(
 @defer.inlineCallbacks
 def notes_before(
     memory: Memory, removal: Removal, tells: Callable[[str], bool] = lambda value: True
-) -> Generator[Any, Any, list[list[Any]]]:
+) -> Generator[Any, Any, tuple[Notes, ...]]:
     """List what goes from each profile, as a Deferred `Before.profiles`: of the attributes that
     rest on what goes those whose value `tells`."""
     found = []
     for identity in memory.profiles.identities():
         yield offload.breathe()
         if profile := memory.profiles.get(identity):
-            noted = [asdict(each) for each in profile.observations if goes(each, removal)]
+            noted = tuple(each for each in profile.observations if goes(each, removal))
             drawn = (each for each in profile.attributes if goes(each, removal))
-            known = [asdict(each) for each in drawn if tells(each.value)]
+            known = tuple(each for each in drawn if tells(each.value))
             if noted or known:
-                found.append([identity, profile.name, noted, known])
-    return found
+                found.append((identity, profile.name, noted, known))
+    return tuple(found)
 
 
 # --- removing -------------------------------------------------------------------------------------

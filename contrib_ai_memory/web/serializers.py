@@ -180,7 +180,7 @@ derived(
     ids=serializers.ListField(child=serializers.CharField()),
     told=serializers.CharField(),
 )
-derived(Act, only="who when ids", deed=serializers.CharField(source="action"))
+derived(Act, only="deed who when ids")
 derived(
     inspect.Overview,
     "NPC",
