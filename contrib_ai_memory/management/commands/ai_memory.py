@@ -53,6 +53,7 @@ from contrib_ai_memory.text import plural
 from contrib_ai_memory.text.redaction import shown
 
 from ...admin import audit, game_npcs
+from ...admin.operations import TABLE
 
 PROCESS_ENDS_SECONDS = 30.0  # the memory process of a killed server may take
 
@@ -260,11 +261,8 @@ def _export(say: Say, npc: Any, file: Path) -> None:
     _check_writable(file)
     _open_store(say)
     with progress_bars() as bars:
-        done = offload.wait(archive.export(npc, file, bars))
-    say(
-        f"The memory of {npc.key} is in {done.path}: {done.counts}. It contains secrets in "
-        "plain text: keep it safe."
-    )
+        done = offload.wait(TABLE["export"].run(npc, None, path=file, progress=bars))
+    say(TABLE["export"].done(npc, done))
 
 
 @_action(
@@ -279,8 +277,9 @@ def _import(say: Say, file: Path, npc: Any, replace: bool) -> None:
     """Load an exported memory into an NPC."""
     _open_store(say)
     with progress_bars() as bars:
-        done = offload.wait(archive.import_(npc, file, replace=replace, progress=bars))
-    say(f"{npc.key} remembers {done.told}")
+        work = TABLE["import"].run(npc, None, path=file, replace=replace, progress=bars)
+        done = offload.wait(work)
+    say(TABLE["import"].done(npc, done))
 
 
 # --- logs -----------------------------------------------------------------------------------------
