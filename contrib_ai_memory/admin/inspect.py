@@ -22,7 +22,6 @@ from ..conf import PAGE_SIZE
 from ..errors import InputError
 from ..ingest.index import to_memory
 from ..llm import router
-from ..llm.tally import Tally
 from ..npc import CATEGORY, OFF_TAG
 from ..recall.mood import Mood
 from ..records import (
@@ -39,6 +38,7 @@ from ..records import (
 from ..script import AssistantScript
 from ..sleep.night import PASSES, TITLES, schedule_told
 from ..store import memory_store, pause
+from ..store.attributes import from_plain
 from ..store.journal import Journal, page_name
 from ..store.links import link_id, linked_memory_id
 from ..store.npc_memory import Memory
@@ -944,9 +944,9 @@ class PassDone:
     title: str
     read: int
     changed: int
-    steps: int
     seconds: float
     errors: tuple[str, ...]
+    steps: int = 0
     made_by: dict[str, int] = field(default_factory=dict)
     calls: int = 0
     tokens: int = 0
@@ -1087,16 +1087,7 @@ def nights(npc: Any) -> tuple[NightDone, ...]:
 
 def _night(record: dict[str, Any]) -> NightDone:
     passes = [
-        PassDone(
-            name,
-            TITLES.get(name, name),
-            done["read"],
-            done["changed"],
-            done.get("steps", 0),
-            done["seconds"],
-            tuple(done["errors"]),
-            **Tally().added_to(done),
-        )
+        from_plain(PassDone, {**done, "name": name, "title": TITLES.get(name, name)})
         for name, done in record["passes"].items()
     ]
     started, whole = record.get("started") or "", record.get("whole", True)
@@ -1132,7 +1123,7 @@ def cost(npc: Any) -> Cost:
 
 
 def _spending(plain: dict[str, Any]) -> Spending:
-    return Spending(**{name: plain.get(name, 0) for name in Spending.__dataclass_fields__})
+    return from_plain(Spending, plain)
 
 
 @defer.inlineCallbacks
