@@ -175,16 +175,10 @@ class Reader:
                     elif set(line) == {"end"}:
                         self._check_end(line["end"], file.read(1))
                         return
-                    elif line.get("kind") in FORMER or line.get("key") in FORMER:
-                        self.lines += 1
-                    elif str(line.get("kind")) not in KINDS:
-                        raise BadArchive(
-                            f"{self.path}, line {number}: kind: {_shown(line.get('kind'))} is not "
-                            f"part of a memory. {UNKNOWN_LINE} Nothing was imported."
-                        )
                     else:
                         self.lines += 1
-                        yield line
+                        if line.get("kind") not in FORMER and line.get("key") not in FORMER:
+                            yield line
         except OSError as error:
             raise BadArchive(f"{self.path} cannot be read: {error.strerror}.") from None
         if number:
@@ -448,7 +442,6 @@ LINES: dict[str, type[_Line]] = {  # by kind, and by category or key where a kin
     "memory": _line(id=MemoryId, payload=_Payload, history=list[Version]),
 }
 READ_PAYLOAD = _line(payload=MemoryRecord)
-KINDS = {name.split()[0] for name in LINES}
 FORMER = ("centroid", "night_records")  # kinds or keys of earlier exports that are left out
 
 
@@ -477,7 +470,7 @@ class Checker:
         lines = self.reader.numbered(CHECKED_AT_ONCE)
         memories: dict[str, int] = {}
         for number, line in lines:
-            with _refusing(self.reader.path, number, line["kind"]):
+            with _refusing(self.reader.path, number, str(line.get("kind"))):
                 self._check(line)
             if line["kind"] == "memory":
                 memories[line["id"]] = number
@@ -499,11 +492,11 @@ class Checker:
     def _check(self, line: Line) -> None:
         """Check a line by itself, and whether it may stand here."""
         _check_texts(line)
-        kind = name = line["kind"]
-        if part := {"row": "category", "script": "key"}.get(kind):
-            name = f"{kind} {line.get(part)}"
-            if name not in LINES:
-                raise _Invalid(f"{part}: {_shown(line.get(part))} is not part of a memory")
+        kind = str(line.get("kind"))
+        part = {"row": "category", "script": "key"}.get(kind, "kind")
+        name = kind if part == "kind" else f"{kind} {line.get(part)}"
+        if name not in LINES or " " in kind:
+            raise _Invalid(f"{part}: {_shown(line.get(part))} is not part of a memory")
         _validate(LINES[name], {key: each for key, each in line.items() if key != "kind"})
         if (kind == "journal") != (self._missing[:1] == ["journal"]):
             raise _Invalid("the line of the journal must come first, and once")
