@@ -16,9 +16,11 @@ from ..records import INSIGHT
 from ..store import memory_store
 from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id
+from ..store.profiles import goes
 from ..store.removal import Removal
 from . import game_npcs, ids
 from .jobs import NpcDeleted, batch_job, journal_pages, store_pages
+from .undo_log import Notes
 
 
 @defer.inlineCallbacks
@@ -76,6 +78,24 @@ def _taken(agent_id: str, removal: Removal, offset: Any) -> tuple[list[str], Any
     where: dict[str, Any] = {} if removal.subject.identity else {"record": {"in": list(ids.DRAWN)}}
     records, offset = memory_store.shared().page(agent_id, offset, **where)
     return [record.id for record in records if removal.takes_memory(record)], offset
+
+
+@defer.inlineCallbacks
+def notes(
+    memory: Memory, removal: Removal, tells: Callable[[str], bool] = lambda value: True
+) -> Generator[Any, Any, tuple[Notes, ...]]:
+    """List what goes from each profile, as a Deferred `undo_log.Before.profiles`: of the attributes
+    that rest on what goes those whose value `tells`."""
+    found = []
+    for identity in memory.profiles.identities():
+        yield offload.breathe()
+        if profile := memory.profiles.get(identity):
+            noted = tuple(each for each in profile.observations if goes(each, removal))
+            drawn = (each for each in profile.attributes if goes(each, removal))
+            known = tuple(each for each in drawn if tells(each.value))
+            if noted or known:
+                found.append((identity, profile.name, noted, known))
+    return tuple(found)
 
 
 # --- elsewhere ------------------------------------------------------------------------------------

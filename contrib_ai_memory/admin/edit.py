@@ -53,7 +53,7 @@ from ..store.profiles import Profile
 from ..store.removal import Removal
 from ..text.sanitising import oneline, sanitise
 from . import arguments as args
-from . import audit, forget, ids, inspect, undo_log
+from . import audit, closure, forget, ids, inspect, undo_log
 from .jobs import change_job
 from .undo_log import Act, Before, one_at_a_time
 
@@ -249,7 +249,7 @@ def _outranked(
     items = memory.agenda.resting_on(removal)
     return found, Before(
         payload=tuple((each.id, End.of(each).fields) for each in found),
-        profiles=(yield forget.notes_before(memory, removal, tells)),
+        profiles=(yield closure.notes(memory, removal, tells)),
         preferences=preferences,
         agenda=tuple(each for each in items if tells(each.text)),
     )

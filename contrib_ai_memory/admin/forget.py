@@ -12,7 +12,7 @@ Reactor thread; the store's part is done on the worker thread.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,13 +26,12 @@ from ..records import Entry, MemoryRecord
 from ..store import memory_store
 from ..store.links import link_id
 from ..store.npc_memory import Memory
-from ..store.profiles import goes
 from ..store.removal import Removal
 from ..text import plural
 from . import audit, closure, ids, inspect, undo_log
 from .arguments import Id
 from .jobs import change_job, look_job
-from .undo_log import Before, Notes, one_at_a_time
+from .undo_log import Before, one_at_a_time
 
 NAMES = {  # of a record, singular and plural, where they are not its own and that with an s
     "entry": ("journal entry", "journal entries"),
@@ -176,7 +175,7 @@ def select(
     selection = Selection(tuple(roots), cascade)
     removal, memory = selection.removal, npc.memory
     before = Before(
-        profiles=(yield notes_before(memory, removal)) if cascade else (),
+        profiles=(yield closure.notes(memory, removal)) if cascade else (),
         preferences=tuple(memory.preferences.resting_on(removal)),
         agenda=tuple(memory.agenda.resting_on(removal)),
     )
@@ -203,24 +202,6 @@ def _stored_state(
     by = {"in": [m.id for m in known]}
     superseded = store.list(agent_id, limit=None, superseded_by=by) if known else []
     return known, {key: rows for key, rows in history.items() if rows}, superseded
-
-
-@defer.inlineCallbacks
-def notes_before(
-    memory: Memory, removal: Removal, tells: Callable[[str], bool] = lambda value: True
-) -> Generator[Any, Any, tuple[Notes, ...]]:
-    """List what goes from each profile, as a Deferred `Before.profiles`: of the attributes that
-    rest on what goes those whose value `tells`."""
-    found = []
-    for identity in memory.profiles.identities():
-        yield offload.breathe()
-        if profile := memory.profiles.get(identity):
-            noted = tuple(each for each in profile.observations if goes(each, removal))
-            drawn = (each for each in profile.attributes if goes(each, removal))
-            known = tuple(each for each in drawn if tells(each.value))
-            if noted or known:
-                found.append((identity, profile.name, noted, known))
-    return tuple(found)
 
 
 # --- removing -------------------------------------------------------------------------------------

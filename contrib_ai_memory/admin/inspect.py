@@ -46,9 +46,10 @@ from ..store.npc_settings import OWN
 from ..store.payload import entry_memory_id
 from ..store.preferences import Preference
 from ..store.profiles import Profile, ProfileAttribute, ProfileObservation, Relationship
+from ..store.removal import Removal
 from ..text import plural
 from ..text.redaction import redact
-from . import access, audit, game_npcs, ids
+from . import access, audit, closure, game_npcs, ids
 from . import arguments as args
 from .arguments import LARGEST, PAGE, Argument, between
 from .jobs import in_turns, journal_pages, link_pages, look_job
@@ -835,27 +836,23 @@ def _insights(memory: Memory) -> Generator[Any, Any, list[Entry]]:
 def profiled(memory: Memory, entries: set[int]) -> Generator[Any, Any, tuple[Drawn, ...]]:
     """Find what in profiles, preferences and the agenda rests on these entries, as a Deferred
     tuple."""
-    found: list[Drawn] = []
-    own = {entry_memory_id(memory.id, each) for each in entries}
-    name_of = memory.people.name_of
-    for identity in memory.profiles.identities():
-        yield offload.breathe()
-        profile = memory.profiles.get(identity) or Profile(identity)
-        who = identity, profile.name or name_of(identity)
-        for known in profile.attributes:
-            if not entries.isdisjoint(known.evidence):
-                found.append(Drawn(*who, known.type, known.value, known.private))
-        for noted in profile.observations:
-            if noted.journal_id in entries:
-                found.append(Drawn(*who, "observation", noted.text, noted.private))
-    for held in (yield in_turns(lambda each: each, memory.preferences, ROWS_AT_ONCE)):
-        if held.journal_id in entries or held.memory_id in own:
-            who = held.identity, name_of(held.identity)
-            found.append(Drawn(*who, "preference", held.text, held.private))
-    for item in memory.agenda:
-        if not entries.isdisjoint(item.evidence):
-            who = item.who, name_of(item.who)
-            found.append(Drawn(*who, "agenda item", item.text, item.private))
+    removal = Removal(entries, {entry_memory_id(memory.id, each) for each in entries})
+    name_of, found = memory.people.name_of, list[Drawn]()
+    for identity, name, noted, known in (yield closure.notes(memory, removal)):
+        who = identity, name or name_of(identity)
+        found += [Drawn(*who, each.type, each.value, each.private) for each in known]
+        found += [Drawn(*who, "observation", each.text, each.private) for each in noted]
+    preferences = memory.preferences
+    held = yield in_turns(lambda each: each, preferences, ROWS_AT_ONCE)
+    found += [
+        Drawn(each.identity, name_of(each.identity), "preference", each.text, each.private)
+        for each in held
+        if preferences.without(each, removal) != each
+    ]
+    found += [
+        Drawn(each.who, name_of(each.who), "agenda item", each.text, each.private)
+        for each in memory.agenda.resting_on(removal)
+    ]
     return tuple(found[:TRACED])
 
 
