@@ -136,7 +136,6 @@ def test_status_without_an_npc_says_what_is_missing(db, store_folder, run):
         (("erase", "Alice"), "add --yes"),
         (("erase", "Alice", "--npc", "Nobody", "--yes"), "No object is called 'Nobody'"),
         (("doctor", "Bram"), "Bram has no memory"),
-        (("reindex", "Bram"), "Bram has no memory"),
         (("uninstall",), "add --yes"),
     ],
 )

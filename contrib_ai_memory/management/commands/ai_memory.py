@@ -97,7 +97,6 @@ def _action(
 
 _NPC = _argument("npc_key", "name or #dbref of the NPC", metavar="npc")
 _FOR_NPC = _argument("--npc", "name or #dbref of the NPC", required=True)
-_ANY_NPC = _argument("npc_key", "this NPC only", metavar="npc", nargs="?")
 _YES = _argument("--yes", "do not ask for confirmation", action="store_true")
 
 
@@ -521,7 +520,7 @@ def _restore(say: Say, file: Path, yes: bool) -> None:
 
 
 @_action(
-    _ANY_NPC,
+    _argument("npc_key", "this NPC only", metavar="npc", nargs="?"),
     _argument("--mend", "repair what was found", action="store_true"),
     interrupted="What was mended so far is kept. To continue, run the same command again.",
 )
@@ -552,16 +551,14 @@ def _doctor(say: Say, npc: Any, mend: bool) -> None:
 
 
 @_action(
-    _ANY_NPC,
     interrupted="Nothing is lost. To continue, run the same command again; it will take less time.",
     writes=True,
 )
-def _reindex(say: Say, npc: Any) -> None:
+def _reindex(say: Say) -> None:
     """Rebuild vectors and keys."""
     say("Loading the embedding model ...")
     with progress_bars() as bars:
-        work = reindex.reindex(npc, bars) if npc else reindex.reindex_all(bars)
-        count = offload.wait(work)
+        count = offload.wait(reindex.reindex_all(bars))
     say(f"{plural(count, 'memory', 'memories')} reindexed.")
 
 
