@@ -35,17 +35,13 @@ def test_an_edited_entry_is_found_by_its_new_words_and_undone_exactly(day, build
     assert wait(inspect.show(day, str(entry.id))).history == ()
 
 
-def test_a_fact_is_edited_weighed_and_felt(night, alice):
+def test_a_fact_is_edited_and_weighed(night, alice):
     before = everything(night)
     fact = fact_of(night, "ferry")
-    wait(
-        edit.edit(
-            night, alice, fact.id, content="Alice owns |rthe mill.", importance=9, emotions=["joy"]
-        )
-    )
+    wait(edit.edit(night, alice, fact.id, content="Alice owns |rthe mill.", importance=9))
     [now] = memory_store.shared().get([fact.id])
     assert (now.content, now.importance) == ("Alice owns the mill.", 0.9)
-    assert now.dominant_emotions == ("joy",) and now.journal_ids == fact.journal_ids
+    assert now.journal_ids == fact.journal_ids
     shown = wait(inspect.show(night, fact.id))
     assert [row.new for row in shown.history] == [fact.content, "Alice owns the mill."]
     wait(edit.undo(night, alice))
@@ -60,7 +56,6 @@ def test_a_fact_is_edited_weighed_and_felt(night, alice):
         ({"content": " |n "}, "To take a memory away, forget it"),
         ({"importance": 11}, "whole number from 1 to 10"),
         ({"content": "I keep the ferry at Millbrook."}, "Nothing to change"),
-        ({"emotions": ["hunger"]}, "hunger"),
     ],
 )
 def test_an_edit_that_cannot_be_is_refused_with_a_sentence(day, alice, fields, why):
@@ -353,15 +348,6 @@ def test_a_preference_keeps_what_came_since_when_its_edit_is_undone(mara, alice)
     mara.memory.preferences.put(replace(now, seen="2027-01-01"))
     wait(edit.undo(mara, alice))
     assert list(mara.memory.preferences) == [replace(now, text="I like tea.", seen="2027-01-01")]
-
-
-def test_the_emotions_of_an_entry_can_be_taken_away(day, alice):
-    entry = entry_of(day, "ferry")
-    day.memory.journal.update({entry.id: {"emotions": ("joy",)}})
-    wait(edit.edit(day, alice, str(entry.id), emotions=[]))
-    assert day.memory.journal.get(entry.id).emotions == ()
-    wait(edit.undo(day, alice))
-    assert day.memory.journal.get(entry.id).emotions == ("joy",)
 
 
 # --- pin, lock, pause -----------------------------------------------------------------------------

@@ -11,9 +11,6 @@ from inspect import Parameter
 from pathlib import Path
 from typing import Annotated, Any
 
-from ..conf import EMOTIONS_PER_EXPERIENCE
-from ..embedding.emotions import LABELS
-
 REQUIRED: Any = Parameter.empty  # default of an argument that must be given
 LONGEST_QUERY = 400
 LONGEST_TEXT = 20_000  # characters accepted; `conf.MAX_LINE` limits what is stored
@@ -27,7 +24,6 @@ RECORDS = {  # kinds of memory besides journal entries
     "insight": "Insights",
     "summary": "Summaries",
 }
-TYPES = ("episodic", "semantic", "working", "procedural")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +55,9 @@ Words = Annotated[str, Argument("words to look for, in any case", most=200)]
 Query = Annotated[str, Argument("a question or a line of talk", most=LONGEST_QUERY)]
 Kind = Annotated[str, Argument("the kind", choices=(*RECORDS, "entry"))]
 Kinds = Annotated[tuple, Argument("of these kinds only", choices=(*RECORDS, "entry"))]
-Types = Annotated[tuple, Argument("of these only", choices=TYPES)]
-Moods = Annotated[tuple, Argument("that are felt", choices=LABELS)]
 Text = Annotated[str, Argument("the text", most=LONGEST_TEXT, label="Text", rows=5)]
 LongText = Annotated[str, Argument("the text", most=LONGEST_TEXT, label="Text", rows=16)]
 Importance = Annotated[int, between("1-10", 1, 10, "Importance (1–10)")]
-Emotions = Annotated[
-    tuple,
-    Argument(
-        "what was felt", most=EMOTIONS_PER_EXPERIENCE, choices=LABELS, label="Emotions (up to 3)"
-    ),
-]
-Lesson = Annotated[str, Argument("of an experience or an entry", most=LONGEST_TEXT)]
 Plan = Annotated[
     str,
     Argument(

@@ -24,7 +24,6 @@ from typing import Any, TypeVar
 from twisted.internet import defer
 
 from .. import conf, language, offload
-from ..embedding import emotions as taxonomy
 from ..errors import InputError
 from ..handler import CONSCIOUS_IMPORTANCE
 from ..ingest import agenda_items, endings, index, pipeline, preference_slots
@@ -51,7 +50,7 @@ from ..store.payload import entry_memory_id
 from ..store.preferences import PastPreference, Preference
 from ..store.profiles import Profile
 from ..store.removal import Removal
-from ..text.sanitising import oneline, sanitise
+from ..text.sanitising import sanitise
 from . import arguments as args
 from . import audit, closure, forget, ids, inspect, undo_log
 from .jobs import change_job
@@ -106,17 +105,13 @@ def edit(
     *,
     content: args.Text | None = None,
     importance: args.Importance | None = None,
-    emotions: args.Emotions | None = None,
-    lesson: args.Lesson | None = None,
 ) -> Generator[Any, Any, MemoryRecord]:
-    """Change the text, importance, emotions or lesson of a memory. A new text supersedes the lines
+    """Change the text or the importance of a memory. A new text supersedes the lines
     behind the memory and whatever else tells the old text; to correct these lines too, edit them.
     The old text is kept in its history. This can be undone."""
     old = yield ids.find(npc, memory_id)
     entry = ids.entry_of(npc.memory, link_id(old))
-    if entry:  # the store may not have its emotions
-        old = replace(old, dominant_emotions=entry.emotions or old.dominant_emotions)
-    new = replace(old, **_changes(old, content, importance, emotions, lesson))
+    new = replace(old, **_changes(old, content, importance))
     if new == old:
         raise CannotEdit(f"Nothing to change: {ids.short(old)} says just that already.")
     outranked: list[MemoryRecord] = []
@@ -151,20 +146,10 @@ def _entry_changes(entry: Entry, old: MemoryRecord, new: MemoryRecord) -> dict[s
         changes |= {"content": new.content, "line": None, "tags": kept}
     if new.importance != old.importance:
         changes |= {"importance": round(new.importance * 10), "scoring_method": "manual"}
-    if new.dominant_emotions != old.dominant_emotions:
-        changes["emotions"] = new.dominant_emotions
-    if new.the_lesson != old.the_lesson:
-        changes["lesson"] = new.the_lesson
     return changes
 
 
-def _changes(
-    old: MemoryRecord,
-    content: str | None,
-    importance: int | None,
-    emotions: Sequence[str] | None,
-    lesson: str | None,
-) -> dict[str, Any]:
+def _changes(old: MemoryRecord, content: str | None, importance: int | None) -> dict[str, Any]:
     changes: dict[str, Any] = {}
     if content is not None:
         text = sanitise(_checked_text(content), conf.MAX_LINE)
@@ -174,13 +159,8 @@ def _changes(
             changes |= {"content": text, "key": text}
     if importance is not None:
         changes |= {"importance": _checked_importance(importance) / 10}
-    if emotions is not None:
-        felt = taxonomy.known(emotions) if emotions else ()
-        changes |= {"dominant_emotions": tuple(felt)[: conf.EMOTIONS_PER_EXPERIENCE]}
-    if lesson is not None:
-        changes |= {"the_lesson": oneline(sanitise(lesson, conf.MAX_LINE))}
-    if all(each is None for each in (content, importance, emotions, lesson)):
-        raise CannotEdit("Say what to change: the text, the importance, the emotions, the lesson.")
+    if content is None and importance is None:
+        raise CannotEdit("Say what to change: the text or the importance.")
     return changes
 
 

@@ -482,9 +482,6 @@ def search(
     speaker: args.Person = "",
     top_k: Annotated[int, between("how many", 1, 50)] = 20,
     tokens: Annotated[int, between("of all together", 50, 20_000)] = 2000,
-    memory_types: args.Types = (),
-    emotions: args.Moods = (),
-    include_compressed: bool = False,
 ) -> defer.Deferred[RecallResult]:
     """Search what it recalls for a question, with each score. Best first; with a speaker, only what
     that person may hear. Without one, secrets are included."""
@@ -493,9 +490,6 @@ def search(
         speaker=ids.person(npc, speaker) if speaker.strip() else None,
         top_k=top_k,
         token_budget=tokens,
-        memory_types=memory_types or None,
-        emotions=emotions,
-        include_compressed=include_compressed,
     )
 
 

@@ -379,7 +379,7 @@ _ROWS = (
         "@memory/edit <id> <new text>",
         "PATCH memories/{memory_id}/",
         "Edit",
-        more_help=(("<id> importance 8", "so too: emotions joy, fear or lesson <text>"),),
+        more_help=(("<id> importance 8", "from 1 to 10"),),
         told=_edited,
         inverse=UNDO,
     ),

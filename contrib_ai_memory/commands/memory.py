@@ -680,12 +680,12 @@ def _teach(command: OperationCommand, npc: Any, text: str) -> defer.Deferred:
 
 
 LINES_OFFERED = 3  # behind an edited fact, the newest
-_EDIT_USAGE = "<new text>, or importance <1-10>, emotions <labels>, lesson <text>."
+_EDIT_USAGE = "<new text>, or importance <1-10>."
 
 
 @own_way(OWN)
 def _edit(command: OperationCommand, npc: Any, text: str) -> Steps:
-    """Change the text, importance, emotions or lesson of one memory."""
+    """Change the text or the importance of one memory."""
     memory_id, _, change = text.partition(" ")
     usage = f"Usage: @memory/edit {npc.key} = {memory_id} {_EDIT_USAGE}"
     if not change.strip():
@@ -708,24 +708,17 @@ def _edit(command: OperationCommand, npc: Any, text: str) -> Steps:
 def _edited_fields(change: str) -> dict[str, Any]:
     """Parse what follows the id: a field and its value, or the new text.
 
-    >>> _edited_fields("emotions joy, fear")
-    {'emotions': ('joy', 'fear')}
+    >>> _edited_fields("importance 8")
+    {'importance': 8}
     """
     field, value = [*change.split(None, 1), ""][:2]
-    field = field.lower().replace("emotions", "emotion")
-    if field not in ("importance", "emotion", "lesson"):
+    if field.lower() != "importance":
         return {"content": change}
-    if field == "importance":
-        if not re.fullmatch(r"-?\d{1,4}", value):
-            raise edit.CannotEdit(
-                f"Importance is a whole number from 1 to 10, not '{shortened(value, QUOTED)}'."
-            )
-        return {"importance": int(value)}
-    if not value.strip(", "):
-        raise edit.CannotEdit(f"No {field} is given.")
-    if field == "lesson":
-        return {"lesson": value}
-    return {"emotions": tuple(filter(None, re.split(r"[,\s]+", value.lower())))}
+    if not re.fullmatch(r"-?\d{1,4}", value):
+        raise edit.CannotEdit(
+            f"Importance is a whole number from 1 to 10, not '{shortened(value, QUOTED)}'."
+        )
+    return {"importance": int(value)}
 
 
 # --- forgetting -----------------------------------------------------------------------------------

@@ -153,7 +153,7 @@ class TaskFormView(OperationView):
 
 
 class EditView(OperationView):
-    """Form for a memory's text, importance and emotions."""
+    """Form for a memory's text and importance."""
 
     tab = "memory"
     template = "ai_memory/edit.html"
@@ -167,7 +167,6 @@ class EditView(OperationView):
         initial = {
             "content": memory.content,
             "importance": entry.importance if entry else stored,
-            "emotions": list(memory.dominant_emotions),
         }
         return OperationForm(self.operation, *sent[:1], initial=initial)
 

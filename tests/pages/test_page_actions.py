@@ -46,9 +46,6 @@ def test_invalid_edits_are_explained_beside_the_form(keeper, mara, alice):
     refused = keeper.post(page, {"content": "", "importance": "99"})
     assert refused.status_code == 400
     assert "less than or equal to 10" in words(refused)
-    emotions = ["joy", "fear", "grief", "anger"]
-    refused = keeper.post(page, {"content": "I keep it.", "emotions": emotions})
-    assert "Choose at most 3; 4 are selected." in words(refused)
     assert mara.memory.journal.get(entry.id) == entry
 
 
