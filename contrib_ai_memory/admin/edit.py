@@ -424,7 +424,7 @@ def _setting_of(npc: Any, name: str) -> str:
 def sleep(npc: Any, who: Any, at_once: bool = False) -> inspect.Status:
     """Send it to sleep. It consolidates its memory in small steps; with `at_once` it runs all
     passes of the night without a pause, and wakes up. While asleep it hears what is said, but does
-    not answer. The list of nights shows the progress."""
+    not answer. Its status shows the progress."""
     script = npc.assistant
     if script.asleep and not at_once:
         raise NotNow(

@@ -999,14 +999,6 @@ class Status:
 
 
 @dataclass(frozen=True, slots=True)
-class Nights:
-    """Current status and the records of past nights, newest first."""
-
-    status: Status
-    nights: tuple[NightDone, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Spending:
     """Answered calls of the language model, and their tokens."""
 
@@ -1066,14 +1058,9 @@ def status(npc: Any) -> Status:
     return Status(state_of(npc), progress)
 
 
-def status_and_nights(npc: Any) -> Nights:
-    """Show what each of the last nights did. Newest first, with the progress of the current one."""
-    return Nights(status(npc), nights(npc))
-
-
-def nights(npc: Any) -> tuple[NightDone, ...]:
-    """List what the last nights did, newest first."""
-    return tuple(_night(record) for record in reversed(AssistantScript.of(npc).sleep.records))
+def nights(npc: Any) -> list[NightDone]:
+    """Show what each of the last nights did. Newest first."""
+    return [_night(record) for record in reversed(AssistantScript.of(npc).sleep.records)]
 
 
 def _night(record: dict[str, Any]) -> NightDone:

@@ -456,7 +456,7 @@ _ROWS = (
         edit.wake, "edit", "@sleep/wake", "POST wake/ 202", "Wake up", shown=_asleep, told=_woken
     ),
     Operation(inspect.status, "look", "@sleep/status", "GET status/"),
-    Operation(inspect.status_and_nights, "look", "@sleep/log", "GET nights/", name="nights"),
+    Operation(inspect.nights, "look", "@sleep/log", "GET nights/"),
     Operation(edit.schedule_of, "look", api="GET schedule/", name="schedule"),
     Operation(
         edit.set_schedule,
