@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Generator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from evennia.server.models import ServerConfig
@@ -56,7 +56,7 @@ class Asked:
     identity: str
     name: str
     since: str
-    npcs: tuple[AskedNPC, ...]
+    npcs: tuple[AskedNPC, ...] = ()
 
     @property
     def may_erase(self) -> bool:
@@ -127,17 +127,14 @@ def waiting() -> Generator[Any, Any, list[Request]]:
 def by_player(who: Any) -> Generator[Any, Any, list[Asked]]:
     """List players who asked to be forgotten. Those of NPCs that you may look at, oldest first. To
     grant a request, erase the person from each NPC."""
-    known: list[Request] = yield waiting()
-    found: dict[str, list[tuple[Request, AskedNPC]]] = {}
-    for each in known:
+    found: dict[str, Asked] = {}
+    for each in (yield waiting()):
         npc = game_npcs.npc_of(each.npc_id)
         if access.may(who, npc, "look"):
+            known = found.get(each.identity) or Asked(each.identity, each.name, each.when)
             asked = AskedNPC(each.npc_id, each.npc, access.may(who, npc, "erase"))
-            found.setdefault(each.identity, []).append((each, asked))
-    return [
-        Asked(identity, of_one[0][0].name, of_one[0][0].when, tuple(asked for _, asked in of_one))
-        for identity, of_one in found.items()
-    ]
+            found[each.identity] = replace(known, npcs=(*known.npcs, asked))
+    return [*found.values()]
 
 
 def drop(who: Any, identity: str, npc_ids: Collection[int]) -> int:
