@@ -81,7 +81,7 @@ def test_what_is_taught_is_undone_with_the_preference_that_it_changed(mara, alic
     before, held = everything(mara), list(mara.memory.preferences)
     learned = wait(edit.teach(mara, alice, "I prefer coffee to tea."))
     assert learned.new and list(mara.memory.preferences) != held
-    assert wait(edit.undo(mara, alice)).action == "teach"
+    assert wait(edit.undo(mara, alice)).deed == "teach"
     assert everything(mara) == before
     assert list(mara.memory.preferences) == held
 
@@ -253,9 +253,9 @@ def test_acts_are_undone_last_first(day, alice):
     entry = entry_of(day, "ferry")
     wait(edit.pin(day, alice, str(entry.id)))
     wait(edit.edit(day, alice, str(entry.id), content="I keep the weir at Millbrook."))
-    assert wait(edit.undo(day, alice)).action == "edit"
+    assert wait(edit.undo(day, alice)).deed == "edit"
     assert "pinned" in day.memory.journal.get(entry.id).tags
-    assert wait(edit.undo(day, alice)).action == "pin"
+    assert wait(edit.undo(day, alice)).deed == "pin"
     assert day.memory.journal.get(entry.id) == entry
 
 
@@ -269,7 +269,7 @@ def test_only_the_act_that_was_taken_back_is_kept_no_longer(day, alice, monkeypa
         return step(*args)
 
     monkeypatch.setattr(edit, "_restore_stored", wraps(step)(meanwhile))
-    assert wait(edit.undo(day, alice)).action == "edit"
+    assert wait(edit.undo(day, alice)).deed == "edit"
     assert [act.deed for act in undo_log.acts(day)] == ["another"]
 
 
