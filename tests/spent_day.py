@@ -18,7 +18,7 @@ def spend_day(mara, alice, bram):
 
 
 def fact_of(npc, words):
-    [found] = wait(inspect.memories(npc, text=words)).memories
+    [found] = wait(inspect.memories(npc, text=words)).results
     return found
 
 

@@ -63,7 +63,7 @@ def test_an_added_memory_is_recalled_at_once_and_marked_as_conscious(day, builde
         ("@memory/journal", "Usage: @memory/journal <npc>"),
         ("@sleep", "Usage: @sleep[/<switch>] <npc>. See help @sleep."),
         ("@sleep/log", "Usage: @sleep/log <npc>. See help @sleep."),
-        ("@memory nobody", "There is no 'nobody' here"),
+        ("@memory nobody", "No object is called 'nobody'"),
         ("@memory alice", "Alice has no memory. Give it a typeclass with MemoryMixin"),
         ("@memory/search mara", "Usage: @memory/search <npc> = <question>. See help @memory."),
         ("@memory/mood mara = now", "Usage: @memory/mood <npc>. See help @memory."),

@@ -227,7 +227,7 @@ def test_a_change_of_what_is_left_of_a_page_keeps_the_damaged_text(talked, build
     broken = first_entries(row.db_strvalue, 10)
     page(talked).update(db_strvalue=broken)
     restart(talked)
-    assert "now says" in builder("@memory/edit mara = 3 I sold no oxen.")
+    assert "is changed" in builder("@memory/edit mara = 3 I sold no oxen.")
     restart(talked)
     assert talked.memory.journal.get(3).content == "I sold no oxen."
     assert talked.memory.journal.get(4)

@@ -35,17 +35,13 @@ def test_an_edited_entry_is_found_by_its_new_words_and_undone_exactly(day, build
     assert wait(inspect.show(day, str(entry.id))).history == ()
 
 
-def test_a_fact_is_edited_weighed_and_felt(night, alice):
+def test_a_fact_is_edited_and_weighed(night, alice):
     before = everything(night)
     fact = fact_of(night, "ferry")
-    wait(
-        edit.edit(
-            night, alice, fact.id, content="Alice owns |rthe mill.", importance=9, emotions=["joy"]
-        )
-    )
+    wait(edit.edit(night, alice, fact.id, content="Alice owns |rthe mill.", importance=9))
     [now] = memory_store.shared().get([fact.id])
     assert (now.content, now.importance) == ("Alice owns the mill.", 0.9)
-    assert now.dominant_emotions == ("joy",) and now.journal_ids == fact.journal_ids
+    assert now.journal_ids == fact.journal_ids
     shown = wait(inspect.show(night, fact.id))
     assert [row.new for row in shown.history] == [fact.content, "Alice owns the mill."]
     wait(edit.undo(night, alice))
@@ -60,7 +56,6 @@ def test_a_fact_is_edited_weighed_and_felt(night, alice):
         ({"content": " |n "}, "To take a memory away, forget it"),
         ({"importance": 11}, "whole number from 1 to 10"),
         ({"content": "I keep the ferry at Millbrook."}, "Nothing to change"),
-        ({"emotions": ["hunger"]}, "hunger"),
     ],
 )
 def test_an_edit_that_cannot_be_is_refused_with_a_sentence(day, alice, fields, why):
@@ -86,7 +81,7 @@ def test_what_is_taught_is_undone_with_the_preference_that_it_changed(mara, alic
     before, held = everything(mara), list(mara.memory.preferences)
     learned = wait(edit.teach(mara, alice, "I prefer coffee to tea."))
     assert learned.new and list(mara.memory.preferences) != held
-    assert wait(edit.undo(mara, alice)).action == "teach"
+    assert wait(edit.undo(mara, alice)).deed == "teach"
     assert everything(mara) == before
     assert list(mara.memory.preferences) == held
 
@@ -258,9 +253,9 @@ def test_acts_are_undone_last_first(day, alice):
     entry = entry_of(day, "ferry")
     wait(edit.pin(day, alice, str(entry.id)))
     wait(edit.edit(day, alice, str(entry.id), content="I keep the weir at Millbrook."))
-    assert wait(edit.undo(day, alice)).action == "edit"
+    assert wait(edit.undo(day, alice)).deed == "edit"
     assert "pinned" in day.memory.journal.get(entry.id).tags
-    assert wait(edit.undo(day, alice)).action == "pin"
+    assert wait(edit.undo(day, alice)).deed == "pin"
     assert day.memory.journal.get(entry.id) == entry
 
 
@@ -274,8 +269,8 @@ def test_only_the_act_that_was_taken_back_is_kept_no_longer(day, alice, monkeypa
         return step(*args)
 
     monkeypatch.setattr(edit, "_restore_stored", wraps(step)(meanwhile))
-    assert wait(edit.undo(day, alice)).action == "edit"
-    assert [act.action for act in undo_log.acts(day)] == ["another"]
+    assert wait(edit.undo(day, alice)).deed == "edit"
+    assert [act.deed for act in undo_log.acts(day)] == ["another"]
 
 
 def test_what_a_night_ended_stays_ended_when_an_edit_is_undone(night, alice):
@@ -355,15 +350,6 @@ def test_a_preference_keeps_what_came_since_when_its_edit_is_undone(mara, alice)
     assert list(mara.memory.preferences) == [replace(now, text="I like tea.", seen="2027-01-01")]
 
 
-def test_the_emotions_of_an_entry_can_be_taken_away(day, alice):
-    entry = entry_of(day, "ferry")
-    day.memory.journal.update({entry.id: {"emotions": ("joy",)}})
-    wait(edit.edit(day, alice, str(entry.id), emotions=[]))
-    assert day.memory.journal.get(entry.id).emotions == ()
-    wait(edit.undo(day, alice))
-    assert day.memory.journal.get(entry.id).emotions == ("joy",)
-
-
 # --- pin, lock, pause -----------------------------------------------------------------------------
 
 
@@ -426,7 +412,7 @@ def test_a_locked_experience_is_not_reinforced(day, alice):
     from contrib_ai_memory.ingest import experiences
 
     page = wait(inspect.memories(day, "experience", text="ferry"))
-    [known] = page.memories
+    [known] = page.results
     wait(edit.lock(day, alice, known.id))
     [locked] = memory_store.shared().get([known.id])
     again = replace(known, id=memory_id_for(day.memory.id, "again"), journal_ids=(50,))
@@ -438,14 +424,14 @@ def test_a_paused_npc_perceives_learns_and_sleeps_not_until_it_goes_on(day, alic
     from contrib_ai_memory.sleep.night import SwitchedOff
 
     heard = len(day.memory.journal)
-    assert edit.pause(day, alice)
+    assert edit.pause(day, alice).changed
     alice.execute_cmd("say The weir is broken.")
     assert len(day.memory.journal) == heard
     assert inspect.state_of(day) == "paused"
     with pytest.raises(SwitchedOff, match="@memory/resume Mara"):
         day.assistant.sleep.begin()
-    assert not edit.pause(day, alice)
-    assert edit.pause(day, alice, on=False)
+    assert not edit.pause(day, alice).changed
+    assert edit.resume(day, alice).changed
     alice.execute_cmd("say The weir is broken.")
     assert entry_of(day, "weir").id == heard + 1
 

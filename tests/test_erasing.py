@@ -133,9 +133,6 @@ def test_a_memory_whose_last_link_goes_is_not_left_among_the_links(mara):
     assert links.of("fact").keys() == {"2"}
     offload.wait(links.take_out(Removal({2}, {"fact"})))
     assert [each for page in link_pages(links) for each in page] == []
-    links.add([Link("3", "4", 1.0, "similar", now)])
-    links.drop_end("3", "4")
-    assert [each for page in link_pages(links) for each, _others in page] == ["4"]
 
 
 def test_what_the_other_said_is_recalled_as_before(talked, alice, bram):

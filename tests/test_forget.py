@@ -17,7 +17,7 @@ def test_a_forgotten_entry_is_nowhere_any_more_and_comes_back_exactly(night, ali
     before = everything(night)
     entry = entry_of(night, "silver key")
     gone = wait(forget.forget(night, alice, str(entry.id)))
-    assert gone.selection.summary() == "1 journal entry" and gone.undoable
+    assert gone.summary() == "1 journal entry" and gone.undoable
     assert night.memory.journal.get(entry.id) is None
     assert memory_store.shared().get([entry_memory_id(night.memory.id, entry.id)]) == []
     assert night.memory.links.of(entry.id) == {}
@@ -89,7 +89,7 @@ def test_a_preference_goes_with_the_line_that_states_it_whatever_memory_tells_it
         identity, "boats", "I like boats.", day.memory.clock(), entry.id, memory_id="a fact"
     )
     going = wait(forget.select(day, [str(entry.id)]))
-    assert [each["text"] for each in going.before.preferences] == ["I like boats."]
+    assert [each.text for each in going.before.preferences] == ["I like boats."]
     wait(forget.forget(day, alice, str(entry.id)))
     assert day.memory.preferences.get(identity, "boats") is None
     wait(edit.undo(day, alice))

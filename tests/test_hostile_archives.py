@@ -222,7 +222,8 @@ def test_a_missing_field_is_told_where_a_builder_types_it(talked, admin, exports
     del lines[place]["payload"]["data"], lines[place]["id"]
     write(exports / "mara.jsonl", lines)
     before = stored(talked), list(talked.memory.journal.read())
-    told = admin("@memory/import mara = mara")
+    admin("@memory/import mara = mara")
+    told = admin("yes")
     assert f"line {number} (memory): it has no id" in " ".join(told.split())
     assert (stored(talked), list(talked.memory.journal.read())) == before
     assert "awake" in admin("@memory mara")

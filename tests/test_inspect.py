@@ -126,13 +126,13 @@ def test_the_journal_is_searched_by_words_person_day_and_kind(day, alice):
 
 def test_facts_are_listed_newest_first_by_text_and_by_whether_they_hold(night):
     page = wait(inspect.memories(night))
-    assert [m.created_at for m in page.memories] == sorted(
-        (m.created_at for m in page.memories), reverse=True
+    assert [m.created_at for m in page.results] == sorted(
+        (m.created_at for m in page.results), reverse=True
     )
-    memory_store.shared().change(page.memories[0].id, superseded_by="x")
+    memory_store.shared().change(page.results[0].id, superseded_by="x")
     held, ended = (wait(inspect.memories(night, ended=each)) for each in (False, True))
     assert held.total == page.total - 1
-    assert [m.id for m in ended.memories] == [page.memories[0].id]
+    assert [m.id for m in ended.results] == [page.results[0].id]
     assert wait(inspect.memories(night, limit=1)).total == held.total
 
 

@@ -21,7 +21,7 @@ def memory_of(npc, number):
 
 
 def fact_of(npc, words):
-    [found] = offload.wait(inspect.memories(npc, text=words)).memories
+    [found] = offload.wait(inspect.memories(npc, text=words)).results
     return found
 
 
@@ -143,7 +143,7 @@ def test_a_fact_that_was_locked_when_it_had_ended_is_not_revived(
     for line in ("7 crowns", "nine crowns"):
         alice.execute_cmd(f"say The toll for the ferry is {line}.")
         builder("@sleep/now mara")
-    [past] = offload.wait(inspect.memories(mara, text="7 crowns", ended=True)).memories
+    [past] = offload.wait(inspect.memories(mara, text="7 crowns", ended=True)).results
     builder(f"@memory/lock mara = {past.id[:8]}")
     before = everything(memory_store.shared().get([past.id])[0])
     alice.execute_cmd("say The toll for the ferry is 7 crowns.")

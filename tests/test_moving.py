@@ -257,7 +257,7 @@ def lines_of(path):
         (lambda lines: ["\x00\x01binary\n"], "is not JSON"),
         (lambda lines: [lines[0].replace('"version":1', '"version":7'), *lines[1:]], "version 7"),
         (
-            lambda lines: [*lines[:5], '{"kind":"dream"}\n', *lines[5:]],
+            lambda lines: [*lines[:5], '{"kind":"dream"}\n', *lines[6:]],
             "kind: 'dream' is not part of",
         ),
         (lambda lines: [*lines[:5], "[1]\n", *lines[5:]], "line 6 is not a JSON object"),

@@ -19,11 +19,8 @@ def may(who: Any, npc: Any, action: Action) -> bool:
     Looking and editing are for superusers, staff accounts and Builders; erasing is for superusers
     and Admins. Where the NPC has locks of its own (`memory_look`, `memory_edit`, `memory_erase`),
     that of the action must open too, and `memory_look` for every action: each shows what it
-    changes.
-
-    Args:
-        who: An Account, a Character, or None if nobody is logged in.
-        npc: Whose memory; None asks for actions on all NPCs.
+    changes. `who` is an Account, a Character, or None if nobody is logged in; without an NPC,
+    actions on all of them are asked for.
     """
     locks = getattr(who, "locks", None)
     if locks is None:

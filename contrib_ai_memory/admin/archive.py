@@ -39,6 +39,7 @@ from . import access, erase, game_npcs, reindex
 from .archive_format import (
     ROWS_OF,
     SCRIPT,
+    UUID,
     ArchiveHeader,
     BadArchive,
     Checker,
@@ -58,8 +59,6 @@ from .jobs import (
     store_pages,
 )
 
-__all__ = ["BadArchive", "Exported", "Imported", "NotEmpty", "export", "import_"]
-
 FOLDER = "exports"  # in the contrib's own folder, for exports without a file name
 TRANSFERS = "transfers"  # beside it: files on their way to or from a browser, for a short time
 KEYS_AT_ONCE = 16
@@ -67,12 +66,13 @@ LINES_AT_ONCE = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
-    """An exported file, and how much is in it."""
+class Archived:
+    """A file that was exported or imported, and how much is in it."""
 
     path: Path
     entries: int
     memories: int
+    copied: bool = False  # the memory got a new id, as another NPC has the old one
 
     @property
     def counts(self) -> str:
@@ -80,25 +80,24 @@ class Exported:
         entries = plural(self.entries, "journal entry", "journal entries")
         return f"{entries}, {plural(self.memories, 'memory', 'memories')}"
 
+    @property
+    def told(self) -> str:
+        """The counts of an import in sentences."""
+        copied = " It is a copy with an id of its own, as another NPC has the exported memory."
+        return f"{self.counts}.{copied if self.copied else ''}"
+
 
 def export(npc: Any, path: Path | None = None, progress: Progress = silent) -> defer.Deferred:
-    """Write the whole memory of an NPC to a file, as a Deferred `Exported`.
+    """Write the whole memory of an NPC to a file, as a Deferred `Archived`.
 
-    Secrets are in it, readable. What the NPC hears meanwhile is not.
-
-    Args:
-        path: The file, which is replaced; None makes one in the folder `exports` of the store.
-        progress: Called with the progress of journal and memories.
-
-    Raises (in the Deferred):
-        StoreError: The store cannot be used.
-        OSError: The file cannot be written; an old one is unchanged.
+    Secrets are in it, readable. What the NPC hears meanwhile is not. The file is replaced, once the
+    new one is whole; without one, it is made in the folder `exports` of the store.
     """
     return exclusively(npc, _export, path, progress)
 
 
 @defer.inlineCallbacks
-def _export(npc: Any, path: Path | None, progress: Progress) -> Generator[Any, Any, Exported]:
+def _export(npc: Any, path: Path | None, progress: Progress) -> Generator[Any, Any, Archived]:
     memory = npc.memory
     memory.flush()
     header = ArchiveHeader(memory.id, npc.get_memory_identity(npc), npc.key)
@@ -119,7 +118,7 @@ def _export(npc: Any, path: Path | None, progress: Progress) -> Generator[Any, A
     except BaseException:
         yield local_job(writer.discard)
         raise
-    return Exported(writer.path, counts["entry"], counts["memory"])
+    return Archived(writer.path, counts["entry"], counts["memory"])
 
 
 def file_name(npc: Any) -> str:
@@ -181,61 +180,36 @@ class NotEmpty(InputError):
     """The NPC has memories, which the import would replace."""
 
 
-class Closed(InputError):
-    """The file has memories that this account may not read, and so may not import."""
-
-
 def check_access(who: Any, header: ArchiveHeader) -> None:
-    """Check the access to the NPC that was exported: its file contains what was whispered to it.
-
-    Raises:
-        Closed
-    """
+    """Check the access to the NPC that was exported: its file contains what was whispered to it."""
     owners = game_npcs.owners_of(header.agent_id)
     closed = [each for each in owners if not access.may(who, each, "look")]
     if closed:
-        raise Closed(
+        raise InputError(
             f"The file contains the memory of {closed[0].key} ({closed[0].dbref}), whose lock "
             "memory_look keeps you out."
         )
     if not owners and not access.may(who, None, "erase"):
-        raise Closed(
+        raise InputError(
             f"The file contains the memory of {header.key}, and no NPC of this game has that "
             "memory now. Importing it takes the permission Admin."
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Imported(Exported):
-    """Counts of an import; `copied` if the memory got a new id, as another NPC has the old one."""
-
-    copied: bool
-
-    @property
-    def told(self) -> str:
-        """The counts in sentences."""
-        copied = " It is a copy with an id of its own, as another NPC has the exported memory."
-        return f"{self.counts}.{copied if self.copied else ''}"
-
-
 @defer.inlineCallbacks
 def import_(
     npc: Any, path: Path, *, replace: bool = False, progress: Progress = silent
-) -> Generator[Any, Any, Imported]:
-    """Import a file as the memory of an NPC, as a Deferred `Imported`.
+) -> Generator[Any, Any, Archived]:
+    """Import a file as the memory of an NPC, as a Deferred `Archived`.
 
     Args:
         npc: Whose memory it becomes. It takes the memory id of the file, unless another NPC of
             this game has it, or one of another game may have it in the same store: then it gets
             a new one.
-        path: A file that `export` wrote.
         replace: Import even if the NPC remembers something, and wipe that first.
-        progress: Called with the progress of lines and journal.
 
     Raises (in the Deferred):
-        BadArchive: The file is no archive, damaged, or of another version. Nothing was changed.
-        NotEmpty: Nothing was changed.
-        StoreError: The store cannot be used.
+        BadArchive, NotEmpty: Nothing was changed.
     """
     checked = yield check_file(path, progress)
     return (yield exclusively(npc, _import, path, checked, replace, progress))
@@ -244,7 +218,7 @@ def import_(
 @defer.inlineCallbacks
 def _import(
     npc: Any, path: Path, checked: Checker, replace: bool, progress: Progress
-) -> Generator[Any, Any, Imported]:
+) -> Generator[Any, Any, Archived]:
     half = attributes.read_json(npc, IMPORT_MARK)
     full = half or (yield _has_memories(npc))
     if full and not half and not replace:
@@ -305,7 +279,7 @@ def _has_memories(npc: Any) -> Generator[Any, Any, bool]:
 @defer.inlineCallbacks
 def _read_lines(
     npc: Any, reader: Reader, checked: Checker, progress: Progress
-) -> Generator[Any, Any, Imported]:
+) -> Generator[Any, Any, Archived]:
     memory = npc.memory
     old = reader.header
     copied = old.agent_id in game_npcs.known_agent_ids(but=npc)
@@ -327,7 +301,7 @@ def _read_lines(
     memory.read_anew()
     memory.journal.flush()
     yield reindex.rekey(npc, progress=progress)
-    return Imported(reader.path, counts["entry"], counts["memory"], copied)
+    return Archived(reader.path, counts["entry"], counts["memory"], copied)
 
 
 def _set_id(npc: Any, agent_id: str) -> None:
@@ -385,7 +359,6 @@ def write_stored(memories: list[Line]) -> None:
 
 # --- ids ------------------------------------------------------------------------------------------
 
-_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _NO_IDS = ("ref", "session_id", "run_id")  # a log may give its lines ids that look like ours
 
 
@@ -394,9 +367,8 @@ def id_mapping(
 ) -> Callable[[Any], Any]:
     """Return a function that maps all ids in plain data to those of the NPC that imports it.
 
-    Args:
-        entry_of: Journal ids by old memory id, 0 for those that are no entries: the memory ids of
-            entries follow from their journal ids.
+    The memory ids of entries follow from their journal ids: `entry_of` has these by old memory id,
+    0 for those that are no entries.
     """
 
     def map_text(text: str) -> str:
@@ -404,7 +376,7 @@ def id_mapping(
             return new.identity
         if text.startswith(f"ear:{old.identity}@"):
             return text.replace(old.identity, new.identity, 1)
-        if old.agent_id != new.agent_id and len(text) == 36 and _UUID.fullmatch(text):
+        if old.agent_id != new.agent_id and UUID.fullmatch(text):
             if text == old.agent_id:
                 return new.agent_id
             if number := entry_of.get(text):

@@ -23,7 +23,7 @@ import re
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 from datetime import date, datetime
 from functools import cache, partial
@@ -70,15 +70,11 @@ class BadArchive(InputError):
 
 @dataclass(frozen=True, slots=True)
 class ArchiveHeader:
-    """The first line: whose memory it is.
+    """The first line: whose memory it is."""
 
-    `agent_id` is the memory's UUID ("mind" in the file), `identity` the NPC's own memory identity,
-    `key` its name.
-    """
-
-    agent_id: str
-    identity: str
-    key: str
+    agent_id: str  # the memory's UUID ("mind" in the file)
+    identity: str  # the NPC's own memory identity
+    key: str  # its name
 
 
 class Writer:
@@ -118,30 +114,17 @@ class Writer:
 
 
 def header_of(path: Path) -> ArchiveHeader:
-    """Read whose memory a file holds.
-
-    Raises:
-        BadArchive
-    """
+    """Read whose memory a file holds."""
     return Reader(path).header
 
 
 class Reader:
-    """Reads a file, a few lines at a time.
-
-    Attributes:
-        lines: How many were read.
-        number: Number of the last line that was read, from 1.
-        state: Changes whenever the file does: inode, size, modification time.
-
-    Raises:
-        BadArchive: From each of its methods.
-    """
+    """Reads a file, a few lines at a time; each method may raise a `BadArchive`."""
 
     def __init__(self, path: Path):
         self.path = path
-        self.lines = self.number = 0
-        self.state: tuple[int, ...] = ()
+        self.lines = self.number = 0  # how many were read; the number of the last, from 1
+        self.state: tuple[int, ...] = ()  # changes with the file: inode, size, modification time
         self._bytes = 0
         self._rows = self._read()
         self.header = self._header()
@@ -192,16 +175,10 @@ class Reader:
                     elif set(line) == {"end"}:
                         self._check_end(line["end"], file.read(1))
                         return
-                    elif line.get("kind") in FORMER or line.get("key") in FORMER:
-                        self.lines += 1
-                    elif str(line.get("kind")) not in KINDS:
-                        raise BadArchive(
-                            f"{self.path}, line {number}: kind: {_shown(line.get('kind'))} is not "
-                            f"part of a memory. {UNKNOWN_LINE} Nothing was imported."
-                        )
                     else:
                         self.lines += 1
-                        yield line
+                        if line.get("kind") not in FORMER and line.get("key") not in FORMER:
+                            yield line
         except OSError as error:
             raise BadArchive(f"{self.path} cannot be read: {error.strerror}.") from None
         if number:
@@ -248,39 +225,35 @@ def open_private(path: Path) -> int:
 # --- what a line may hold -------------------------------------------------------------------------
 
 
-def _time(value: str) -> str:
-    try:
-        if datetime.fromisoformat(value).tzinfo is not None:
-            return value
-    except ValueError:
-        pass
-    raise ValueError("should be a time (ISO 8601 with a time zone)")
+def _text(valid: Callable[[str], Any], what: str, empty: bool = False) -> Any:
+    """Return the type of a text that is valid; `valid` may raise a ValueError."""
+
+    def check(value: str) -> str:
+        with suppress(ValueError):
+            if (empty and not value) or valid(value):
+                return value
+        raise ValueError(f"should be a {what}")
+
+    return Annotated[str, AfterValidator(check)]
 
 
-def _date(value: str) -> str:
-    try:
-        if date.fromisoformat(value).isoformat() == value:
-            return value
-    except ValueError:
-        pass
-    raise ValueError("should be a date (YYYY-MM-DD)")
+def _is_time(value: str) -> bool:
+    return datetime.fromisoformat(value).tzinfo is not None
 
 
-def _memory_id(value: str) -> str:
-    if not _UUID.fullmatch(value) or not uuid.UUID(value).int:
-        raise ValueError("should be a memory id")
-    return value
+def _is_date(value: str) -> bool:
+    return date.fromisoformat(value).isoformat() == value
 
 
-def _link_end(value: str) -> str:
-    return value if _ENTRY_ID.fullmatch(value) else _memory_id(value)
+def _is_memory_id(value: str) -> bool:
+    return bool(UUID.fullmatch(value) and uuid.UUID(value).int)
 
 
-def _or_empty(check: Callable[[str], str]) -> AfterValidator:
-    return AfterValidator(lambda value: value and check(value))
+def _is_link_end(value: str) -> bool:
+    return bool(_ENTRY_ID.fullmatch(value)) or _is_memory_id(value)
 
 
-_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _ENTRY_ID = re.compile(r"[1-9][0-9]{0,8}")
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -289,12 +262,12 @@ EntryId = Annotated[int, Field(ge=1, le=LAST_ID)]
 EntryIds = tuple[EntryId, ...]
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 NameOrEmpty = Annotated[str, Field(max_length=LONGEST_NAME)]
-Time = Annotated[str, AfterValidator(_time)]
-TimeOrEmpty = Annotated[str, _or_empty(_time)]
-DateOrEmpty = Annotated[str, _or_empty(_date)]
-MemoryId = Annotated[str, AfterValidator(_memory_id)]
-MemoryIdOrEmpty = Annotated[str, _or_empty(_memory_id)]
-LinkEnd = Annotated[str, AfterValidator(_link_end)]
+Time = _text(_is_time, "time (ISO 8601 with a time zone)")
+TimeOrEmpty = _text(_is_time, "time (ISO 8601 with a time zone)", empty=True)
+DateOrEmpty = _text(_is_date, "date (YYYY-MM-DD)", empty=True)
+MemoryId = _text(_is_memory_id, "memory id")
+MemoryIdOrEmpty = _text(_is_memory_id, "memory id", empty=True)
+LinkEnd = _text(_is_link_end, "memory id")
 Text = str | None
 
 # what a field of a record may hold, where that is less than its type says: by name, and by record
@@ -391,12 +364,6 @@ def _line(**kinds: Any) -> type[_Line]:
     return create_model("Line", __base__=_Line, **defined)
 
 
-class _Header(_Open):
-    mind: MemoryId
-    identity: NameOrEmpty
-    key: NameOrEmpty
-
-
 class _Schedule(_Line):
     enabled: bool = False
     sleep_start_hour: Annotated[int, Field(ge=0, le=23)] = 0
@@ -409,6 +376,15 @@ class _ToolCall(_Open):
     id: Any
     type: Any
     function: Any
+
+
+_Header = create_model(
+    "Header",
+    __base__=_Open,
+    mind=(MemoryId, ...),
+    identity=(NameOrEmpty, ...),
+    key=(NameOrEmpty, ...),
+)
 
 
 class _ChatMessage(_Open):
@@ -466,7 +442,6 @@ LINES: dict[str, type[_Line]] = {  # by kind, and by category or key where a kin
     "memory": _line(id=MemoryId, payload=_Payload, history=list[Version]),
 }
 READ_PAYLOAD = _line(payload=MemoryRecord)
-KINDS = {name.split()[0] for name in LINES}
 FORMER = ("centroid", "night_records")  # kinds or keys of earlier exports that are left out
 
 
@@ -478,21 +453,12 @@ class _Invalid(ValueError):
 
 
 class Checker:
-    """Checks an archive, some lines at a time, before anything of it is imported.
-
-    Args:
-        path: The file.
-
-    Attributes:
-        reader: The file; at the end its `lines` and `state` are those of the whole file.
-        seen: The ids in the file; of a memory that is an entry, with its journal id, else 0.
-
-    Raises:
-        BadArchive: From each public method, with the number of the line.
-    """
+    """Checks an archive, some lines at a time, before anything of it is imported; each public
+    method may raise a `BadArchive` with the number of the line."""
 
     def __init__(self, path: Path):
-        self.reader = Reader(path)
+        self.reader = Reader(path)  # at the end its `lines` and `state` are those of the whole file
+        # the ids in the file; of a memory that is an entry, with its journal id, else 0
         self.seen: dict[str, int] = {}
         self._agent_id = self.reader.header.agent_id
         self._last_id = self._newest = 0  # of the journal; of the entries so far
@@ -504,7 +470,7 @@ class Checker:
         lines = self.reader.numbered(CHECKED_AT_ONCE)
         memories: dict[str, int] = {}
         for number, line in lines:
-            with _refusing(self.reader.path, number, line["kind"]):
+            with _refusing(self.reader.path, number, str(line.get("kind"))):
                 self._check(line)
             if line["kind"] == "memory":
                 memories[line["id"]] = number
@@ -526,11 +492,11 @@ class Checker:
     def _check(self, line: Line) -> None:
         """Check a line by itself, and whether it may stand here."""
         _check_texts(line)
-        kind = name = line["kind"]
-        if part := {"row": "category", "script": "key"}.get(kind):
-            name = f"{kind} {line.get(part)}"
-            if name not in LINES:
-                raise _Invalid(f"{part}: {_shown(line.get(part))} is not part of a memory")
+        kind = str(line.get("kind"))
+        part = {"row": "category", "script": "key"}.get(kind, "kind")
+        name = kind if part == "kind" else f"{kind} {line.get(part)}"
+        if name not in LINES or " " in kind:
+            raise _Invalid(f"{part}: {_shown(line.get(part))} is not part of a memory")
         _validate(LINES[name], {key: each for key, each in line.items() if key != "kind"})
         if (kind == "journal") != (self._missing[:1] == ["journal"]):
             raise _Invalid("the line of the journal must come first, and once")

@@ -11,9 +11,6 @@ from inspect import Parameter
 from pathlib import Path
 from typing import Annotated, Any
 
-from ..conf import EMOTIONS_PER_EXPERIENCE
-from ..embedding.emotions import LABELS
-
 REQUIRED: Any = Parameter.empty  # default of an argument that must be given
 LONGEST_QUERY = 400
 LONGEST_TEXT = 20_000  # characters accepted; `conf.MAX_LINE` limits what is stored
@@ -27,35 +24,22 @@ RECORDS = {  # kinds of memory besides journal entries
     "insight": "Insights",
     "summary": "Summaries",
 }
-TYPES = ("episodic", "semantic", "working", "procedural")
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument of an operation; `name`, `type` and `default` are those of the parameter.
-
-    Attributes:
-        about: What it is.
-        least, most: Bounds of a number. `most` of a text is its length in characters, and of
-            several choices their number.
-        choices: The values that it may have.
-        check: Raises a ValueError for a value that is not valid.
-        label: Of its field in a form.
-        rows: Lines of its field; 0 for a single line.
-        type: str, int, bool, or tuple where several of the choices may be given.
-        default: `REQUIRED` if it must be given; None leaves it out.
-    """
+    """An argument of an operation."""
 
     about: str = ""
-    least: int | None = None
-    most: int | None = None
+    least: int | None = None  # of a number
+    most: int | None = None  # of a number, of the characters of a text, of several choices
     choices: Sequence[str] = ()
-    check: Callable[[str], Any] | None = None
-    label: str = ""
-    rows: int = 0
-    name: str = ""
-    type: Any = str
-    default: Any = REQUIRED
+    check: Callable[[str], Any] | None = None  # raises a ValueError for a value that is not valid
+    label: str = ""  # of its field in a form
+    rows: int = 0  # lines of its field; 0 for a single line
+    name: str = ""  # this and the next two: those of the parameter
+    type: Any = str  # str, int, bool, or tuple where several of the choices may be given
+    default: Any = REQUIRED  # None leaves it out
 
 
 def between(about: str, least: int, most: int, label: str = "") -> Argument:
@@ -71,18 +55,9 @@ Words = Annotated[str, Argument("words to look for, in any case", most=200)]
 Query = Annotated[str, Argument("a question or a line of talk", most=LONGEST_QUERY)]
 Kind = Annotated[str, Argument("the kind", choices=(*RECORDS, "entry"))]
 Kinds = Annotated[tuple, Argument("of these kinds only", choices=(*RECORDS, "entry"))]
-Types = Annotated[tuple, Argument("of these only", choices=TYPES)]
-Moods = Annotated[tuple, Argument("that are felt", choices=LABELS)]
 Text = Annotated[str, Argument("the text", most=LONGEST_TEXT, label="Text", rows=5)]
 LongText = Annotated[str, Argument("the text", most=LONGEST_TEXT, label="Text", rows=16)]
 Importance = Annotated[int, between("1-10", 1, 10, "Importance (1–10)")]
-Emotions = Annotated[
-    tuple,
-    Argument(
-        "what was felt", most=EMOTIONS_PER_EXPERIENCE, choices=LABELS, label="Emotions (up to 3)"
-    ),
-]
-Lesson = Annotated[str, Argument("of an experience or an entry", most=LONGEST_TEXT)]
 Plan = Annotated[
     str,
     Argument(

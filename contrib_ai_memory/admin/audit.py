@@ -32,25 +32,15 @@ _looks: OrderedDict[tuple[str, str, int], float] = OrderedDict()  # when each wa
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One action of staff.
+    """One action of staff."""
 
-    Attributes:
-        when: ISO 8601 UTC.
-        who: Name of the account or character; "the server" for the command line.
-        who_id: Its number; 0 for the server.
-        action: A word for it: "edit", "forget".
-        npc: Name of the NPC; "" for actions on all of them.
-        npc_id: Its number; 0 for actions on all of them.
-        ids: Short ids or memory identities it was done to.
-    """
-
-    when: str
-    who: str
-    who_id: int
-    action: str
-    npc: str = ""
-    npc_id: int = 0
-    ids: tuple[str, ...] = ()
+    when: str  # ISO 8601 UTC
+    who: str  # name of the account or character; "the server" for the command line
+    who_id: int  # its number; 0 for the server
+    action: str  # a word for it: "edit", "forget"
+    npc: str = ""  # its name; "" for actions on all of them
+    npc_id: int = 0  # its number; 0 for actions on all of them
+    ids: tuple[str, ...] = ()  # short ids or memory identities it was done to
 
 
 def records() -> list[Record]:
@@ -72,13 +62,8 @@ def _read(page: int) -> list[dict[str, Any]]:
 
 
 def record(who: Any, action: str, npc: Any, *ids: Any) -> None:
-    """Write one line to the server's security log and, for staff, a record to the audit log.
-
-    Args:
-        who: An Account, a Character, or None for the server itself.
-        npc: Whose memory; None is all of them.
-        ids: Short ids or memory identities it was done to.
-    """
+    """Write one line to the server's security log and, for staff, a record to the audit log. `who`
+    is an Account, a Character, or None for the server itself; without an NPC, it is all of them."""
     told = tuple(oneline(sanitise(str(each), 80)) for each in ids[:IDS_LOGGED])
     if len(ids) > IDS_LOGGED:
         told += (f"and {len(ids) - IDS_LOGGED} more",)
@@ -104,11 +89,8 @@ def _log(who: Any, action: str, npc: Any, *told: str) -> None:
 
 
 def record_look(who: Any, what: str, npc: Any) -> None:
-    """Write one line for a look into a memory, at most one in ten minutes for the same look.
-
-    Args:
-        what: What they looked at: "@memory/journal", "the page facts".
-    """
+    """Write one line for a look into a memory ("@memory/journal", "the page facts"), at most one in
+    ten minutes for the same look."""
     look, now = (_named(who), what, npc.id), time.monotonic()
     last = _looks.get(look)
     if last is not None and now - last < AGAIN_AFTER:

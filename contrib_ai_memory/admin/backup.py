@@ -54,11 +54,8 @@ class BadBackup(InputError):
 def create(file: Path, *, running: bool, progress: Progress = silent) -> dict[str, Any]:
     """Write a backup of this game to a file. Returns its manifest.
 
-    Args:
-        running: Whether the game runs and must be asked to hold still.
-
     Raises:
-        NoAnswer: The running game did not hold still.
+        NoAnswer: The game is `running` and did not hold still.
         BadBackup: There is no room for it, or the game's database is damaged.
     """
     trees = {name: folder for name, folder in _trees().items() if folder.is_dir()}
@@ -91,9 +88,6 @@ def restore(file: Path, progress: Progress = silent) -> dict[str, Any]:
     """Replace what is there with a backup. Returns its manifest.
 
     After being killed it is run again: what was there is kept until everything is in place.
-
-    Raises:
-        BadBackup: The file is damaged, does not fit this game, or there is no room for it.
     """
     manifest = read_manifest(file)
     targets = _targets(manifest)
@@ -124,11 +118,7 @@ def restore(file: Path, progress: Progress = silent) -> dict[str, Any]:
 
 
 def read_manifest(file: Path) -> dict[str, Any]:
-    """Read what a backup holds.
-
-    Raises:
-        BadBackup: The file is no backup, or of another version.
-    """
+    """Read what a backup holds."""
     try:
         with tarfile.open(file, mode="r:gz") as tar:
             first = tar.next()

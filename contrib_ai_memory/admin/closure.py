@@ -16,9 +16,11 @@ from ..records import INSIGHT
 from ..store import memory_store
 from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id
+from ..store.profiles import goes
 from ..store.removal import Removal
 from . import game_npcs, ids
 from .jobs import NpcDeleted, batch_job, journal_pages, store_pages
+from .undo_log import Notes
 
 
 @defer.inlineCallbacks
@@ -26,14 +28,9 @@ def close(
     memory: Memory, removal: Removal, first: int = 1, run: Callable[..., defer.Deferred] = batch_job
 ) -> Generator[Any, Any, set[int]]:
     """Add to a removal what belongs to its subject, and what rests on that or on what is in it,
-    until nothing is added.
+    until nothing is added. `first` is the first entry that can rest on any of it.
 
-    Args:
-        first: The first entry that can rest on any of it.
-        run: Runs the jobs of the worker thread (`jobs.store_pages`).
-
-    Returns (as a Deferred):
-        Those of its entries that the NPC said itself.
+    Returns (as a Deferred) those of its entries that the NPC said itself.
     """
     spoken: set[int] = set()
     known = -1  # entries at the end of the round before
@@ -83,6 +80,24 @@ def _taken(agent_id: str, removal: Removal, offset: Any) -> tuple[list[str], Any
     return [record.id for record in records if removal.takes_memory(record)], offset
 
 
+@defer.inlineCallbacks
+def notes(
+    memory: Memory, removal: Removal, tells: Callable[[str], bool] = lambda value: True
+) -> Generator[Any, Any, tuple[Notes, ...]]:
+    """List what goes from each profile, as a Deferred `undo_log.Before.profiles`: of the attributes
+    that rest on what goes those whose value `tells`."""
+    found = []
+    for identity in memory.profiles.identities():
+        yield offload.breathe()
+        if profile := memory.profiles.get(identity):
+            noted = tuple(each for each in profile.observations if goes(each, removal))
+            drawn = (each for each in profile.attributes if goes(each, removal))
+            known = tuple(each for each in drawn if tells(each.value))
+            if noted or known:
+                found.append((identity, profile.name, noted, known))
+    return tuple(found)
+
+
 # --- elsewhere ------------------------------------------------------------------------------------
 
 
@@ -109,9 +124,8 @@ def spread(
 ) -> Generator[Any, Any, None]:
     """Visit the NPCs that heard these utterances, then those that heard what these passed on.
 
-    Args:
-        visit: Called with a listener and all utterances so far; returns a Deferred set of those
-            that it passed on. Only one at a time, since two holders would wait for each other.
+    `visit` is called with a listener and all utterances so far; it returns a Deferred set of those
+    that it passed on. Only one at a time, since two holders would wait for each other.
     """
     every, new = set(utterances), set(utterances)
     while new:

@@ -32,8 +32,6 @@ from ..sleep import consolidation
 from ..store import attributes, condition, generations, memory_store, metadata, owner
 from ..store.condition import StoreDamaged, StoreError
 from ..store.journal import beyond_end, page_name
-from ..store.links import ATTRIBUTE as LINKS
-from ..store.links import Link
 from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id
 from . import archive, erase, game_npcs, jobs, reindex
@@ -59,19 +57,12 @@ UNFINISHED = (
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A problem that was found.
+    """A problem that was found."""
 
-    Attributes:
-        where: The NPC's name and dbref, or "the store".
-        what: One sentence, with what to do if it cannot be repaired here.
-        count: How many things are affected.
-        mended: Whether it is repaired now.
-    """
-
-    where: str
-    what: str
-    count: int = 1
-    mended: bool = False
+    where: str  # the NPC's name and dbref, or "the store"
+    what: str  # one sentence, with what to do if it cannot be repaired here
+    count: int = 1  # of what is affected
+    mended: bool = False  # whether it is repaired now
 
 
 Problems = list[tuple[int, str]]  # how many things are affected, and what is wrong with them
@@ -79,16 +70,12 @@ Problems = list[tuple[int, str]]  # how many things are affected, and what is wr
 
 @dataclass
 class _Stored:
-    """The memories of one NPC in the store.
-
-    Attributes:
-        ids: All ids.
-        entries: Id, time and words of each journal entry, by journal id.
-        evidence: The journal ids that each other memory rests on, and when it was made.
-    """
+    """The memories of one NPC in the store."""
 
     ids: set[str] = field(default_factory=set)
+    # by journal id: id, time and words of an entry
     entries: dict[int, tuple[str, str, str]] = field(default_factory=dict)
+    # by id: the journal ids that another memory rests on, and when it was made
     evidence: dict[str, tuple[tuple[int, ...], str]] = field(default_factory=dict)
 
 
@@ -533,10 +520,8 @@ def _rest_on(memory_id: str, journal_ids: list[int]) -> None:
 
 @defer.inlineCallbacks
 def _links(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, Problems]:
-    """Check that both ends of each link exist and know each other."""
-    memory, ends = npc.memory, 0
-    dangling: set[str] = set()
-    single: list[Link] = []
+    """Check that both ends of each link exist."""
+    memory, dangling = npc.memory, set[str]()
 
     def exists(linked: str) -> bool:
         if not linked.isdecimal():
@@ -545,33 +530,9 @@ def _links(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, Problem
 
     for page in link_pages(memory.links):
         for linked, others in page:
-            ends += len(others)
-            single += [
-                Link(linked, other, note["score"], note["kind"], note["created"])
-                for other, note in others.items()
-                if linked not in memory.links.of(other)
-            ]
             dangling |= {each for each in (linked, *others) if not exists(each)}
             yield offload.breathe()
-    one_sided = [each for each in single if each.a not in dangling and each.b not in dangling]
-    if mend:
-        for each in sorted(dangling):
-            memory.links.remove([each])
-            yield offload.breathe()
-        yield memory.links.add_gently(one_sided)
-        for link in single:
-            if link.b in dangling and link.a not in dangling:
-                memory.links.drop_end(link.a, link.b)
-                yield offload.breathe()
-    wrong = memory.links.count * 2 != ends
-    if mend and (wrong or dangling or one_sided):
-        ends = 0
-        for page in link_pages(memory.links):
-            ends += sum(len(others) for _linked, others in page)
-            yield offload.breathe()
-        attributes.write(npc, LINKS, {"links": ends // 2})
-    return [
-        (len(dangling), "linked memories do not exist"),
-        (len(one_sided), "links are stored at one end only"),
-        (int(wrong and not dangling and not one_sided), "the number of links is wrong"),
-    ]
+    for each in sorted(dangling) if mend else ():
+        memory.links.remove([each])
+        yield offload.breathe()
+    return [(len(dangling), "linked memories do not exist")]

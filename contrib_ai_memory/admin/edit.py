@@ -18,13 +18,12 @@ store's part is done on the worker thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 from twisted.internet import defer
 
 from .. import conf, language, offload
-from ..embedding import emotions as taxonomy
 from ..errors import InputError
 from ..handler import CONSCIOUS_IMPORTANCE
 from ..ingest import agenda_items, endings, index, pipeline, preference_slots
@@ -39,36 +38,27 @@ from ..records import (
     LOCKED,
     PINNED,
     TEXT_KEPT,
-    AgendaItem,
     Entry,
     MemoryRecord,
 )
 from ..sleep.night import NotNow, schedule_told
-from ..store import attributes, memory_store
+from ..store import memory_store
 from ..store import pause as pause_switch
 from ..store.links import Link, link_id
 from ..store.npc_memory import Memory
 from ..store.payload import entry_memory_id
 from ..store.preferences import PastPreference, Preference
-from ..store.profiles import Profile, ProfileAttribute, ProfileObservation
+from ..store.profiles import Profile
 from ..store.removal import Removal
-from ..text.sanitising import oneline, sanitise
+from ..text.sanitising import sanitise
 from . import arguments as args
-from . import audit, forget, ids, inspect, undo_log
+from . import audit, closure, forget, ids, inspect, undo_log
 from .jobs import change_job
 from .undo_log import Act, Before, one_at_a_time
 
 
 class CannotEdit(InputError):
     """There is nothing to change, or the change is not possible."""
-
-
-class AlreadyDone(CannotEdit):
-    """A memory already has its new tags; `memory` is the memory as it is."""
-
-    def __init__(self, message: str, memory: MemoryRecord):
-        super().__init__(message)
-        self.memory = memory
 
 
 # --- adding and changing --------------------------------------------------------------------------
@@ -80,15 +70,10 @@ def add(
     npc: Any, who: Any, text: args.Text, importance: args.Importance = CONSCIOUS_IMPORTANCE
 ) -> Generator[Any, Any, Entry]:
     """Add a memory that is never pruned. The NPC knows it at once, word for word, and anybody may
-    be told of it. This can be undone.
-
-    Raises (in the Deferred):
-        NothingToRemember: The text is empty.
-        CannotEdit: The text is too long, or the importance is not from 1 to 10.
-    """
+    be told of it. This can be undone."""
     entry = yield npc.memory.add(_checked_text(text), importance=_checked_importance(importance))
     audit.record(who, "add", npc, entry.id)
-    undo_log.add(npc, who, "add", [str(entry.id)], Before(made=[str(entry.id)]))
+    undo_log.add(npc, who, "add", [str(entry.id)], Before(made=(str(entry.id),)))
     return entry
 
 
@@ -103,10 +88,10 @@ def teach(npc: Any, who: Any, text: args.LongText) -> Generator[Any, Any, pipeli
     learned = yield pipeline.ingest(memory, text)
     new = [record.id for record in learned.memories if record.created_at >= began]
     now = ((each, memory.preferences.get(each.identity, each.slot, each.audience)) for each in held)
-    replaced = [asdict(each) for each, there in now if there and there.memory_id in new]
+    replaced = tuple(each for each, there in now if there and there.memory_id in new)
     shorts = [memory_id[: ids.LENGTH] for memory_id in new]
     if new:
-        undo_log.add(npc, who, "teach", shorts, Before(made=new, preferences=replaced))
+        undo_log.add(npc, who, "teach", shorts, Before(made=tuple(new), preferences=replaced))
     audit.record(who, "teach", npc, *shorts)
     return learned
 
@@ -120,22 +105,13 @@ def edit(
     *,
     content: args.Text | None = None,
     importance: args.Importance | None = None,
-    emotions: args.Emotions | None = None,
-    lesson: args.Lesson | None = None,
 ) -> Generator[Any, Any, MemoryRecord]:
-    """Change the text, importance, emotions or lesson of a memory. A new text supersedes the lines
+    """Change the text or the importance of a memory. A new text supersedes the lines
     behind the memory and whatever else tells the old text; to correct these lines too, edit them.
-    The old text is kept in its history. This can be undone.
-
-    Raises (in the Deferred):
-        ids.UnknownMemory, ids.Ambiguous, UnknownEmotion
-        CannotEdit: There is nothing to change, or the text is empty.
-    """
+    The old text is kept in its history. This can be undone."""
     old = yield ids.find(npc, memory_id)
     entry = ids.entry_of(npc.memory, link_id(old))
-    if entry:  # the store may not have its emotions
-        old = replace(old, dominant_emotions=entry.emotions or old.dominant_emotions)
-    new = replace(old, **_changes(old, content, importance, emotions, lesson))
+    new = replace(old, **_changes(old, content, importance))
     if new == old:
         raise CannotEdit(f"Nothing to change: {ids.short(old)} says just that already.")
     outranked: list[MemoryRecord] = []
@@ -152,8 +128,8 @@ def edit(
         new = replace(new, **{name: getattr(again, name) for name in follows})
     if entry and reworded:  # its line is read again
         items = npc.memory.agenda.resting_on(Removal({entry.id}))
-        before = replace(before, agenda=[asdict(each) for each in items])
-    before = replace(before, fields=list({**_difference(old, new), **line}))
+        before = replace(before, agenda=tuple(items))
+    before = replace(before, fields=tuple({**_difference(old, new), **line}))
     yield _note(npc, who, "edit", old, before)
     with npc.memory.evidence.withdraw(map(link_id, (old, *outranked))):
         yield _write(npc, old, new, line)
@@ -170,20 +146,10 @@ def _entry_changes(entry: Entry, old: MemoryRecord, new: MemoryRecord) -> dict[s
         changes |= {"content": new.content, "line": None, "tags": kept}
     if new.importance != old.importance:
         changes |= {"importance": round(new.importance * 10), "scoring_method": "manual"}
-    if new.dominant_emotions != old.dominant_emotions:
-        changes["emotions"] = new.dominant_emotions
-    if new.the_lesson != old.the_lesson:
-        changes["lesson"] = new.the_lesson
     return changes
 
 
-def _changes(
-    old: MemoryRecord,
-    content: str | None,
-    importance: int | None,
-    emotions: Sequence[str] | None,
-    lesson: str | None,
-) -> dict[str, Any]:
+def _changes(old: MemoryRecord, content: str | None, importance: int | None) -> dict[str, Any]:
     changes: dict[str, Any] = {}
     if content is not None:
         text = sanitise(_checked_text(content), conf.MAX_LINE)
@@ -193,13 +159,8 @@ def _changes(
             changes |= {"content": text, "key": text}
     if importance is not None:
         changes |= {"importance": _checked_importance(importance) / 10}
-    if emotions is not None:
-        felt = taxonomy.known(emotions) if emotions else ()
-        changes |= {"dominant_emotions": tuple(felt)[: conf.EMOTIONS_PER_EXPERIENCE]}
-    if lesson is not None:
-        changes |= {"the_lesson": oneline(sanitise(lesson, conf.MAX_LINE))}
-    if all(each is None for each in (content, importance, emotions, lesson)):
-        raise CannotEdit("Say what to change: the text, the importance, the emotions, the lesson.")
+    if content is None and importance is None:
+        raise CannotEdit("Say what to change: the text or the importance.")
     return changes
 
 
@@ -237,13 +198,9 @@ def _worded_by_builder(npc: Any, memory: MemoryRecord) -> MemoryRecord:
 def _outranked(
     npc: Any, old: MemoryRecord, new: MemoryRecord
 ) -> Generator[Any, Any, tuple[list[MemoryRecord], Before]]:
-    """Find what tells the old words of a memory, and is superseded by it or corrected with it.
-
-    These are the lines behind it, what was drawn from them, and what the NPC said from any of it.
-
-    Returns (as a Deferred):
-        The memories, and the state of all that before.
-    """
+    """Find what tells the old words of a memory, and is superseded by it or corrected with it: the
+    lines behind it, what was drawn from them, and what the NPC said from any of it. Returns the
+    memories, and the state of all that before."""
     memory = npc.memory
     behind = [] if old.record in ("summary", INSIGHT) else list(old.journal_ids)
     lines = {number for number in behind if memory.journal.get(number)}
@@ -263,28 +220,24 @@ def _outranked(
     numbers = lines & {*ids.entry_ids([old, *found])}
     known = {each.id for each in found}
     removal = Removal(numbers)
-    preferences = [
-        asdict(each)
+    preferences = tuple(
+        each
         for each in memory.preferences
         if each.memory_id == old.id
         or ((each.memory_id in known or each.journal_id in numbers) and tells(each.text))
-    ]
+    )
     items = memory.agenda.resting_on(removal)
     return found, Before(
-        payload=[[each.id, End.of(each).fields] for each in found],
-        profiles=(yield forget.notes_before(memory, removal, tells)),
+        payload=tuple((each.id, End.of(each).fields) for each in found),
+        profiles=(yield closure.notes(memory, removal, tells)),
         preferences=preferences,
-        agenda=[asdict(each) for each in items if tells(each.text)],
+        agenda=tuple(each for each in items if tells(each.text)),
     )
 
 
 def _telling(old: MemoryRecord, new: MemoryRecord, subject: str) -> Callable[[str], bool]:
     """Return what says whether a text tells the old words of a memory, or at least one of those
-    that changed.
-
-    Args:
-        subject: Name of the person it is about, which all that is drawn from their lines tells.
-    """
+    that changed. All that is drawn from lines of the `subject` tells that name."""
     every = _words(old.content)
     known = (every - _words(subject)) or every
     gone = known - _words(new.content)
@@ -311,16 +264,15 @@ def _outrank(
     for identity, _name, noted, known in before.profiles:
         profile = memory.profiles.get(identity)
         if profile:
-            seen = tuple(each for each in profile.observations if asdict(each) not in noted)
-            held = tuple(each for each in profile.attributes if asdict(each) not in known)
+            seen = tuple(each for each in profile.observations if each not in noted)
+            held = tuple(each for each in profile.attributes if each not in known)
             memory.profiles.put(replace(profile, observations=seen, attributes=held))
-    for plain in before.preferences:
-        preference = attributes.from_plain(Preference, plain)
+    for preference in before.preferences:
         heard = _heard_by(preference, new)
         memory.preferences.put(replace(preference, text=new.content, **heard))
     if not ids.entry_ids([new]):  # an edited line was read again
         due_on = language.get().due(new.content, local(memory.clock()))
-        for item in map(AgendaItem.from_dict, before.agenda):
+        for item in before.agenda:
             text = new.content[:TEXT_KEPT]
             heard = _heard_by(item, new)
             memory.agenda.put(replace(item, text=text, told=text, due=due_on or item.due, **heard))
@@ -385,12 +337,11 @@ def _tag(
     tags = tuple(dict.fromkeys((*kept, *add)))
     if tags == (entry or old).tags:
         state = "is not" if drop else "is already"
-        problem = f"{ids.short(old)} {state} {(drop or add)[-1]}."
-        raise AlreadyDone(problem, replace(old, tags=tags))
+        raise CannotEdit(f"{ids.short(old)} {state} {(drop or add)[-1]}.")
     # a pinned one no longer expires
     new = replace(old, tags=tags, expires_at=None if add else old.expires_at)
     line = {"tags": tags} if entry else {}
-    yield _note(npc, who, action, old, Before(fields=["tags", "expires_at"]))
+    yield _note(npc, who, action, old, Before(fields=("tags", "expires_at")))
     yield _write(npc, old, new, line)
     return new
 
@@ -401,11 +352,7 @@ def _tag(
 @one_at_a_time
 @defer.inlineCallbacks
 def undo(npc: Any, who: Any) -> Generator[Any, Any, Act]:
-    """Undo the last change made to this memory by hand.
-
-    Raises (in the Deferred):
-        undo_log.NothingToUndo
-    """
+    """Undo the last change made to this memory by hand."""
     kept = undo_log.acts(npc)
     if not kept:
         raise undo_log.NothingToUndo(
@@ -415,20 +362,26 @@ def undo(npc: Any, who: Any) -> Generator[Any, Any, Act]:
     act = kept[-1]
     yield _restore(npc, act.before)
     undo_log.remove(npc, act)
-    audit.record(who, f"undo of {act.action}", npc, *act.ids)
+    audit.record(who, f"undo of {act.deed}", npc, *act.ids)
     return act
 
 
-def pause(npc: Any, who: Any, on: bool = True) -> bool:
-    """Pause an NPC, or let it go on. Paused, it neither perceives nor learns nor sleeps.
+def pause(npc: Any, who: Any) -> inspect.Status:
+    """Stop it from hearing, learning and sleeping."""
+    return _switch(npc, who, True)
 
-    Returns whether that changed anything.
-    """
+
+def resume(npc: Any, who: Any) -> inspect.Status:
+    """Let it hear, learn and sleep again."""
+    return _switch(npc, who, False)
+
+
+def _switch(npc: Any, who: Any, on: bool) -> inspect.Status:
     npc.memory.flush()
     changed = pause_switch.pause(npc, on)
     if changed:
         audit.record(who, "pause" if on else "resume", npc)
-    return changed
+    return replace(inspect.status(npc), changed=changed)
 
 
 def pause_all(who: Any, on: bool = True) -> bool:
@@ -446,9 +399,6 @@ def set_setting(npc: Any, who: Any, name: str, value: Any = INHERITED) -> str:
     """Set a setting for this NPC alone. Without a value, remove what was set for it.
 
     Returns what it is now and was before, in a sentence.
-
-    Raises:
-        conf.InvalidSetting: Nothing was set.
     """
     conf.check_settable(name)
     if name == "SLEEP_SCHEDULE" and value is not INHERITED:
@@ -474,12 +424,7 @@ def _setting_of(npc: Any, name: str) -> str:
 def sleep(npc: Any, who: Any, at_once: bool = False) -> inspect.Status:
     """Send it to sleep. It consolidates its memory in small steps; with `at_once` it runs all
     passes of the night without a pause, and wakes up. While asleep it hears what is said, but does
-    not answer. The list of nights shows the progress.
-
-    Raises:
-        NotNow: It is asleep; `at_once`, it sleeps on.
-        SwitchedOff: It is paused, or switched off.
-    """
+    not answer. Its status shows the progress."""
     script = npc.assistant
     if script.asleep and not at_once:
         raise NotNow(
@@ -504,11 +449,7 @@ def whole_night(
 
 def wake(npc: Any, who: Any) -> inspect.Status:
     """Wake it up as soon as it is safe. While compacting, it finishes that phase first. What is not
-    done by then waits for the next night.
-
-    Raises:
-        NotNow: It is awake.
-    """
+    done by then waits for the next night."""
     if not npc.assistant.asleep:
         raise NotNow(f"{npc.key} is awake already.")
     npc.assistant.sleep.wake()
@@ -518,21 +459,14 @@ def wake(npc: Any, who: Any) -> inspect.Status:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """When an NPC falls asleep by itself.
+    """When an NPC falls asleep by itself."""
 
-    Attributes:
-        plan: "own", "off", or "default" where its settings say.
-        hour, hours, clock: Those in use, or that would be.
-        told: The schedule in words; "none" without one.
-        default_told: That of its settings.
-    """
-
-    plan: str
-    hour: int
+    plan: str  # "own", "off", or "default" where its settings say
+    hour: int  # this and the next two: in use, or as they would be
     hours: int
     clock: str
-    told: str
-    default_told: str
+    told: str  # in words; "none" without a schedule
+    default_told: str  # that of its settings
 
     @property
     def sentence(self) -> str:
@@ -586,14 +520,12 @@ def _note(
 ) -> Generator[Any, Any, None]:
     """Log a change of a memory; for an undo, keep it and its entry beside what `before` has."""
     entry, short = ids.entry_of(npc.memory, link_id(old)), ids.short(old)
-    known = yield change_job(memory_store.get, [old.id])
-    # words that stay are not kept: they may be long, and an undo would not put them back
-    wordless = {} if "content" in before.fields else {"content": "", "key": "", "line": ""}
-    before = replace(
-        before,
-        entries=[entry.to_dict() | wordless] if entry else [],
-        memories=[each.to_dict() | wordless for each in known or [old]],
-    )
+    known = (yield change_job(memory_store.get, [old.id])) or [old]
+    if "content" not in before.fields:
+        # words that stay are not kept: they may be long, and an undo would not put them back
+        entry = entry and replace(entry, content="", line=None)
+        known = [replace(each, content="", key="") for each in known]
+    before = replace(before, entries=(entry,) if entry else (), memories=tuple(known))
     if not undo_log.add(npc, who, action, [short], before):
         raise CannotEdit(f"{short} is too large to be edited: add a new memory and forget it.")
     audit.record(who, action, npc, short)
@@ -637,13 +569,8 @@ def _write_stored(
     around: list[Entry],
     note: bool = True,
 ) -> None:
-    """Write changed fields into the store (worker thread), if it has the memory.
-
-    Args:
-        changed: The fields to take from `memory`; the others stay as stored.
-        around: As for `index.rewrite`.
-        note: Whether the change is added to the memory's history.
-    """
+    """Write the `changed` fields of a memory into the store (worker thread), if it has the memory;
+    the others stay as stored. `note` adds the change to its history."""
     store = memory_store.shared()
     for known in store.get([memory.id]):
         new = _merged(known, memory, changed)
@@ -669,36 +596,29 @@ def _restore(npc: Any, before: Before) -> Generator[Any, Any, None]:
         # with what nights drew from it, which would tell the same
         selection = yield forget.select(npc, made, cascade=True)
         yield forget.remove(npc, selection)
-    entries = [Entry.from_dict(plain) for plain in before.entries]
+    entries = list(before.entries)
     if before.fields:
         there = [(memory.journal.get(entry.id), entry) for entry in entries]
         entries = [_merged(now, entry, before.fields) for now, entry in there if now]
     memory.journal.restore(entries)
-    around = {plain["id"]: forget.lines_around(memory, plain["id"]) for plain in before.entries}
+    around = {each.id: forget.lines_around(memory, each.id) for each in before.entries}
     yield change_job(_restore_stored, memory.id, before, around)
     yield memory.links.add_gently(Link(*each) for each in before.links)
     for identity, name, noted, known in before.profiles:
         profile = memory.profiles.get(identity) or Profile(identity, name=name)
-        profile = profile.with_observations(
-            attributes.from_plain(ProfileObservation, each) for each in noted
-        )
-        held = [attributes.from_plain(ProfileAttribute, each) for each in known]
-        missing = [each for each in held if each not in profile.attributes]
+        profile = profile.with_observations(noted)
+        missing = [each for each in known if each not in profile.attributes]
         memory.profiles.put(replace(profile, attributes=(*profile.attributes, *missing)))
     if "content" in before.fields:
-        yield memory.agenda.take_out(Removal({plain["id"] for plain in before.entries}))
-    for plain in before.agenda:
-        memory.agenda.put(AgendaItem.from_dict(plain))
+        yield memory.agenda.take_out(Removal({each.id for each in before.entries}))
+    for item in before.agenda:
+        memory.agenda.put(item)
     restore = _restore_text if before.fields else _restore_preference
-    ended = [
-        each
-        for plain in before.preferences
-        for each in restore(memory, attributes.from_plain(Preference, plain))
-    ]
+    ended = [each for preference in before.preferences for each in restore(memory, preference)]
     if ended:
         yield change_job(preference_slots.retire, memory.id, ended)
     if not before.fields:
-        stored = {plain["id"] for plain in before.memories}
+        stored = {each.id for each in before.memories}
         for entry in entries:
             if entry_memory_id(memory.id, entry.id) not in stored:
                 yield _index_skipped(memory, entry)
@@ -708,8 +628,7 @@ def _restore(npc: Any, before: Before) -> Generator[Any, Any, None]:
 def _restore_stored(agent_id: str, before: Before, around: dict[int, list[Entry]]) -> None:
     """Restore in the store what an action changed there (worker thread)."""
     history = memory_store.shared().history
-    for plain in before.memories:
-        memory = MemoryRecord.from_dict(plain)
+    for memory in before.memories:
         lines = around.get(memory.journal_ids[0], []) if memory.record == "entry" else []
         if not before.fields:
             index.rewrite(agent_id, memory, lines)
@@ -735,8 +654,8 @@ def _index_skipped(memory: Memory, entry: Entry) -> Generator[Any, Any, None]:
 
 
 def _restore_preference(memory: Memory, preference: Preference) -> list[End]:
-    """Restore a preference that was removed; if another one was stated since, as its history.
-    Returns the memories that are superseded by that."""
+    """Restore a preference that was removed; where another was stated since, as its history.
+    Returns what that supersedes."""
     now = memory.preferences.get(preference.identity, preference.slot, preference.audience)
     own = {preference.memory_id, *(held.memory_id for held in preference.history)}
     if now is None or now.memory_id in own or now.since <= preference.since:

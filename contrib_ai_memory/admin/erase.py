@@ -82,32 +82,20 @@ AT_NEXT_START = "The next reload clears what SQLite keeps in its free space."
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """Counts of an erasure, by place.
-
-    Attributes:
-        memories: Of the store, journal entries among them.
-        links: Between memories.
-        people: Whom the NPC knew, in its register or with a profile.
-        observations: In profiles, observations and attributes.
-        messages: Of conversations and of the conversation history.
-        elsewhere: Journal entries of other NPCs: what they heard this one say from all that, and
-            what they passed on.
-        at_next_start: Whether remains may be left in the free space of the game's database
-            (SQLite), which the next start of the game, or reload, clears.
-        name: Of an erased person, as the NPC knew them.
-    """
+    """Counts of an erasure, by place."""
 
     entries: int = 0
-    memories: int = 0
+    memories: int = 0  # of the store, journal entries among them
     links: int = 0
-    people: int = 0
-    observations: int = 0
+    people: int = 0  # whom the NPC knew, in its register or with a profile
+    observations: int = 0  # of profiles, their attributes among them
     preferences: int = 0
     agenda: int = 0
-    messages: int = 0
-    elsewhere: int = 0
+    messages: int = 0  # of conversations and of the conversation history
+    elsewhere: int = 0  # entries of other NPCs: what they heard this one say from all that, and on
+    # whether remains may be left in the free space of the game's database (SQLite) until a reload
     at_next_start: bool = False
-    name: str = ""
+    name: str = ""  # of an erased person, as the NPC knew them
 
     def __add__(self, other: Erased) -> Erased:
         summed = {each: getattr(self, each) + getattr(other, each) for each in COUNTED}
@@ -141,16 +129,14 @@ def erase_person(npc: Any, identity: str, names: Sequence[str] = ()) -> defer.De
     from them; so are the person's own profile, preferences, agenda items and place in the register
     of people, their part in conversations and in the conversation history, Mem0's history of each
     memory, cached vectors, word counts of the store, and error texts of nights. What others said
-    stays, without the person among its witnesses.
+    stays, without the person among its witnesses. After a StoreError it goes on when called again.
 
     Args:
-        npc: Whose memory.
         identity: The person's memory identity (`MemoryMixin.get_memory_identity`).
         names: Names of theirs, besides those that the NPC knows.
 
     Raises (in the Deferred):
         CannotErase: The person is the NPC itself: that is `wipe`.
-        StoreError: The store cannot be used. Called again, it goes on.
     """
     return _erase_person(npc, identity, tuple(names)).addCallback(_clear_disk)
 
@@ -162,16 +148,9 @@ def erase_everywhere(
     progress: Callable[[Any], None] = lambda npc: None,
     npcs: Iterable[Any] | None = None,
 ) -> Generator[Any, Any, dict[str, Erased]]:
-    """Erase a person from every NPC, as a Deferred {dbref: `Erased`} of those that knew anything;
-    the store's files are rewritten once.
-
-    Args:
-        progress: Called with each NPC when it is done.
-        npcs: Only from these.
-
-    Raises (in the Deferred):
-        CannotErase, StoreError: As `erase_person`.
-    """
+    """Erase a person from every NPC, or from these, as a Deferred {dbref: `Erased`} of those that
+    knew anything; the store's files are rewritten once. `progress` is called with each NPC when it
+    is done. Raises as `erase_person`."""
     if npcs is None:
         body = unmasked(identity)
         npcs = [npc for npc in game_npcs.npcs() if npc.get_memory_identity(npc) != body]
@@ -193,10 +172,8 @@ def erase_everywhere(
 def wipe(npc: Any, *, finish: bool = False) -> defer.Deferred:
     """Wipe an NPC's whole memory, as a Deferred `Erased`. Its id and sleep schedule stay.
 
-    What it hears meanwhile is new talk, which stays and is answered afterwards.
-
-    Args:
-        finish: Finish a wipe that broke off: what was heard since it began stays.
+    What it hears meanwhile is new talk, which stays and is answered afterwards; so does what was
+    heard since a wipe began that broke off and is to `finish`.
     """
     return exclusively(npc, _wipe, finish).addCallback(_clear_disk)
 
@@ -326,9 +303,6 @@ def preview_person(npc: Any, identity: str) -> Generator[Any, Any, Erased]:
 
     Entries, memories, links and entries of other NPCs are counted, once for each guise that they
     belong to. Notes, preferences, agenda items and messages go with them.
-
-    Raises (in the Deferred):
-        CannotErase: The person is the NPC itself.
     """
     _refuse_itself(npc, identity)
     memory, erased = npc.memory, Erased()
@@ -341,7 +315,7 @@ def preview_person(npc: Any, identity: str) -> Generator[Any, Any, Erased]:
             yield offload.breathe()
         erased += Erased(
             entries=sum(1 for number in plan.removal.entries if memory.journal.get(number)),
-            memories=(yield _in_batches(_count_stored, plan.removal.memories)),
+            memories=len((yield batch_job(memory_store.existing, plan.removal.memories))),
             links=len(pairs),
             people=int(bool(memory.people.get(each) or memory.profiles.get(each))),
             elsewhere=(yield _of_others(npc, plan, remove=False)),
@@ -361,7 +335,9 @@ def _erase_planned(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, Erased]:
     memory, removal, subject = npc.memory, plan.removal, plan.removal.subject
     # from now on nothing is drawn from it, nor is it indexed anew
     with memory.evidence.withdraw(removal.linked):
-        memories = yield _in_batches(_delete_stored, removal.memories)
+        ids, memories = sorted(removal.memories), 0
+        for first in range(0, len(ids), MEMORIES_AT_ONCE):
+            memories += yield batch_job(_delete_stored, ids[first : first + MEMORIES_AT_ONCE])
         yield _clear_references(memory.id, removal)
         counts = yield memory.take_out(removal)
         _erase_from_nights(npc, subject)
@@ -374,19 +350,6 @@ def _erase_planned(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, Erased]:
         requests.drop_granted(npc)
         memory.journal.drop_damaged()
         return Erased(**counts, entries=entries, memories=memories, people=int(known))
-
-
-@defer.inlineCallbacks
-def _in_batches(job: Callable[[list[str]], int], ids: Iterable[str]) -> Generator[Any, Any, int]:
-    """Run a job of the worker thread for some memories at a time. Returns the sum."""
-    ids, total = sorted(ids), 0
-    for first in range(0, len(ids), MEMORIES_AT_ONCE):
-        total += yield batch_job(job, ids[first : first + MEMORIES_AT_ONCE])
-    return total
-
-
-def _count_stored(ids: list[str]) -> int:
-    return len(memory_store.shared().get(ids))
 
 
 def _delete_stored(ids: list[str]) -> int:
@@ -490,11 +453,7 @@ def _wipe(npc: Any, finish: bool) -> Generator[Any, Any, Erased]:
 @defer.inlineCallbacks
 def wipe_held(npc: Any, until: int | None = None) -> Generator[Any, Any, Erased]:
     """Wipe the memory of an NPC that the caller holds still, as a Deferred `Erased`. Deleted bytes
-    stay on disk.
-
-    Args:
-        until: The last entry that goes, where a wipe goes on that broke off.
-    """
+    stay on disk. `until` is the last entry that goes, where a wipe goes on that broke off."""
     undo_log.clear(npc)
     memory = npc.memory
     memory.flush()
@@ -566,11 +525,8 @@ def _wipe_texts(memory: Memory, until: int) -> Generator[Any, Any, int]:
 
 @defer.inlineCallbacks
 def _wipe_rows(npc: Any, category: str, until: int | None = None) -> Generator[Any, Any, None]:
-    """Remove every Attribute of a category but the marks, a few at a time.
-
-    Args:
-        until: Leave the pages of the journal with entries behind this one.
-    """
+    """Remove every Attribute of a category but the marks, a few at a time; not the pages of the
+    journal with entries behind `until`."""
     while npc.pk:
         pages = [] if until is None else npc.memory.journal.page_keys_behind(until)
         left = npc.db_attributes.filter(db_category=category)
@@ -588,17 +544,11 @@ def _wipe_rows(npc: Any, category: str, until: int | None = None) -> Generator[A
 
 @dataclass
 class ErasurePlan:
-    """What is to be removed from one NPC's memory.
+    """What is to be removed from one NPC's memory."""
 
-    Attributes:
-        key: The Attribute that keeps the plan until all of it is done.
-        removal: Without a subject where only what follows from another NPC's plan goes.
-        utterances: `Entry.utterance` of all that other NPCs have to forget with it.
-    """
-
-    key: str
-    removal: Removal
-    utterances: set[str]
+    key: str  # the Attribute that keeps the plan until all of it is done
+    removal: Removal  # without a subject where only what follows from another NPC's plan goes
+    utterances: set[str]  # `Entry.utterance` of all that other NPCs have to forget with it
 
     def save(self, npc: Any) -> None:
         """Save the plan at its NPC."""
@@ -618,11 +568,8 @@ class ErasurePlan:
 def plan_person(
     memory: Memory, identity: str, names: Iterable[str]
 ) -> Generator[Any, Any, ErasurePlan]:
-    """Find everything that belongs to a person, as a Deferred plan that is not saved.
-
-    Args:
-        names: Names of theirs, besides those that the NPC knows.
-    """
+    """Find everything that belongs to a person, as a Deferred plan that is not saved. `names` are
+    those besides what the NPC knows."""
     profile = memory.profiles.get(identity)
     names = {*names, memory.people.name_of(identity), profile.name if profile else ""} - {""}
     key = PLAN + hashlib.blake2b(identity.encode(), digest_size=8).hexdigest()
@@ -637,12 +584,8 @@ def plan_person(
 def plan_heard(
     memory: Memory, key: str, utterances: Collection[str]
 ) -> Generator[Any, Any, ErasurePlan]:
-    """Find what this NPC heard of another one's erased words, as a Deferred plan that is not saved.
-
-    Args:
-        key: `FOLLOWING` and the key of the other NPC's plan.
-        utterances: `Entry.utterance` of those words.
-    """
+    """Find what this NPC heard of another one's erased words (`Entry.utterance`), as a Deferred
+    plan that is not saved; its key is `FOLLOWING` and that of the other NPC's plan."""
     saved = attributes.read_json(memory.owner, key) or {}
     heard = yield closure.heard(memory, utterances)
     return (yield _plan(memory, key, NO_SUBJECT, saved, heard))

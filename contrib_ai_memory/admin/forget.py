@@ -12,8 +12,8 @@ Reactor thread; the store's part is done on the worker thread.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from twisted.internet import defer
@@ -26,7 +26,6 @@ from ..records import Entry, MemoryRecord
 from ..store import memory_store
 from ..store.links import link_id
 from ..store.npc_memory import Memory
-from ..store.profiles import goes
 from ..store.removal import Removal
 from ..text import plural
 from . import audit, closure, ids, inspect, undo_log
@@ -43,12 +42,12 @@ NAMES = {  # of a record, singular and plural, where they are not its own and th
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is to be forgotten: the named memories first, then those that go with them (`cascade`);
-    `before` has the notes, preferences and agenda items that go."""
+    """What is to be forgotten, or was: the named memories first, then those that go with them."""
 
     memories: tuple[MemoryRecord, ...]
     cascade: bool = False
-    before: Before = field(default_factory=Before)
+    before: Before = field(default_factory=Before)  # notes, preferences and agenda items that go
+    undoable: bool = True  # False if it was too large to be kept for an undo
 
     @property
     def removal(self) -> Removal:
@@ -69,26 +68,18 @@ class Selection:
         counts = Counter(kinds).items()
         return ", ".join(plural(number, *NAMES.get(kind, (kind,))) for kind, number in counts)
 
-
-@dataclass(frozen=True, slots=True)
-class Forgotten:
-    """What was forgotten; `undoable` is False if it was too large to be kept for an undo."""
-
-    selection: Selection
-    undoable: bool
-
     @property
     def ids(self) -> list[str]:
         """The short ids of the memories."""
-        return [ids.short(memory) for memory in self.selection.memories]
+        return list(map(ids.short, self.memories))
 
     @property
     def told(self) -> str:
         large = "" if self.undoable else " This was too large to be undone."
-        return f"{self.selection.summary()}.{large}"
+        return f"{self.summary()}.{large}"
 
 
-def forget(npc: Any, who: Any, memory_id: Id, cascade: bool = False) -> defer.Deferred[Forgotten]:
+def forget(npc: Any, who: Any, memory_id: Id, cascade: bool = False) -> defer.Deferred[Selection]:
     """Forget one memory. It and its links are deleted. What was derived from it is deleted too only
     where that is asked for: experiences, facts, summaries, insights and profile details, and what
     the NPC said because of it. This can be undone."""
@@ -98,16 +89,9 @@ def forget(npc: Any, who: Any, memory_id: Id, cascade: bool = False) -> defer.De
 @defer.inlineCallbacks
 def forget_several(
     npc: Any, who: Any, memory_ids: Sequence[str], cascade: bool = False
-) -> Generator[Any, Any, Forgotten]:
-    """Forget some memories as one action, as a Deferred `Forgotten`.
-
-    Args:
-        cascade: With everything drawn from it (`select` says what that is), and with what other
-            NPCs heard this one say from it, which is undone there.
-
-    Raises (in the Deferred):
-        ids.UnknownMemory, ids.Ambiguous
-    """
+) -> Generator[Any, Any, Selection]:
+    """Forget some memories as one action, as a Deferred `Selection`; in a `cascade` with everything
+    drawn from them (`select`), and with what other NPCs heard of it, which is undone there."""
     forgotten = yield _forget(npc, who, memory_ids, cascade)
     if cascade:
         heard = _utterances(npc, forgotten)
@@ -119,7 +103,7 @@ def forget_several(
 @defer.inlineCallbacks
 def _forget(
     npc: Any, who: Any, memory_ids: Sequence[str], cascade: bool
-) -> Generator[Any, Any, Forgotten]:
+) -> Generator[Any, Any, Selection]:
     roots = yield _find_all(npc, memory_ids)
     with npc.memory.evidence.withdraw(map(link_id, roots)):  # from now on nothing is drawn from it
         selection = yield select(npc, memory_ids, cascade=cascade)
@@ -141,35 +125,35 @@ def _forget_heard(npc: Any, who: Any, utterances: frozenset[str]) -> Generator[A
 
 
 @defer.inlineCallbacks
-def _record_and_remove(npc: Any, who: Any, selection: Selection) -> Generator[Any, Any, Forgotten]:
+def _record_and_remove(npc: Any, who: Any, selection: Selection) -> Generator[Any, Any, Selection]:
     memory, memories = npc.memory, selection.memories
     known, history, superseded = yield change_job(_stored_state, memory.id, memories)
     links = []
     for record in memories:
         linked = link_id(record)
         links += [
-            [linked, other, note["score"], note["kind"], note["created"]]
+            (linked, other, note["score"], note["kind"], note["created"])
             for other, note in memory.links.of(linked).items()
         ]
         yield offload.breathe()
     before = replace(
         selection.before,
-        entries=[entry.to_dict() for entry in selection.entries_in(memory)],
-        memories=[record.to_dict() for record in known],
+        entries=tuple(selection.entries_in(memory)),
+        memories=tuple(known),
         history=history,
-        links=links,
-        payload=[[each.id, End.of(each).fields] for each in superseded],
+        links=tuple(links),
+        payload=tuple((each.id, End.of(each).fields) for each in superseded),
     )
-    shorts = [ids.short(each) for each in memories]
-    undoable = undo_log.add(npc, who, "forget", shorts, before)
-    audit.record(who, "forget with all from it" if selection.cascade else "forget", npc, *shorts)
+    undoable = undo_log.add(npc, who, "forget", selection.ids, before)
+    action = "forget with all from it" if selection.cascade else "forget"
+    audit.record(who, action, npc, *selection.ids)
     yield remove(npc, selection)
-    return Forgotten(selection, undoable)
+    return replace(selection, undoable=undoable)
 
 
-def _utterances(npc: Any, forgotten: Forgotten) -> set[str]:
+def _utterances(npc: Any, forgotten: Selection) -> set[str]:
     """`Entry.utterance` of all that the NPC may have said to others."""
-    return closure.utterances_of(npc.memory, ids.entry_ids(forgotten.selection.memories))
+    return closure.utterances_of(npc.memory, ids.entry_ids(forgotten.memories))
 
 
 # --- what goes ------------------------------------------------------------------------------------
@@ -179,11 +163,7 @@ def _utterances(npc: Any, forgotten: Forgotten) -> set[str]:
 def select(
     npc: Any, memory_ids: Iterable[str], *, cascade: bool = False
 ) -> Generator[Any, Any, Selection]:
-    """Find what forgetting some memories would remove, as a Deferred `Selection`. Changes nothing.
-
-    Raises (in the Deferred):
-        ids.UnknownMemory, ids.Ambiguous
-    """
+    """Find what forgetting some memories would remove, as a Deferred `Selection`."""
     roots = yield _find_all(npc, memory_ids)
     if cascade:
         removal = Selection(tuple(roots), cascade).removal
@@ -195,9 +175,9 @@ def select(
     selection = Selection(tuple(roots), cascade)
     removal, memory = selection.removal, npc.memory
     before = Before(
-        profiles=(yield notes_before(memory, removal)) if cascade else [],
-        preferences=[asdict(each) for each in memory.preferences.resting_on(removal)],
-        agenda=[asdict(each) for each in memory.agenda.resting_on(removal)],
+        profiles=(yield closure.notes(memory, removal)) if cascade else (),
+        preferences=tuple(memory.preferences.resting_on(removal)),
+        agenda=tuple(memory.agenda.resting_on(removal)),
     )
     return replace(selection, before=before)
 
@@ -222,27 +202,6 @@ def _stored_state(
     by = {"in": [m.id for m in known]}
     superseded = store.list(agent_id, limit=None, superseded_by=by) if known else []
     return known, {key: rows for key, rows in history.items() if rows}, superseded
-
-
-@defer.inlineCallbacks
-def notes_before(
-    memory: Memory, removal: Removal, tells: Callable[[str], bool] = lambda value: True
-) -> Generator[Any, Any, list[list[Any]]]:
-    """List what goes from each profile, as a Deferred `Before.profiles`.
-
-    Args:
-        tells: Whether an attribute of this value goes, if it rests on what goes.
-    """
-    found = []
-    for identity in memory.profiles.identities():
-        yield offload.breathe()
-        if profile := memory.profiles.get(identity):
-            noted = [asdict(each) for each in profile.observations if goes(each, removal)]
-            drawn = (each for each in profile.attributes if goes(each, removal))
-            known = [asdict(each) for each in drawn if tells(each.value)]
-            if noted or known:
-                found.append([identity, profile.name, noted, known])
-    return found
 
 
 # --- removing -------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any
 from evennia.objects.models import ObjectDB
 from evennia.utils.utils import class_from_module
 
+from ..errors import InputError
 from ..npc import MemoryMixin
 from ..store import owner
 
@@ -18,6 +19,30 @@ def npcs() -> list[Any]:
     remembering = [path for path in paths if _remembers(path)]
     found = ObjectDB.objects.filter(db_typeclass_path__in=remembering)
     return sorted(found, key=lambda npc: (npc.key.lower(), npc.id))
+
+
+def chosen(name: str, found: Iterable[Any]) -> Any:
+    """Return the NPC among the objects that were found for a name or #dbref.
+
+    Raises:
+        InputError: There is none, or several.
+    """
+    objects = list(found)
+    remembering: list[Any] = [each for each in objects if isinstance(each, MemoryMixin)]
+    if not objects:
+        raise InputError(
+            f"No object is called '{name[:60]}'. Give the name or #dbref of an NPC; @memory lists "
+            "those that have a memory."
+        )
+    if not remembering:
+        raise InputError(
+            f"{objects[0].key} has no memory. Give it a typeclass with MemoryMixin (@typeclass); "
+            "see the README."
+        )
+    if len(remembering) > 1:
+        which = ", ".join(f"{npc.key} ({npc.dbref})" for npc in remembering)
+        raise InputError(f"Several NPCs match '{name[:60]}': {which}. Use the #dbref.")
+    return remembering[0]
 
 
 def npcs_that_heard(utterances: Iterable[str]) -> Iterator[Any]:
@@ -42,13 +67,8 @@ def owners_of(agent_id: str) -> list[Any]:
 
 
 def known_agent_ids(but: Any = None) -> set[str]:
-    """Return the memory ids of this game's objects, whatever their typeclass is now.
-
-    A copy that carries the id of another object does not count.
-
-    Args:
-        but: An object to leave out.
-    """
+    """Return the memory ids of this game's objects `but` one, whatever their typeclass is now. A
+    copy that carries the id of another object does not count."""
     return {
         agent_id for agent_id, number in owner.owned().items() if but is None or number != but.id
     }

@@ -49,13 +49,8 @@ def search(
 ) -> Generator[Any, Any, GameResult]:
     """Search the NPCs that an account may look at, by name, as a Deferred `GameResult`.
 
-    Args:
-        listener: A name or #dbref of a character, or a name that NPCs know: then only what each NPC
-            would tell them. Without one, secrets are found too.
-        offset: How many NPCs to skip.
-
-    Raises (in the Deferred):
-        ids.UnknownPerson: No NPC knows the listener, and no character has that name.
+    A listener is a name or #dbref of a character, or a name that NPCs know: then only what each NPC
+    would tell them is found. Without one, secrets are found too. `offset` NPCs are skipped.
     """
     npcs = [npc for npc in game_npcs.npcs() if access.may(who, npc, "look")]
     until = time.monotonic() + SECONDS

@@ -70,8 +70,7 @@ def find(npc: Any, text: str) -> Generator[Any, Any, MemoryRecord]:
     from the journal.
 
     Raises (in the Deferred):
-        UnknownMemory: The message says how ids look.
-        Ambiguous: The message lists what it fits.
+        UnknownMemory, Ambiguous
     """
     memory, wanted = npc.memory, text.strip().lstrip("#").lower()
     if wanted.isdecimal() and len(wanted) < 10 and (entry := memory.journal.get(int(wanted))):
@@ -135,8 +134,7 @@ def person(npc: Any, text: str) -> str:
     Whoever it knows only behind masks is found by #dbref and identity as one of those.
 
     Raises:
-        UnknownPerson: The message names some whom the NPC knows.
-        Ambiguous: The message lists their identities.
+        UnknownPerson, Ambiguous
     """
     memory, wanted = npc.memory, text.strip()
     if knows(npc, wanted):

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any, Generic, TypeVar
 
 from twisted.internet import defer
@@ -22,7 +22,6 @@ from ..conf import PAGE_SIZE
 from ..errors import InputError
 from ..ingest.index import to_memory
 from ..llm import router
-from ..llm.tally import Tally
 from ..npc import CATEGORY, OFF_TAG
 from ..recall.mood import Mood
 from ..records import (
@@ -39,6 +38,7 @@ from ..records import (
 from ..script import AssistantScript
 from ..sleep.night import PASSES, TITLES, schedule_told
 from ..store import memory_store, pause
+from ..store.attributes import from_plain
 from ..store.journal import Journal, page_name
 from ..store.links import link_id, linked_memory_id
 from ..store.npc_memory import Memory
@@ -46,12 +46,13 @@ from ..store.npc_settings import OWN
 from ..store.payload import entry_memory_id
 from ..store.preferences import Preference
 from ..store.profiles import Profile, ProfileAttribute, ProfileObservation, Relationship
+from ..store.removal import Removal
 from ..text import plural
 from ..text.redaction import redact
-from . import access, audit, game_npcs, ids
+from . import access, audit, closure, game_npcs, ids
 from . import arguments as args
 from .arguments import LARGEST, PAGE, Argument, between
-from .jobs import journal_pages, link_pages, look_job
+from .jobs import in_turns, journal_pages, link_pages, look_job
 
 ANSWERS_SHOWN = 5  # by `why`
 READ_AT_ONCE = 64  # entries read between two turns of the reactor
@@ -73,23 +74,14 @@ VACANT_CHECKED = 16  # missing pages of the journal whose entries are looked up 
 _DAY = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?", re.ASCII)
 
 
-class InvalidSearch(InputError):
-    """The journal cannot be searched for that; the message says how it can."""
-
-
 def parse_date(text: str) -> str:
-    """Check a date, month or year that was typed, and return it.
-
-    Raises:
-        InvalidSearch: The message says how dates look.
-    """
-    year, month, day = ([*text.split("-"), "01", "01"])[:3]
+    """Check a date, month or year that was typed, and return it."""
     try:
         if not _DAY.fullmatch(text):
             raise ValueError
-        date(int(year), int(month), int(day))
+        date.fromisoformat(f"{text}-01-01"[:10])
     except ValueError:
-        raise InvalidSearch(
+        raise InputError(
             f"'{text[:40]}' is not a date. Dates look like 2026-11-20, 2026-11 or 2026 (UTC)."
         ) from None
     return text
@@ -166,14 +158,6 @@ class Page(Generic[Item]):
     total: int
 
 
-class MemoryPage(Page[MemoryRecord]):
-    """Memories of one record, newest first."""
-
-    @property
-    def memories(self) -> Sequence[MemoryRecord]:
-        return self.results
-
-
 @dataclass(frozen=True, slots=True)
 class PersonShown:
     """Somebody the NPC knows. `observed` counts observations, `known` attributes."""
@@ -191,29 +175,23 @@ class PersonShown:
 
 @dataclass(frozen=True, slots=True)
 class PersonPage:
-    """Everything that the NPC knows of somebody, secrets included.
-
-    `course` is the history of the relationship: (day, favorability), the newest last.
-    """
+    """Everything that the NPC knows of somebody, secrets included."""
 
     person: PersonShown
     attributes: tuple[ProfileAttribute, ...]
     observations: tuple[ProfileObservation, ...]
     preferences: tuple[Preference, ...]
-    course: tuple[tuple[str, float], ...] = ()
+    course: tuple[tuple[str, float], ...] = ()  # (day, favorability), the newest last
 
 
 @dataclass(frozen=True, slots=True)
 class AgendaEntry:
-    """An agenda item with its state by now (open, due, overdue, done, broken) and its people.
-
-    `who` is to do it, `to` is whom it is owed to: names, identities of people with none, or "".
-    """
+    """An agenda item with its state by now (open, due, overdue, done, broken) and its people."""
 
     item: AgendaItem
     state: str
-    who: str
-    to: str
+    who: str  # who is to do it: a name, the identity of somebody without one, or ""
+    to: str  # whom it is owed to, likewise
 
 
 # --- NPCs -----------------------------------------------------------------------------------------
@@ -429,11 +407,7 @@ def journal(
 ) -> Generator[Any, Any, JournalPage]:
     """Read what it perceived. Newest first; `entity` is whom entries are of or about, and `text`
     leaves out what the NPC only repeated. A request looks at up to 4,096 entries: with a filter, a
-    page may be short or empty although there are older matches.
-
-    Raises (in the Deferred):
-        InvalidSearch, ids.UnknownPerson, ids.Ambiguous
-    """
+    page may be short or empty although there are older matches."""
     day = parse_date(day) if day else ""
     entity = ids.person(npc, entity) if entity.strip() else ""
     entries = npc.memory.journal
@@ -490,7 +464,7 @@ def memories(
 
 def _memories_of(
     agent_id: str, record: str, offset: int, limit: int, text: str, ended: bool
-) -> MemoryPage:
+) -> Page[MemoryRecord]:
     """List memories of the store (worker thread)."""
     found = [
         memory
@@ -499,7 +473,7 @@ def _memories_of(
         and (not text or text in memory.content.lower())
     ]
     found.sort(key=lambda memory: (memory.created_at, memory.id), reverse=True)
-    return MemoryPage(tuple(found[offset : offset + limit]), len(found))
+    return Page(tuple(found[offset : offset + limit]), len(found))
 
 
 def search(
@@ -508,9 +482,6 @@ def search(
     speaker: args.Person = "",
     top_k: Annotated[int, between("how many", 1, 50)] = 20,
     tokens: Annotated[int, between("of all together", 50, 20_000)] = 2000,
-    memory_types: args.Types = (),
-    emotions: args.Moods = (),
-    include_compressed: bool = False,
 ) -> defer.Deferred[RecallResult]:
     """Search what it recalls for a question, with each score. Best first; with a speaker, only what
     that person may hear. Without one, secrets are included."""
@@ -519,9 +490,6 @@ def search(
         speaker=ids.person(npc, speaker) if speaker.strip() else None,
         top_k=top_k,
         token_budget=tokens,
-        memory_types=memory_types or None,
-        emotions=emotions,
-        include_compressed=include_compressed,
     )
 
 
@@ -543,11 +511,8 @@ def people(
     wanted = text.lower().strip()
     known = [each for each in memory.people if wanted in each.name.lower()]
     known.sort(key=lambda each: (each.last_seen, each.identity), reverse=True)
-    found = []
-    for number, each in enumerate(known[offset : offset + limit], start=1):
-        found.append(_person(memory, each.identity))
-        if number % PROFILES_AT_ONCE == 0:
-            yield offload.breathe()
+    some = (each.identity for each in known[offset : offset + limit])
+    found = yield in_turns(partial(_person, memory), some, PROFILES_AT_ONCE)
     return Page(found, len(known))
 
 
@@ -605,10 +570,10 @@ class LinkShown:
     id: str
     record: str
     text: str
+    private: bool
     score: float
     kind: str
     created: str
-    private: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -668,33 +633,28 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A memory, its sources and its results, nearest first.
-
-    `whole` is False if there were more than `TRACED` of either.
-    """
+    """A memory, its sources and its results, nearest first."""
 
     root: Step
     sources: tuple[Step, ...]
     results: tuple[Step, ...]
     profiles: tuple[Drawn, ...]
-    whole: bool = True
+    whole: bool = True  # False if there were more than `TRACED` of either
 
 
 @defer.inlineCallbacks
 def show(npc: Any, memory_id: args.Id) -> Generator[Any, Any, Shown]:
     """Show one memory in full. With its evidence, links, history, and what it superseded or what
-    superseded it.
-
-    Raises (in the Deferred):
-        ids.UnknownMemory, ids.Ambiguous
-    """
+    superseded it."""
     memory = npc.memory
     record = yield ids.find(npc, memory_id)
     entry = ids.entry_of(memory, link_id(record))
     evidence = [] if entry and entry.kind != INSIGHT else list(record.journal_ids)
     found = [memory.journal.get(each) for each in evidence[:EVIDENCE_SHOWN]]
     history, by, over = yield look_job(_stored_context, memory.id, record)
-    links = yield _links_of(npc.memory, record)
+    notes = memory.links.of(link_id(record))
+    strongest = sorted(notes, key=lambda each: (-notes[each]["score"], each))[:LINKS_SHOWN]
+    others = yield of_links(memory, strongest)
     return Shown(
         id=ids.short(record),
         memory=record,
@@ -703,7 +663,7 @@ def show(npc: Any, memory_id: args.Id) -> Generator[Any, Any, Shown]:
         forgotten=tuple(
             number for number, each in zip(evidence, found, strict=False) if each is None
         ),
-        links=links,
+        links=tuple(_linked(each, others.get(each), notes[each]) for each in strongest),
         superseded_by=by,
         superseded=tuple(over),
         history=history,
@@ -722,23 +682,9 @@ def _stored_context(
     return tuple(rows), by[0] if by else None, over
 
 
-@defer.inlineCallbacks
-def _links_of(memory: Memory, record: MemoryRecord) -> Generator[Any, Any, tuple[LinkShown, ...]]:
-    """List the links of a memory, the strongest first, as a Deferred tuple."""
-    notes = memory.links.of(link_id(record))
-    strongest = sorted(notes, key=lambda each: (-notes[each]["score"], each))[:LINKS_SHOWN]
-    others = yield of_links(memory, strongest)
-    return tuple(
-        LinkShown(
-            linked=each,
-            id=ids.short_link(each),
-            record=others[each].record if each in others else "",
-            text=others[each].content if each in others else "",
-            private=others[each].private if each in others else False,
-            **notes[each],
-        )
-        for each in strongest
-    )
+def _linked(linked: str, other: MemoryRecord | None, note: dict[str, Any]) -> LinkShown:
+    shown = (other.record, other.content, other.private) if other else ("", "", False)
+    return LinkShown(linked, ids.short_link(linked), *shown, **note)
 
 
 @defer.inlineCallbacks
@@ -747,12 +693,10 @@ def of_links(memory: Memory, linked: Iterable[str]) -> Generator[Any, Any, dict[
     wanted = {linked_memory_id(memory.id, each): each for each in linked}
     stored = yield look_job(memory_store.get, list(wanted))
     found = {wanted[record.id]: record for record in stored}
-    for number, each in enumerate(sorted(set(wanted.values()) - set(found)), start=1):
-        if number % ROWS_AT_ONCE == 0:
-            yield offload.breathe()
-        if entry := ids.entry_of(memory, each):
-            found[each] = to_memory(memory.id, entry)
-    return found
+    missing = sorted(set(wanted.values()) - set(found))
+    entries = yield in_turns(partial(ids.entry_of, memory), missing, ROWS_AT_ONCE)
+    there = ((each, entry) for each, entry in zip(missing, entries, strict=True) if entry)
+    return found | {each: to_memory(memory.id, entry) for each, entry in there}
 
 
 # --- why it said what it said ---------------------------------------------------------------------
@@ -760,10 +704,8 @@ def of_links(memory: Memory, linked: Iterable[str]) -> Generator[Any, Any, dict[
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """A reply of an NPC, and the memories that were weighed for it, by their link ids.
-
-    The text of one that a night has pruned since is empty.
-    """
+    """A reply of an NPC, and the memories that were weighed for it, by their link ids; the text of
+    one that a night has pruned since is empty."""
 
     asked: str
     asker: str
@@ -808,11 +750,7 @@ def _weighed(record: MemoryRecord | None, linked: str, score: float, told: bool)
 
 @defer.inlineCallbacks
 def trace(npc: Any, memory_id: args.Id) -> Generator[Any, Any, Trace]:
-    """Show what a memory was derived from, and what was derived from it.
-
-    Raises (in the Deferred):
-        ids.UnknownMemory, ids.Ambiguous
-    """
+    """Show what a memory was derived from, and what was derived from it."""
     memory = npc.memory
     root = yield ids.find(npc, memory_id)
     drawn = yield look_job(_drawn_of, memory.id)
@@ -883,41 +821,32 @@ def _drawn_of(agent_id: str) -> list[MemoryRecord]:
 def _insights(memory: Memory) -> Generator[Any, Any, list[Entry]]:
     """Read the newest insights from the journal: only there stands what they cite."""
     found = yield look_job(memory_store.newest, memory.id, INSIGHT, INSIGHTS_READ)
-    entries = []
-    for number, record in enumerate(found, start=1):
-        entries.append(memory.journal.get(record.journal_ids[0]))
-        if number % ROWS_AT_ONCE == 0:
-            yield offload.breathe()
-    return [entry for entry in entries if entry]
+    numbers = (record.journal_ids[0] for record in found)
+    entries = yield in_turns(memory.journal.get, numbers, ROWS_AT_ONCE)
+    return [*filter(None, entries)]
 
 
 @defer.inlineCallbacks
 def profiled(memory: Memory, entries: set[int]) -> Generator[Any, Any, tuple[Drawn, ...]]:
     """Find what in profiles, preferences and the agenda rests on these entries, as a Deferred
     tuple."""
-    found: list[Drawn] = []
-    own = {entry_memory_id(memory.id, each) for each in entries}
-    name_of = memory.people.name_of
-    for identity in memory.profiles.identities():
-        yield offload.breathe()
-        profile = memory.profiles.get(identity) or Profile(identity)
-        who = identity, profile.name or name_of(identity)
-        for known in profile.attributes:
-            if not entries.isdisjoint(known.evidence):
-                found.append(Drawn(*who, known.type, known.value, known.private))
-        for noted in profile.observations:
-            if noted.journal_id in entries:
-                found.append(Drawn(*who, "observation", noted.text, noted.private))
-    for number, held in enumerate(memory.preferences, start=1):
-        if number % ROWS_AT_ONCE == 0:
-            yield offload.breathe()
-        if held.journal_id in entries or held.memory_id in own:
-            who = held.identity, name_of(held.identity)
-            found.append(Drawn(*who, "preference", held.text, held.private))
-    for item in memory.agenda:
-        if not entries.isdisjoint(item.evidence):
-            who = item.who, name_of(item.who)
-            found.append(Drawn(*who, "agenda item", item.text, item.private))
+    removal = Removal(entries, {entry_memory_id(memory.id, each) for each in entries})
+    name_of, found = memory.people.name_of, list[Drawn]()
+    for identity, name, noted, known in (yield closure.notes(memory, removal)):
+        who = identity, name or name_of(identity)
+        found += [Drawn(*who, each.type, each.value, each.private) for each in known]
+        found += [Drawn(*who, "observation", each.text, each.private) for each in noted]
+    preferences = memory.preferences
+    held = yield in_turns(lambda each: each, preferences, ROWS_AT_ONCE)
+    found += [
+        Drawn(each.identity, name_of(each.identity), "preference", each.text, each.private)
+        for each in held
+        if preferences.without(each, removal) != each
+    ]
+    found += [
+        Drawn(each.who, name_of(each.who), "agenda item", each.text, each.private)
+        for each in memory.agenda.resting_on(removal)
+    ]
     return tuple(found[:TRACED])
 
 
@@ -1006,9 +935,9 @@ class PassDone:
     title: str
     read: int
     changed: int
-    steps: int
     seconds: float
     errors: tuple[str, ...]
+    steps: int = 0
     made_by: dict[str, int] = field(default_factory=dict)
     calls: int = 0
     tokens: int = 0
@@ -1062,22 +991,11 @@ class NightProgress:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """An NPC's state: awake, compacting, dreaming, paused or off. `night` is null while awake.
-
-    `changed` is False if pausing or resuming it changed nothing.
-    """
+    """An NPC's state: awake, compacting, dreaming, paused or off. `night` is null while awake."""
 
     state: str
     night: NightProgress | None
-    changed: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Nights:
-    """Current status and the records of past nights, newest first."""
-
-    status: Status
-    nights: tuple[NightDone, ...]
+    changed: bool = True  # False if pausing or resuming it changed nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -1140,28 +1058,14 @@ def status(npc: Any) -> Status:
     return Status(state_of(npc), progress)
 
 
-def status_and_nights(npc: Any) -> Nights:
-    """Show what each of the last nights did. Newest first, with the progress of the current one."""
-    return Nights(status(npc), nights(npc))
-
-
-def nights(npc: Any) -> tuple[NightDone, ...]:
-    """List what the last nights did, newest first."""
-    return tuple(_night(record) for record in reversed(AssistantScript.of(npc).sleep.records))
+def nights(npc: Any) -> list[NightDone]:
+    """Show what each of the last nights did. Newest first."""
+    return [_night(record) for record in reversed(AssistantScript.of(npc).sleep.records)]
 
 
 def _night(record: dict[str, Any]) -> NightDone:
     passes = [
-        PassDone(
-            name,
-            TITLES.get(name, name),
-            done["read"],
-            done["changed"],
-            done.get("steps", 0),
-            done["seconds"],
-            tuple(done["errors"]),
-            **Tally().added_to(done),
-        )
+        from_plain(PassDone, {**done, "name": name, "title": TITLES.get(name, name)})
         for name, done in record["passes"].items()
     ]
     started, whole = record.get("started") or "", record.get("whole", True)
@@ -1197,7 +1101,7 @@ def cost(npc: Any) -> Cost:
 
 
 def _spending(plain: dict[str, Any]) -> Spending:
-    return Spending(**{name: plain.get(name, 0) for name in Spending.__dataclass_fields__})
+    return from_plain(Spending, plain)
 
 
 @defer.inlineCallbacks

@@ -6,7 +6,7 @@ A walk only cuts the data into pages; the caller gives the reactor a turn after 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any
 
 from twisted.internet import defer
@@ -66,11 +66,8 @@ def local_job(job: Callable[..., Any], *args: Any) -> defer.Deferred:
 def unless_deleted(
     function: Callable[..., Any], npc: Any, *args: Any, **options: Any
 ) -> defer.Deferred:
-    """Call `function(npc, ...)`, as a Deferred of its result.
-
-    Raises (in the Deferred):
-        NpcDeleted: It failed, whatever with, and the NPC is deleted.
-    """
+    """Call `function(npc, ...)`, as a Deferred of its result. Where it fails, whatever with, and
+    the NPC is deleted, that is an `NpcDeleted`."""
 
     def explain(reason: failure.Failure) -> failure.Failure:
         if not npc.pk:
@@ -83,11 +80,8 @@ def unless_deleted(
 
 
 def exclusively(npc: Any, work: Callable[..., defer.Deferred], *args: Any) -> defer.Deferred:
-    """Call `work(npc, *args)` while nothing else works on this NPC's memory, as a Deferred.
-
-    Raises (in the Deferred):
-        NpcDeleted: The NPC was deleted before, or meanwhile.
-    """
+    """Call `work(npc, *args)` while nothing else works on this NPC's memory, as a Deferred, which
+    fails with `NpcDeleted` if the NPC was deleted before, or meanwhile."""
 
     @defer.inlineCallbacks
     def held(npc: Any) -> Generator[Any, Any, Any]:
@@ -99,6 +93,19 @@ def exclusively(npc: Any, work: Callable[..., defer.Deferred], *args: Any) -> de
             script.let_go()
 
     return unless_deleted(held, npc)
+
+
+@defer.inlineCallbacks
+def in_turns(
+    act: Callable[[Any], Any], items: Iterable[Any], at_once: int
+) -> Generator[Any, Any, list[Any]]:
+    """Call `act` with each item, a few between two turns of the reactor, as a Deferred list."""
+    found = []
+    for number, item in enumerate(items, start=1):
+        found.append(act(item))
+        if number % at_once == 0:
+            yield offload.breathe()
+    return found
 
 
 def journal_pages(
@@ -124,10 +131,10 @@ def store_pages(
     on_page: Callable[[Any], Any] | None = None,
     run: Callable[..., defer.Deferred] = batch_job,
 ) -> Generator[Any, Any, None]:
-    """Run `job(*args, offset)` on the worker thread for each page of the store.
+    """Run `job(*args, offset)` on the worker thread for each page of the store. It returns its
+    result and the offset of the next page, None after the last.
 
     Args:
-        job: Returns its result and the offset of the next page, None after the last.
         on_page: Called with each result; a Deferred that it returns is waited for.
         run: `batch_job`, or `local_job` for a job that takes a store.
     """

@@ -38,20 +38,11 @@ def move(
 ) -> Generator[Any, Any, tuple[int, int]]:
     """Copy every memory into another store. The settings stay as they are.
 
-    Killed, it is begun again with the same arguments.
+    Killed, it is begun again with the same arguments. With `replace` the target may have memories
+    of this game already; it then becomes equal to the source.
 
-    Args:
-        replace: Whether the target may have memories of this game already; it then becomes equal
-            to the source.
-
-    Returns (as a Deferred):
-        How many were written and compared, and how many of the source belong to nobody in this game
-        and were not moved.
-
-    Raises (in the Deferred):
-        CannotMove: It is the same store, there is nothing to move, the target is not empty, or
-            something differs in the end.
-        StoreError: One of the two cannot be opened.
+    Returns (as a Deferred) how many were written and compared, and how many of the source belong to
+    nobody in this game and were not moved.
     """
     folder = conf.directory()
     here, there = memory_store.place(conf.get().VECTOR_STORE), memory_store.place(target)
@@ -136,11 +127,7 @@ def _prune_page(other: MemoryStore, source: MemoryStore, agent_id: str | None, o
 
 
 def _check_page(source: MemoryStore, other: MemoryStore, agent_id: str | None, offset: Any) -> Page:
-    """Compare a page.
-
-    Raises:
-        CannotMove: Something differs.
-    """
+    """Compare a page."""
     rows, offset = source.rows(agent_id, offset, AT_ONCE)
     there = other.payloads([each for each, _ in rows])
     wrong = [each for each, payload in rows if not _same(payload, there.get(each))]

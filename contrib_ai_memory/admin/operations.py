@@ -15,7 +15,6 @@ from inspect import Parameter, signature
 from typing import Any, get_args, get_origin, get_type_hints
 
 from twisted.internet import defer
-from twisted.python.failure import Failure
 
 from ..records import MemoryRecord
 from ..store.links import link_id
@@ -42,48 +41,32 @@ QUOTED = 60  # characters of a memory within a question
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What staff can do to a memory.
+    """What staff can do to a memory."""
 
-    Attributes:
-        function: Called with the NPC unless it is of the whole game, who does it if it takes `who`,
-            and the arguments by name. Gives a record, or a Deferred of one.
-        access: What it does to a memory.
-        switch: The command, its switch, and what is typed after `=`, in brackets if it may be left
-            out: "@memory/pin <id>"; "" without one.
-        more_help: Other usages, with their help.
-        api: Method, URL below that of the NPC with arguments in braces, status; "" without one.
-        heavy: Whether it has the lower rate limit of what works through a whole memory.
-        slow: Whether it may take up to a minute.
-        label: Of its button or form; "" without a page.
-        page: The name of its page in the URL, if that is not its own.
-        buttons: In place of one: page, label, arguments.
-        shown: Whether it is offered now: called with the NPC, of a memory with its `Shown`.
-        question: What is asked before it is done: called with the NPC and the arguments, may return
-            a Deferred.
-        asks: Whether a command waits for the answer; a page always does.
-        told: What was done: a text with {npc} and {result}, or called with these.
-        inverse: The switch that takes it back.
-        reversible: Whether that is possible: called with the result.
-        name: Its word everywhere, where that is not the function's name.
-    """
-
+    # called with the NPC unless it is of the whole game, who does it if it takes `who`, and the
+    # arguments by name; gives a record, or a Deferred of one
     function: Callable[..., Any]
     access: Action
+    # the command, its switch, and what is typed after `=`, in brackets if it may be left out:
+    # "@memory/pin <id>"; "" without one
     switch: str = ""
-    api: str = ""
-    label: str = ""
-    more_help: tuple[tuple[str, str], ...] = ()
-    heavy: bool = False
-    slow: bool = False
-    page: str = ""
+    api: str = ""  # method, URL below that of the NPC with arguments in braces, status; or ""
+    label: str = ""  # of its button or form; "" without a page
+    more_help: tuple[tuple[str, str], ...] = ()  # other usages, with their help
+    heavy: bool = False  # has the lower rate limit of what works through a whole memory
+    slow: bool = False  # may take up to a minute
+    page: str = ""  # the name of its page in the URL, if that is not its own
+    # in place of one: page, label, arguments
     buttons: tuple[tuple[str, str, Mapping[str, Any]], ...] = ()
+    # whether it is offered now: called with the NPC, of a memory with its `Shown`
     shown: Callable[[Any], bool] = lambda npc: True
+    # what is asked before it is done: called with the NPC and the arguments, may return a Deferred
     question: Callable[..., Any] | None = None
-    asks: bool = True
-    told: str | Callable[[Any, Any], str] = "Done."
-    inverse: str = ""
-    reversible: Callable[[Any], bool] = lambda result: True
-    name: str = ""
+    asks: bool = True  # whether a command waits for the answer; a page always does
+    told: str | Callable[[Any, Any], str] = "Done."  # a text, or called, with {npc} and {result}
+    inverse: str = ""  # the switch that takes it back
+    reversible: Callable[[Any], bool] = lambda result: True  # called with the result
+    name: str = ""  # its word everywhere, where that is not the function's name
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -151,15 +134,6 @@ class Operation:
             given["who"] = who
         return defer.maybeDeferred(self.function, **given, **arguments)
 
-    def repeat(self, npc: Any, who: Any, /, **arguments: Any) -> defer.Deferred:
-        """Run it; where it is done already, give the memory as it is in place of an error."""
-
-        def as_it_is(problem: Failure) -> Any:
-            problem.trap(edit.AlreadyDone)
-            return problem.value.memory
-
-        return self.run(npc, who, **arguments).addErrback(as_it_is)
-
     def done(self, npc: Any, result: Any) -> str:
         """Tell what was done."""
         if callable(self.told):
@@ -202,25 +176,13 @@ def switches(command: str) -> dict[str, Operation]:
 # --- what no other module of `admin` does ---------------------------------------------------------
 
 
-def _pause(npc: Any, who: Any) -> inspect.Status:
-    """Stop it from hearing, learning and sleeping."""
-    changed = edit.pause(npc, who)
-    return replace(inspect.status(npc), changed=changed)
-
-
-def _resume(npc: Any, who: Any) -> inspect.Status:
-    """Let it hear, learn and sleep again."""
-    changed = edit.pause(npc, who, False)
-    return replace(inspect.status(npc), changed=changed)
-
-
-def _export(npc: Any, who: Any, path: File, **options: Any) -> defer.Deferred[archive.Exported]:
+def _export(npc: Any, who: Any, path: File, **options: Any) -> defer.Deferred[archive.Archived]:
     """Save it to a file. Journal, facts, people, links. The file contains secrets in plain text."""
     audit.record(who, "export", npc)
     return archive.export(npc, path, **options)
 
 
-def _import(npc: Any, who: Any, path: File, **options: Any) -> defer.Deferred[archive.Imported]:
+def _import(npc: Any, who: Any, path: File, **options: Any) -> defer.Deferred[archive.Archived]:
     """Load an exported file. A file that was exported from an NPC, of this game or another, becomes
     the memory of this one. All of it is checked before anything is changed."""
     audit.record(who, "import", npc)
@@ -417,7 +379,7 @@ _ROWS = (
         "@memory/edit <id> <new text>",
         "PATCH memories/{memory_id}/",
         "Edit",
-        more_help=(("<id> importance 8", "so too: emotions joy, fear or lesson <text>"),),
+        more_help=(("<id> importance 8", "from 1 to 10"),),
         told=_edited,
         inverse=UNDO,
     ),
@@ -494,7 +456,7 @@ _ROWS = (
         edit.wake, "edit", "@sleep/wake", "POST wake/ 202", "Wake up", shown=_asleep, told=_woken
     ),
     Operation(inspect.status, "look", "@sleep/status", "GET status/"),
-    Operation(inspect.status_and_nights, "look", "@sleep/log", "GET nights/", name="nights"),
+    Operation(inspect.nights, "look", "@sleep/log", "GET nights/"),
     Operation(edit.schedule_of, "look", api="GET schedule/", name="schedule"),
     Operation(
         edit.set_schedule,
@@ -507,7 +469,7 @@ _ROWS = (
         told=lambda npc, plan: plan.sentence,
     ),
     Operation(
-        _pause,
+        edit.pause,
         "edit",
         "@memory/pause",
         "POST pause/",
@@ -517,7 +479,7 @@ _ROWS = (
         inverse="@memory/resume",
     ),
     Operation(
-        _resume,
+        edit.resume,
         "edit",
         "@memory/resume",
         "POST resume/",

@@ -28,10 +28,6 @@ Words = Annotated[
 ]
 
 
-class UnknownField(InputError):
-    """The sheet has no such field."""
-
-
 @dataclass(frozen=True, slots=True)
 class SheetField:
     """A field of the sheet: its text, "" where nobody wrote one, and what it is for."""
@@ -47,14 +43,9 @@ def sheet_of(npc: Any) -> list[SheetField]:
 
 
 def write(npc: Any, who: Any, field: Field, text: Words = "") -> SheetField:
-    """Write a field of the persona sheet; without a text it is removed.
-
-    Raises:
-        UnknownField
-        InputError: The text is too long.
-    """
+    """Write a field of the persona sheet; without a text it is removed."""
     if field not in ABOUT:
-        raise UnknownField(f"The sheet has no field '{field[:40]}', but {', '.join(ABOUT)}.")
+        raise InputError(f"The sheet has no field '{field[:40]}', but {', '.join(ABOUT)}.")
     if len(text) > (longest := conf.MAX_LINE):
         raise InputError(f"The text has {len(text):,} characters; a field holds {longest:,}.")
     text = sanitise(text, longest)

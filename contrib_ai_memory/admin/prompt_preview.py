@@ -32,10 +32,6 @@ Player = Annotated[
 _DBREF = re.compile(r"#(\d{1,9})@")
 
 
-class NothingSaid(InputError):
-    """The line to answer is empty."""
-
-
 @dataclass(frozen=True, slots=True)
 class Preview:
     """The request that would be sent to the model."""
@@ -61,14 +57,10 @@ def preview(
     npc: Any, player: Player, text: Query, *, whispered: bool = False
 ) -> Generator[Any, Any, Preview]:
     """Show what it would answer to a line, or the prompt for it. Nothing is sent, said or
-    remembered. If only the NPC would hear the line, what both keep secret is recalled too.
-
-    Raises (in the Deferred):
-        ids.UnknownPerson, ids.Ambiguous, NothingSaid
-    """
+    remembered. If only the NPC would hear the line, what both keep secret is recalled too."""
     words = sanitise(text, conf.MAX_LINE)
     if not words:
-        raise NothingSaid("There is nothing to answer: give the line to be said.")
+        raise InputError("There is nothing to answer: give the line to be said.")
     identity, name = find_person(npc, player)
     entry = _entry_of(npc, identity, name, words, whispered)
     talk, request = yield reply.prepare(npc.memory, entry)

@@ -1,7 +1,7 @@
 """Make vectors and keys anew, from the payloads in the store and the journals.
 
 For the whole store: after a change of the embedding model, with the server down, into files of
-their own that then take the place of the old ones. For one NPC: in place, at any time.
+their own that then take the place of the old ones. Keys of lines alone: in place, at any time.
 """
 
 from __future__ import annotations
@@ -25,78 +25,46 @@ from .jobs import ENTRIES_AT_ONCE, Progress, batch_job, silent, store_pages
 
 
 @defer.inlineCallbacks
-def reindex(npc: Any, progress: Progress = silent) -> Generator[Any, Any, int]:
-    """Make every vector and key of one NPC anew, in place, as a Deferred count of memories."""
-    total = yield batch_job(memory_store.count, npc.memory.id)
-    done = yield _embed([npc.memory.id], total, progress)
-    yield _recount(npc.memory.id)
-    yield rekey(npc, progress=progress)
-    return done
-
-
-@defer.inlineCallbacks
 def reindex_all(progress: Progress = silent) -> Generator[Any, Any, int]:
     """Make every vector and key of the store anew, as a Deferred count of memories.
 
     Blocks for seconds at a time: for when the server is down. Interrupted, the store is as it was
     before; begun again, what was embedded already comes from the embedding cache. In a store that
-    is a server, only the memories of this game's NPCs are made anew.
-
-    Raises (in the Deferred):
-        StoreMismatch: The store is a server, and its vectors have another length.
+    is a server, only the memories of this game's NPCs are made anew, and vectors of another length
+    are a StoreMismatch.
     """
     provider = yield batch_job(_open_of_any_model)
     agents = None if conf.get().VECTOR_STORE.is_own else sorted(game_npcs.known_agent_ids())
-    total = yield batch_job(_count, agents)
+    counts: dict[str, int] = yield batch_job(memory_store.agents)
+    total = sum(each for agent_id, each in counts.items() if agents is None or agent_id in agents)
+    done = 0
     if (yield batch_job(memory_store.begin_rewriting, keys_of)):
-        done = 0
         while not (yield batch_job(memory_store.rewrite_some)):
             done = min(done + PAGE, total)
             progress("vectors", done, total)
     else:
         _check_dimensions(provider)
-        yield _embed(agents or [], total, progress)
+        for agent_id in agents or ():
+            yield store_pages(_embed_page, agent_id)
+            done += counts.get(agent_id, 0)
+            progress("vectors", done, total)
     progress("vectors", total, total)
     model = embedder.shared()
     metadata.note(conf.directory(), embedding_model=model.name, dimensions=model.dimensions)
     for npc in game_npcs.npcs():
-        yield _recount(npc.memory.id)
+        yield batch_job(memory_store.forget_words, npc.memory.id)
+        yield store_pages(_count_page, npc.memory.id)
         yield rekey(npc, progress=progress)
-    yield batch_job(_optimize)
+    yield batch_job(memory_store.optimize)
     return total
-
-
-@defer.inlineCallbacks
-def _embed(agents: Sequence[str], total: int, progress: Progress) -> Generator[Any, Any, int]:
-    """Make every vector of these NPCs anew, in place. Returns how many there are."""
-    done = 0
-
-    def count(written: int) -> None:
-        nonlocal done
-        done += written
-        progress("vectors", done, total)
-
-    for agent_id in agents:
-        yield store_pages(_embed_page, agent_id, on_page=count)
-    return done
-
-
-@defer.inlineCallbacks
-def _recount(agent_id: str) -> Generator[Any, Any, None]:
-    """Count the words of an NPC's memories anew."""
-    yield batch_job(memory_store.forget_words, agent_id)
-    yield store_pages(_count_page, agent_id)
 
 
 @defer.inlineCallbacks
 def rekey(
     npc: Any, near: Collection[int] | None = None, progress: Progress = silent
 ) -> Generator[Any, Any, None]:
-    """Make the search keys of journal lines anew, with the talk around them.
-
-    Args:
-        near: Journal ids; only the pages with lines near these. None is the whole journal.
-    """
+    """Make the search keys of journal lines anew, with the talk around them: of the whole journal,
+    or on the pages with lines near these journal ids."""
     journal, name = npc.memory.journal, npc.key if npc.pk else ""  # it may be deleted meanwhile
     indexed = min(journal.cursors.get("indexed", 0), len(journal))
     pages: Collection[int] = range((indexed - 1) // ENTRIES_AT_ONCE + 1)
@@ -130,11 +98,11 @@ def keys_of(rows: Sequence[Row]) -> list[Keys]:
     return list(map(keys_of_one, vectors, (each.words for each in memories)))
 
 
-def _embed_page(agent_id: str, offset: Any) -> tuple[int, Any]:
+def _embed_page(agent_id: str, offset: Any) -> tuple[None, Any]:
     store = memory_store.shared()
     rows, offset = store.rows(agent_id, offset)
     store.upsert_rows(rows, keys_of(rows))
-    return len(rows), offset
+    return None, offset
 
 
 def _count_page(agent_id: str, offset: Any) -> tuple[None, Any]:
@@ -142,18 +110,6 @@ def _count_page(agent_id: str, offset: Any) -> tuple[None, Any]:
     records, offset = store.page(agent_id, offset)
     store.count_words(agent_id, records)
     return None, offset
-
-
-def _count(agents: Sequence[str] | None) -> int:
-    """Count the memories of these NPCs; None counts all in the store."""
-    store = memory_store.shared()
-    if agents is None:
-        return sum(store.agents().values())
-    return sum(map(store.count, agents))
-
-
-def _optimize() -> None:
-    memory_store.shared().optimize()
 
 
 def _check_dimensions(provider: str) -> None:

@@ -7,18 +7,18 @@ for whatever reason. Reactor thread.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Generator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Generator
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from evennia.server.models import ServerConfig
 from twisted.internet import defer
 
-from .. import offload
 from ..errors import InputError
 from ..records import now_iso
 from ..store.attributes import as_json
-from . import access, game_npcs, ids, inspect
+from . import access, audit, game_npcs, ids, inspect
+from .jobs import in_turns
 
 KEY = "ai_memory_erasure_requests"
 KEPT = 500
@@ -27,10 +27,6 @@ READ_AT_ONCE = 4  # NPCs between two turns of the reactor
 
 class UnknownRequest(InputError):
     """There is no request with that number."""
-
-
-class TooMany(InputError):
-    """The list of requests is full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +56,7 @@ class Asked:
     identity: str
     name: str
     since: str
-    npcs: tuple[AskedNPC, ...]
+    npcs: tuple[AskedNPC, ...] = ()
 
     @property
     def may_erase(self) -> bool:
@@ -81,27 +77,22 @@ class Remembered:
 @defer.inlineCallbacks
 def who_remembers(character: Any) -> Generator[Any, Any, list[Remembered]]:
     """List the NPCs that know a character, masked or not, by name, as a Deferred list."""
-    found = []
     asked = {(request.npc_id, request.identity) for request in _read()}
-    for number, npc in enumerate(game_npcs.npcs()):
-        if npc == character or not npc.pk:
-            continue
-        identity = npc.get_memory_identity(character)
-        if known_as := ids.guises_of(npc.memory, identity):
-            person = inspect.person(npc, known_as[-1]).person
-            there = (npc.id, identity) in asked
-            found.append(Remembered(npc, identity, person.state, there))
-        if number % READ_AT_ONCE == 0:
-            yield offload.breathe()
-    return found
+
+    def knows(npc: Any) -> Remembered | None:
+        identity = npc.get_memory_identity(character) if npc.pk else ""
+        known_as = ids.guises_of(npc.memory, identity) if npc.pk and npc != character else []
+        if not known_as:
+            return None
+        state = inspect.person(npc, known_as[-1]).person.state
+        return Remembered(npc, identity, state, (npc.id, identity) in asked)
+
+    found = yield in_turns(knows, game_npcs.npcs(), READ_AT_ONCE)
+    return [*filter(None, found)]
 
 
 def submit(character: Any, remembered: list[Remembered]) -> int:
-    """Ask staff to erase a character from these memories. Returns how many requests are new.
-
-    Raises:
-        TooMany
-    """
+    """Ask staff to erase a character from these memories. Returns how many requests are new."""
     known = _read()
     there = {(request.npc_id, request.identity) for request in known}
     new = [
@@ -110,7 +101,7 @@ def submit(character: Any, remembered: list[Remembered]) -> int:
         if (each.npc.id, each.identity) not in there
     ]
     if len(known) + len(new) > KEPT:  # `waiting` drops those that ended, staff the others
-        raise TooMany("So many requests wait already that no more are taken. Please ask staff.")
+        raise InputError("So many requests wait already that no more are taken. Please ask staff.")
     _write([*known, *new])
     return len(new)
 
@@ -121,54 +112,50 @@ def waiting() -> Generator[Any, Any, list[Request]]:
 
     Requests that were granted, or whose NPC is gone, are dropped.
     """
-    known, over = [], set()
-    for number, request in enumerate(_read(), start=1):
+
+    def is_over(request: Request) -> bool:
         npc = game_npcs.npc_of(request.npc_id)
-        if npc is not None and ids.guises_of(npc.memory, request.identity):
-            known.append(request)
-        else:
-            over.add(request)
-        if number % READ_AT_ONCE == 0:
-            yield offload.breathe()
-    if over:
-        _write([request for request in _read() if request not in over])
-    return known
+        return npc is None or not ids.guises_of(npc.memory, request.identity)
+
+    known = _read()
+    over = yield in_turns(is_over, known, READ_AT_ONCE)
+    _drop({each for each, ends in zip(known, over, strict=True) if ends}.__contains__)
+    return _read()
 
 
 @defer.inlineCallbacks
 def by_player(who: Any) -> Generator[Any, Any, list[Asked]]:
     """List players who asked to be forgotten. Those of NPCs that you may look at, oldest first. To
     grant a request, erase the person from each NPC."""
-    known: list[Request] = yield waiting()
-    found: dict[str, list[tuple[Request, AskedNPC]]] = {}
-    for each in known:
+    found: dict[str, Asked] = {}
+    for each in (yield waiting()):
         npc = game_npcs.npc_of(each.npc_id)
         if access.may(who, npc, "look"):
+            known = found.get(each.identity) or Asked(each.identity, each.name, each.when)
             asked = AskedNPC(each.npc_id, each.npc, access.may(who, npc, "erase"))
-            found.setdefault(each.identity, []).append((each, asked))
-    return [
-        Asked(identity, of_one[0][0].name, of_one[0][0].when, tuple(asked for _, asked in of_one))
-        for identity, of_one in found.items()
-    ]
+            found[each.identity] = replace(known, npcs=(*known.npcs, asked))
+    return [*found.values()]
 
 
-def drop(identity: str, npc_ids: Collection[int]) -> list[Request]:
-    """Drop the requests of one person to these NPCs, and erase nothing. Returns them."""
-    known = _read()
-    dropped = [each for each in known if each.identity == identity and each.npc_id in npc_ids]
-    if dropped:
-        _write([request for request in known if request not in dropped])
-    return dropped
+def drop(who: Any, identity: str, npc_ids: Collection[int]) -> int:
+    """Drop the requests of one person to these NPCs, and erase nothing. Returns how many."""
+    dropped = _drop(lambda each: each.identity == identity and each.npc_id in npc_ids)
+    numbers = (f"#{each.npc_id}" for each in dropped)
+    audit.record(who, "drop a request of", None, identity, *numbers)
+    return len(dropped)
 
 
 def drop_granted(npc: Any) -> None:
     """Drop requests to an NPC that were granted just now, with the names in them."""
+    _drop(lambda each: each.npc_id == npc.id and not ids.guises_of(npc.memory, each.identity))
+
+
+def _drop(over: Callable[[Request], bool]) -> list[Request]:
     known = _read()
-    left = [
-        each for each in known if each.npc_id != npc.id or ids.guises_of(npc.memory, each.identity)
-    ]
-    if len(left) < len(known):
-        _write(left)
+    dropped = [each for each in known if over(each)]
+    if dropped:
+        _write([each for each in known if each not in dropped])
+    return dropped
 
 
 def _read() -> list[Request]:

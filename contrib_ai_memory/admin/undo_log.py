@@ -7,15 +7,18 @@ erasure calls `clear` first. Reactor thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any
 
 from twisted.internet import defer
 
 from ..errors import InputError
-from ..records import now_iso
+from ..records import AgendaItem, Entry, MemoryRecord, now_iso
 from ..store import attributes
+from ..store.attributes import from_plain, to_plain
+from ..store.preferences import Preference
+from ..store.profiles import ProfileAttribute, ProfileObservation
 from .jobs import unless_deleted
 
 KEY = "undo"
@@ -27,57 +30,43 @@ class NothingToUndo(InputError):
     """Nothing was done to this memory, or it was done too long ago."""
 
 
+# identity, name, observations and attributes of a profile
+Notes = tuple[str, str, tuple[ProfileObservation, ...], tuple[ProfileAttribute, ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The state before an action, as plain data.
+    """The state before an action."""
 
-    Attributes:
-        entries, memories: Journal entries and memories as they were.
-        history: Rows of `store.history` of each memory.
-        links: [a, b, score, kind, created].
-        payload: [memory id, {field: value}] of memories that were not rewritten.
-        made: Link ids of memories that the action made.
-        profiles: [identity, name, observations, attributes] that it removed.
-        preferences, agenda: As they were.
-        fields: What the action changed in the entries, memories and preferences; empty where it
-            removed them.
-    """
-
-    entries: list[dict[str, Any]] = field(default_factory=list)
-    memories: list[dict[str, Any]] = field(default_factory=list)
-    history: dict[str, list[list[str]]] = field(default_factory=dict)
-    links: list[list[Any]] = field(default_factory=list)
-    payload: list[list[Any]] = field(default_factory=list)
-    made: list[str] = field(default_factory=list)
-    profiles: list[list[Any]] = field(default_factory=list)
-    preferences: list[dict[str, Any]] = field(default_factory=list)
-    agenda: list[dict[str, Any]] = field(default_factory=list)
-    fields: list[str] = field(default_factory=list)
+    entries: tuple[Entry, ...] = ()
+    memories: tuple[MemoryRecord, ...] = ()
+    # rows of `store.history` of each memory
+    history: dict[str, list[list[Any]]] = field(default_factory=dict)
+    links: tuple[tuple[str, str, float, str, str], ...] = ()  # a, b, score, kind, created
+    # memories that were not rewritten: id, {field: value}
+    payload: tuple[tuple[str, dict[str, Any]], ...] = ()
+    made: tuple[str, ...] = ()  # link ids of memories that the action made
+    profiles: tuple[Notes, ...] = ()  # what it removed
+    preferences: tuple[Preference, ...] = ()
+    agenda: tuple[AgendaItem, ...] = ()
+    # what it changed in entries, memories and preferences; empty where it removed them
+    fields: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
     """One action: who did what to which memories, and when (ISO 8601 UTC)."""
 
-    action: str
+    deed: str
     who: str
     when: str
-    ids: tuple[str, ...]
-    before: Before
+    ids: tuple[str, ...] = ()
+    before: Before = Before()
 
     def summary(self) -> str:
         """Return the action in words, without the texts of the memories."""
         some = ", ".join(self.ids[:6]) + (" …" if len(self.ids) > 6 else "")
-        return f"{self.action} {some} by {self.who}, {self.when[:16].replace('T', ' ')}"
-
-    def to_dict(self) -> dict[str, Any]:
-        plain = asdict(self)
-        return {"deed": plain.pop("action"), **plain}
-
-    @classmethod
-    def from_dict(cls, plain: dict[str, Any]) -> Act:
-        before = Before(**plain["before"])
-        return cls(plain["deed"], plain["who"], plain["when"], tuple(plain["ids"]), before)
+        return f"{self.deed} {some} by {self.who}, {self.when[:16].replace('T', ' ')}"
 
 
 def one_at_a_time(action: Callable[..., defer.Deferred]) -> Callable[..., defer.Deferred]:
@@ -100,7 +89,7 @@ def add(npc: Any, who: Any, action: str, ids: Sequence[str], before: Before) -> 
     """
     act = Act(action, str(who.key) if who else "the server", now_iso(), tuple(ids), before)
     kept = [*acts(npc), act][-ACTS_KEPT:]
-    while kept and len(attributes.as_json([each.to_dict() for each in kept]).encode()) > LARGEST:
+    while kept and len(attributes.as_json(list(map(to_plain, kept))).encode()) > LARGEST:
         kept.pop(0)
     if kept:
         _write(npc, kept)
@@ -109,7 +98,7 @@ def add(npc: Any, who: Any, action: str, ids: Sequence[str], before: Before) -> 
 
 def acts(npc: Any) -> list[Act]:
     """Return the actions that can be undone, oldest first."""
-    return [Act.from_dict(plain) for plain in attributes.read_json(npc, KEY) or []]
+    return [from_plain(Act, plain) for plain in attributes.read_json(npc, KEY) or []]
 
 
 def newest(npc: Any) -> list[Act]:
@@ -119,9 +108,7 @@ def newest(npc: Any) -> list[Act]:
 
 def holds(npc: Any, utterances: Collection[str]) -> bool:
     """Return whether an undo would bring back what the NPC heard of these (`Entry.utterance`)."""
-    return any(
-        entry.get("utterance") in utterances for act in acts(npc) for entry in act.before.entries
-    )
+    return any(entry.utterance in utterances for act in acts(npc) for entry in act.before.entries)
 
 
 def clear(npc: Any) -> int:
@@ -142,6 +129,6 @@ def remove(npc: Any, act: Act) -> None:
 
 def _write(npc: Any, kept: list[Act]) -> None:
     if kept:
-        attributes.write_json(npc, KEY, [act.to_dict() for act in kept])
+        attributes.write_json(npc, KEY, list(map(to_plain, kept)))
     else:
         attributes.remove_json(npc, KEY)

@@ -15,15 +15,14 @@ from twisted.internet import defer
 from twisted.python import failure
 
 from .. import offload
-from ..admin import access, audit, operations
+from ..admin import access, audit, game_npcs, operations
 from ..admin.arguments import REQUIRED
 from ..admin.jobs import is_expected
 from ..admin.operations import Operation
 from ..errors import InputError
-from ..npc import MemoryMixin
 from ..records import MemoryRecord
 from ..store.pause import paused
-from .display import FULL_LIMIT, WIDTH, hanging, heading, label, prose, safe, shortened, wrapped
+from .display import FULL_LIMIT, WIDTH, hanging, heading, label, prose, safe, wrapped
 
 HELP_COLUMN = 36
 _VERBS = {"look": "view", "edit": "change", "erase": "erase"}
@@ -73,23 +72,10 @@ class MemoryCommand(MuxCommand):
         found = self.caller.search(name, quiet=True) or self.caller.search(
             name, global_search=True, quiet=True
         )
-        found = found if isinstance(found, list) else list(filter(None, [found]))
-        npcs: list[Any] = [obj for obj in found if isinstance(obj, MemoryMixin)]
-        if not found:
-            raise Mistyped(
-                f"There is no '{shortened(name, 60)}' here, nor an object of that name or #dbref. "
-                "@memory lists all NPCs with a memory."
-            )
-        if not npcs:
-            raise Mistyped(
-                f"{found[0].key} has no memory. Give it a typeclass with MemoryMixin "
-                "(@typeclass); see the README."
-            )
-        if len(npcs) > 1:
-            which = ", ".join(f"{npc.key} ({npc.dbref})" for npc in npcs)
-            raise Mistyped(f"Several NPCs match '{name}': {which}. Use the #dbref.")
-        self.check(npcs[0], access_type)
-        return npcs[0]
+        found = found if isinstance(found, list) else filter(None, [found])
+        npc = game_npcs.chosen(name, found)
+        self.check(npc, access_type)
+        return npc
 
     def check(self, npc: Any | None, access_type: access.Action) -> None:
         """Check that the caller has access to the memory."""
@@ -145,15 +131,12 @@ class MemoryCommand(MuxCommand):
 class OperationCommand(MemoryCommand):
     """A command whose switches are the operations of the table.
 
-    Attributes:
-        table: The command that the rows of the table name, whatever a game calls it.
-        own: Functions that read what was typed in a way of their own: called with the command, the
-            NPC if there is one, and the text after `=` if there may be any.
-        views: Functions that show what an operation gives: called with the command, the NPC, and
-            that. Both by name of the operation; see `own_way`.
+    By name of an operation, functions (`own_way`) read what was typed: called with the command, the
+    NPC if there is one, and the text after `=` if there may be any. Or they show what it gives:
+    called with the command, the NPC, and that.
     """
 
-    table: ClassVar[str]
+    table: ClassVar[str]  # the command that the rows of the table name, whatever a game calls it
     own: ClassVar[dict[str, Callable[..., Any]]]
     views: ClassVar[dict[str, Callable[..., Any]]]
 

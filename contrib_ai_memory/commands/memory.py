@@ -249,10 +249,6 @@ def _journal_search(npc: Any, text: str) -> dict[str, Any]:
 
     >>> _journal_search(npc, "ferry, 2026-11-20, before 120")
     {'day': '2026-11-20', 'before': 120, 'text': 'ferry'}
-
-    Raises:
-        ids.UnknownPerson, ids.Ambiguous: In `about <name>`.
-        inspect.InvalidSearch: Not a day, or not a range that the journal can be searched by.
     """
     search: dict[str, Any] = {}
     words = []
@@ -260,13 +256,13 @@ def _journal_search(npc: Any, text: str) -> dict[str, Any]:
         if found := _BEFORE.fullmatch(part):
             entry = _ENTRY.fullmatch(found[1])
             if not entry:
-                raise inspect.InvalidSearch(
+                raise Mistyped(
                     f"'{part[:40]}' does not name an entry. {_RANGES} To search for these words, "
                     "leave out 'before'."
                 )
             search["before"] = int(entry[1])
         elif _AFTER.fullmatch(part):
-            raise inspect.InvalidSearch(f"Cannot search for '{part[:40]}'. {_RANGES}")
+            raise Mistyped(f"Cannot search for '{part[:40]}'. {_RANGES}")
         elif _DAY.fullmatch(part):
             search["day"] = inspect.parse_date(part)
         elif part.lower() in _KINDS:
@@ -299,7 +295,7 @@ def _pin_mark(tags: Iterable[str]) -> str:
 def _facts(command: OperationCommand, npc: Any, text: str) -> Steps:
     """Memories of one kind, newest first: facts unless another kind is named."""
     search = _facts_search(text)
-    page: inspect.MemoryPage = yield inspect.memories(npc, limit=4 * PAGE, **search)
+    page: inspect.Page[MemoryRecord] = yield inspect.memories(npc, limit=4 * PAGE, **search)
     name, knows = safe(npc.key), "used to know" if search.get("ended") else "knows"
     count = plural(page.total, *RECORDS[search.get("record", "fact")])
     more = page.total - len(page.results)
@@ -379,35 +375,24 @@ def _recalled_lines(recalled: Recalled) -> str:
 # --- one memory -----------------------------------------------------------------------------------
 
 
+_SHOWN_APART = {"id", "content", "key", "record", "memory_type", "private", "tags", "superseded_by"}
+_PEOPLE = {"about", "source_entity", "entities", "witnesses"}
+
+
 @own_way(VIEWS)
 def _show(command: OperationCommand, npc: Any, shown: inspect.Shown) -> None:
     memory, entry = shown.memory, shown.entry
     marks = [*(["private"] if memory.private else []), *shown.tags]
-    importance = f"{entry.importance if entry else round(memory.importance * 10)} of 10"
-    ended = memory.invalid_at or memory.expires_at
     lines = [heading(f"{shown.id} of {npc.key}", f"{memory.record}, {memory.memory_type}")]
-    if marks:
-        lines.append(hanging("  |r", ", ".join(marks)) + "|n")
+    lines += [hanging("  |r", ", ".join(marks)) + "|n"] if marks else []
     lines.append(prose(memory.content))
-    for name, value in (
-        ("said by", _said_by(npc, shown)),
-        ("when", minute(entry.timestamp if entry else memory.created_at)),
-        ("heard by", _names(npc, memory.witnesses) if memory.private else ""),
-        ("perceived line", entry.line or "" if entry else ""),
-        ("own words", memory.quote),
-        ("importance", f"{importance} ({entry.scoring_method})" if entry else importance),
-        ("weight", f"{memory.memory_weight:.2f}; trust {memory.source_trust:.1f}"),
-        ("emotions", ", ".join(memory.dominant_emotions)),
-        ("lesson", memory.the_lesson),
-        ("told", plural(memory.recalls, "time")),
-        ("last told", minute(memory.last_accessed) if memory.recalls else ""),
-        ("valid from", minute(memory.valid_from) if memory.valid_from else ""),
-        ("valid until", minute(ended) if ended else ""),
-        ("summarised", "its summary is recalled instead" if memory.compressed else ""),
-        ("made by", memory.provider),
-        ("id", memory.id),
-    ):
-        lines.append(_field(name, value))
+    plain = (entry.to_dict() if entry else {}) | memory.to_dict()
+    plain["importance"] = f"{entry.importance if entry else round(memory.importance * 10)} of 10"
+    for name in _PEOPLE & plain.keys():
+        people = plain[name] if isinstance(plain[name], list) else [plain[name]]
+        plain[name] = [_named(npc, each) for each in people]
+    lines += record_lines({name: plain[name] for name in plain if name not in _SHOWN_APART})
+    lines.append(f"  id: {memory.id}")
     for title, found in (
         ("Based on", shown.evidence),
         ("Supersedes", shown.superseded),
@@ -431,19 +416,9 @@ def _field(name: str, value: str, width: int = 16) -> str:
     return hanging(head, value, indent=width + 2, limit=1000) if value else ""
 
 
-def _said_by(npc: Any, shown: inspect.Shown) -> str:
-    memory, entry = shown.memory, shown.entry
-    if entry and entry.origin == "self":
-        return f"{npc.key} itself ({entry.kind})"
-    if entry and entry.origin == "builder":
-        return "a builder"
-    name = npc.memory.people.name_of(memory.about) or memory.speaker
-    who = " ".join(filter(None, (name, memory.about or "")))
-    return f"{who} ({entry.kind})" if who and entry else who
-
-
-def _names(npc: Any, identities: tuple[str, ...]) -> str:
-    return ", ".join(npc.memory.people.name_of(each) or each for each in identities) or "nobody"
+def _named(npc: Any, identity: str) -> str:
+    name = npc.memory.people.name_of(identity)
+    return f"{name} {identity}" if name else identity
 
 
 def _link_line(link: inspect.LinkShown) -> str:
@@ -705,18 +680,12 @@ def _teach(command: OperationCommand, npc: Any, text: str) -> defer.Deferred:
 
 
 LINES_OFFERED = 3  # behind an edited fact, the newest
-_EDIT_USAGE = "<new text>, or importance <1-10>, emotions <labels>, lesson <text>."
-_EDITED = {
-    "content": "now says",
-    "importance": "has a new importance",
-    "emotions": "has new emotions",
-    "lesson": "has a new lesson",
-}
+_EDIT_USAGE = "<new text>, or importance <1-10>."
 
 
 @own_way(OWN)
 def _edit(command: OperationCommand, npc: Any, text: str) -> Steps:
-    """Change the text, importance, emotions or lesson of one memory."""
+    """Change the text or the importance of one memory."""
     memory_id, _, change = text.partition(" ")
     usage = f"Usage: @memory/edit {npc.key} = {memory_id} {_EDIT_USAGE}"
     if not change.strip():
@@ -726,8 +695,7 @@ def _edit(command: OperationCommand, npc: Any, text: str) -> Steps:
     except edit.CannotEdit as problem:
         raise Mistyped(f"{problem} {usage}") from None
     memory = yield edit.edit(npc, command.caller, memory_id, **changes)
-    how = _EDITED[next(iter(changes))]
-    command.tell_done(TABLE["edit"], npc, memory, f"{operations.named(npc, memory)} {how}.")
+    command.tell_done(TABLE["edit"], npc, memory, f"{operations.named(npc, memory)} is changed.")
     if "content" in changes and memory.record == "fact":
         lines = filter(None, map(npc.memory.journal.get, memory.journal_ids[-LINES_OFFERED:]))
         for line in lines:
@@ -740,27 +708,17 @@ def _edit(command: OperationCommand, npc: Any, text: str) -> Steps:
 def _edited_fields(change: str) -> dict[str, Any]:
     """Parse what follows the id: a field and its value, or the new text.
 
-    >>> _edited_fields("emotions joy, fear")
-    {'emotions': ('joy', 'fear')}
-
-    Raises:
-        edit.CannotEdit: A field is named without a valid value.
+    >>> _edited_fields("importance 8")
+    {'importance': 8}
     """
     field, value = [*change.split(None, 1), ""][:2]
-    field = field.lower().replace("emotions", "emotion")
-    if field not in ("importance", "emotion", "lesson"):
+    if field.lower() != "importance":
         return {"content": change}
-    if field == "importance":
-        if not re.fullmatch(r"-?\d{1,4}", value):
-            raise edit.CannotEdit(
-                f"Importance is a whole number from 1 to 10, not '{shortened(value, QUOTED)}'."
-            )
-        return {"importance": int(value)}
-    if not value.strip(", "):
-        raise edit.CannotEdit(f"No {field} is given.")
-    if field == "lesson":
-        return {"lesson": value}
-    return {"emotions": tuple(filter(None, re.split(r"[,\s]+", value.lower())))}
+    if not re.fullmatch(r"-?\d{1,4}", value):
+        raise edit.CannotEdit(
+            f"Importance is a whole number from 1 to 10, not '{shortened(value, QUOTED)}'."
+        )
+    return {"importance": int(value)}
 
 
 # --- forgetting -----------------------------------------------------------------------------------
@@ -817,9 +775,7 @@ def _drop_requests(command: OperationCommand, found: list[requests.Asked], text:
     if not asked.may_erase:
         raise AccessDenied("You need the permission Admin to drop a request.")
     npcs = [each for each in asked.npcs if each.may_erase]
-    requests.drop(asked.identity, [each.npc for each in npcs])
-    numbers = (f"#{each.npc}" for each in npcs)
-    audit.record(command.caller, "drop a request of", None, asked.identity, *numbers)
+    requests.drop(command.caller, asked.identity, [each.npc for each in npcs])
     names = safe(", ".join(each.name for each in npcs))
     command.tell(f"Dropped: {safe(asked.name)} is still known to {names}.")
 
@@ -889,21 +845,15 @@ def _import(command: OperationCommand, npc: Any, file_name: str) -> Steps:
     path = _path(file_name)
     header = yield local_job(archive_format.header_of, path)
     archive.check_access(command.caller, header)
-    try:
-        yield _read_file(command, npc, path, replace=False)
-    except archive.NotEmpty:
+    replace = yield archive.would_replace(npc)
+    if replace:
         if not access.may(command.caller, npc, "erase"):
             raise Mistyped(
                 f"{npc.key} has memories already, and replacing them takes the permission Admin. "
                 "Import the file into an NPC without memories instead."
-            ) from None
+            )
         there = f"{safe(npc.key)} has memories already, which would be lost."
         yield command.confirm(f"{there} Replace them by {safe(path.name)}?")
-        yield _read_file(command, npc, path, replace=True)
-
-
-@defer.inlineCallbacks
-def _read_file(command: OperationCommand, npc: Any, path: Path, *, replace: bool) -> Steps:
     command.tell(f"Importing {safe(path.name)} into the memory of {safe(npc.key)} ...")
     done = yield TABLE["import"].run(npc, command.caller, path=path, replace=replace)
     command.tell_done(TABLE["import"], npc, done)

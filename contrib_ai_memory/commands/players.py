@@ -17,7 +17,6 @@ from .base import MemoryCommand
 from .display import safe, table
 
 COOLDOWN = 300.0  # seconds between two erasures by one player: each rewrites the store
-MATCHES_ERASED = 3  # NPCs that one name may match: each erasure by name rewrites the store
 NAMES_SHOWN = 10
 
 _RELATIONS = {
@@ -121,12 +120,6 @@ class CmdForgetMe(MemoryCommand):
         if len(known) > NAMES_SHOWN:
             names += f" and {len(known) - NAMES_SHOWN} more"
         at_once = conf.get().PLAYER_ERASURE == "self"
-        if at_once and typed and len(chosen) > MATCHES_ERASED:
-            self.tell(
-                f"'{safe(typed)}' matches {len(chosen)}: {names}. Type more of the name, or "
-                "forgetme alone for everybody."
-            )
-            return
         yield self.confirm(
             f"Everything about you in the memory of {names} will be erased for good. Continue"
             if at_once
@@ -152,7 +145,7 @@ class CmdForgetMe(MemoryCommand):
     def _erase(
         self, chosen: list[requests.Remembered], names: str, *, everywhere: bool
     ) -> Generator[Any, Any, None]:
-        """Erase at once; everywhere rewrites the store's files once, however many NPCs forget."""
+        """Erase at once; the store's files are rewritten once, however many NPCs forget."""
         player, now = self.caller.account or self.caller, time.monotonic()
         wait = COOLDOWN - (now - (player.ndb.ai_memory_forgotten or -COOLDOWN))
         if wait > 0:
@@ -161,14 +154,12 @@ class CmdForgetMe(MemoryCommand):
             return
         player.ndb.ai_memory_forgotten = now
         self.tell("This takes a while ...")
-        if everywhere:
-            for identity in dict.fromkeys(each.identity for each in chosen):  # may differ by NPC
-                audit.record(self.caller, "erase themselves from", None, identity)
-                yield erase.erase_everywhere(identity)
-        else:
-            for each in chosen:
-                audit.record(self.caller, "erase themselves", each.npc, each.identity)
-                yield erase.erase_person(each.npc, each.identity)
+        for identity in dict.fromkeys(each.identity for each in chosen):  # may differ by NPC
+            npcs = [each.npc for each in chosen if each.identity == identity]
+            for npc in [None] if everywhere else npcs:
+                audit.record(self.caller, "erase themselves", npc, identity)
+            # everywhere: where others only spoke of them, too
+            yield erase.erase_everywhere(identity, npcs=None if everywhere else npcs)
         self.tell(f"You are forgotten by {names}.")
 
 

@@ -67,8 +67,8 @@ def _status(command: OperationCommand, npc: Any, status: inspect.Status) -> None
 
 
 @own_way(VIEWS)
-def _nights(command: OperationCommand, npc: Any, found: inspect.Nights) -> None:
-    name, nights = safe(npc.key), found.nights[:NIGHTS_SHOWN]
+def _nights(command: OperationCommand, npc: Any, found: list[inspect.NightDone]) -> None:
+    name, nights = safe(npc.key), found[:NIGHTS_SHOWN]
     if nights:
         lines = [line for night in reversed(nights) for line in _night_lines(night)]
         command.page(f"|wNights of {name}|n, newest last", *lines)

@@ -127,12 +127,6 @@ class Links:
             yield offload.breathe()
         return gone
 
-    def drop_end(self, memory_id: str, other: str) -> None:
-        """Remove one direction of a broken link whose other direction is missing."""
-        buckets, absent = self._buckets_of([memory_id])
-        _unlink(buckets, memory_id, other)
-        self._write(buckets, absent, 0)
-
     def _buckets_of(self, memory_ids: Iterable[str]) -> tuple[_Buckets, Collection[int]]:
         """Return the buckets of these memories, and the numbers of those that have no row yet."""
         numbers = set(map(_bucket_of, memory_ids))

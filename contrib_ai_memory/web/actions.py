@@ -71,7 +71,7 @@ class OperationView(NPCView):
     def act(self, npc: Any, who: Any, form: Any, **where: str) -> Any:
         """Do it; return the message, or a Deferred of it (reactor thread)."""
         operation = self.operation
-        done = operation.repeat(npc, who, **where, **form.arguments(), **self.preset)
+        done = operation.run(npc, who, **where, **form.arguments(), **self.preset)
         return done.addCallback(lambda result: told(operation, npc, result))
 
     def after(self, npc_id: int, result: Any, **where: str) -> str:
@@ -153,7 +153,7 @@ class TaskFormView(OperationView):
 
 
 class EditView(OperationView):
-    """Form for a memory's text, importance and emotions."""
+    """Form for a memory's text and importance."""
 
     tab = "memory"
     template = "ai_memory/edit.html"
@@ -167,7 +167,6 @@ class EditView(OperationView):
         initial = {
             "content": memory.content,
             "importance": entry.importance if entry else stored,
-            "emotions": list(memory.dominant_emotions),
         }
         return OperationForm(self.operation, *sent[:1], initial=initial)
 

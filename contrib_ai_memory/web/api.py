@@ -251,7 +251,7 @@ class OperationResource(Resource):
         def logged(npc: Any, who: Any) -> Any:
             if operation.access == "look":
                 audit.record_look(who, f"the API's {operation.name}", npc)
-            return operation.repeat(npc, who, **arguments)
+            return operation.run(npc, who, **arguments)
 
         return gate.ask_npc(account, npc_id, operation.access, logged, timeout=timeout)
 

@@ -120,8 +120,8 @@ def _import(npc: Any, who: Any, path: Path, name: str, replace: bool, note: Note
         done = yield TABLE["import"].run(
             npc, who, path=path, replace=replace, progress=partial(_progress, note)
         )
-    except archive.BadArchive as bad:
-        raise archive.BadArchive(str(bad).replace(str(path), name)) from None
+    except archive_format.BadArchive as bad:
+        raise archive_format.BadArchive(str(bad).replace(str(path), name)) from None
     except archive.NotEmpty:
         raise archive.NotEmpty(
             f"{npc.key} has got memories meanwhile, which the import would replace. Nothing was "

@@ -158,7 +158,4 @@ def _grant(who: Any, asked: requests.Asked, npcs: Sequence[Any]) -> str:
 
 
 def _drop(who: Any, asked: requests.Asked, npcs: Sequence[Any]) -> int:
-    dropped = requests.drop(asked.identity, [npc.id for npc in npcs])
-    numbers = (f"#{each.npc_id}" for each in dropped)
-    audit.record(who, "drop a request of", None, asked.identity, *numbers)
-    return len(dropped)
+    return requests.drop(who, asked.identity, [npc.id for npc in npcs])

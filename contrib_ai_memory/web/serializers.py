@@ -17,7 +17,7 @@ from rest_framework.utils.urls import replace_query_param
 
 from ..admin import inspect
 from ..admin.arguments import REQUIRED, Argument
-from ..admin.forget import Forgotten
+from ..admin.forget import Selection
 from ..admin.inspect import Page
 from ..admin.operations import Operation
 from ..admin.requests import Asked
@@ -174,12 +174,13 @@ derived(inspect.PersonShown, "Person")
 derived(inspect.LogRecord, "ChangeRecord")
 derived(Asked, "ForgetRequest")
 derived(
-    Forgotten,
+    Selection,
+    "Forgotten",
     only="undoable",
     ids=serializers.ListField(child=serializers.CharField()),
     told=serializers.CharField(),
 )
-derived(Act, only="who when ids", deed=serializers.CharField(source="action"))
+derived(Act, only="deed who when ids")
 derived(
     inspect.Overview,
     "NPC",

@@ -342,8 +342,8 @@ class MemoryListView(NPCView):
             "record": record,
             "title": RECORDS[record],
             "records": [(name, label, counts.get(name, 0)) for name, label in RECORDS.items()],
-            "memories": [(ids.short(memory), memory) for memory in page.memories],
-            **self.rows(len(page.memories), page.total),
+            "memories": [(ids.short(memory), memory) for memory in page.results],
+            **self.rows(len(page.results), page.total),
         }
 
 

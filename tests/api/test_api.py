@@ -112,8 +112,9 @@ def test_links_nights_cost_and_stats_are_shown(builder_api, lived):
     ids = {node["linked"] for node in graph["nodes"]}
     assert graph["edges"] and all({edge["a"], edge["b"]} <= ids for edge in graph["edges"])
     _, nights = builder_api("GET", f"/npcs/{lived.id}/nights/")
-    assert nights["status"] == {"state": "awake", "night": None}
-    assert {"name", "read", "changed"} <= set(nights["nights"][0]["passes"][0])
+    assert {"name", "read", "changed"} <= set(nights[0]["passes"][0])
+    _, status = builder_api("GET", f"/npcs/{lived.id}/status/")
+    assert status == {"state": "awake", "night": None}
     assert builder_api("GET", f"/npcs/{lived.id}/cost/")[1]["game"]["calls"] == 0
     _, stats = builder_api("GET", f"/npcs/{lived.id}/stats/")
     assert stats["entries"] == len(lived.memory.journal)
@@ -191,7 +192,7 @@ def test_a_night_tells_who_made_each_pass_and_why(builder_api, server, llm, live
     says(lived, alice, "My cousin Wilm keeps the ferry now.")
     offload.wait(lived.assistant.sleep.whole_night())
     _, nights = builder_api("GET", f"/npcs/{lived.id}/nights/")
-    newest, first = nights["nights"]
+    newest, first = nights
     facts = {each["name"]: each for each in newest["passes"]}["run_sleep_consolidation"]
     assert facts["made_by"] == {"offline": 1} and facts["calls"] == 1
     [reason] = facts["unanswered"]
@@ -216,7 +217,7 @@ def test_a_night_is_started_polled_and_ended(builder_api, lived, alice):
         lived.assistant.sleep.make_due()
         offload.wait(lived.assistant.at_tick())
     assert builder_api("GET", f"/npcs/{lived.id}/status/")[1] == {"state": "awake", "night": None}
-    assert len(builder_api("GET", address)[1]["nights"]) == 2
+    assert len(builder_api("GET", address)[1]) == 2
     assert builder_api("POST", f"/npcs/{lived.id}/wake/")[0] == 409
 
 

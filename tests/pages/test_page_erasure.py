@@ -62,7 +62,7 @@ def plural_entries(counts):
 
 def test_a_preview_of_an_erasure_changes_nothing(mara, alice, known):
     def state():
-        facts = offload.wait(inspect.memories(mara, "fact")).memories
+        facts = offload.wait(inspect.memories(mara, "fact")).results
         return (
             list(mara.memory.journal.read(1, 99)),
             facts,

@@ -26,7 +26,7 @@ def odo(tavern):
 
 
 def test_the_list_of_facts_says_how_many_it_does_not_show(keeper, lived):
-    first, *others = offload.wait(inspect.memories(lived, "fact")).memories
+    first, *others = offload.wait(inspect.memories(lived, "fact")).results
     memory_store.shared().change(first.id, superseded_by=others[0].id)
     page = url("memories", lived, "fact")
     assert f"of {len(others)}, newest first; 1 superseded, not shown" in words(keeper.get(page))

@@ -132,7 +132,7 @@ def test_a_memory_is_shown_with_its_evidence_and_derived_memories(keeper, mara, 
     offload.wait(mara.assistant.sleep.whole_night())
     text = words(keeper.get(url("memory", mara, entry.id)))
     assert "Derived memories" in text
-    [fact] = offload.wait(inspect.memories(mara, "fact")).memories
+    [fact] = offload.wait(inspect.memories(mara, "fact")).results
     page = keeper.get(url("memory", mara, fact.id[:8]))
     assert f"#{entry.id}" in words(page), "its evidence"
 

@@ -48,10 +48,12 @@ from contrib_ai_memory.store import (
 )
 from contrib_ai_memory.store.condition import StoreError
 from contrib_ai_memory.store.journal import Journal
+from contrib_ai_memory.store.qdrant_edge import size_on_disk
 from contrib_ai_memory.text import plural
 from contrib_ai_memory.text.redaction import shown
 
 from ...admin import audit, game_npcs
+from ...admin.operations import TABLE
 
 PROCESS_ENDS_SECONDS = 30.0  # the memory process of a killed server may take
 
@@ -61,21 +63,13 @@ Say = Callable[[str], Any]  # prints a line
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What an action runs, and under which conditions.
+    """What an action runs, and under which conditions."""
 
-    Attributes:
-        run: Called with what prints a line, and its arguments by name.
-        arguments: What `add_argument` takes, for each of them.
-        interrupted: Shown after Ctrl-C.
-        writes: Whether it writes memories, so that store and database must match.
-        beside_server: Whether it may run while the game does.
-    """
-
-    run: Callable[..., None]
-    arguments: tuple[tuple[str, dict[str, Any]], ...]
-    interrupted: str
-    writes: bool
-    beside_server: bool
+    run: Callable[..., None]  # called with what prints a line, and its arguments by name
+    arguments: tuple[tuple[str, dict[str, Any]], ...]  # what `add_argument` takes, for each of them
+    interrupted: str  # shown after Ctrl-C
+    writes: bool  # whether it writes memories, so that store and database must match
+    beside_server: bool  # whether it may run while the game does
 
 
 ACTIONS: dict[str, Action] = {}
@@ -103,7 +97,6 @@ def _action(
 
 _NPC = _argument("npc_key", "name or #dbref of the NPC", metavar="npc")
 _FOR_NPC = _argument("--npc", "name or #dbref of the NPC", required=True)
-_ANY_NPC = _argument("npc_key", "this NPC only", metavar="npc", nargs="?")
 _YES = _argument("--yes", "do not ask for confirmation", action="store_true")
 
 
@@ -149,15 +142,15 @@ def _row(npc: Any, counts: dict[str, int] | None) -> tuple[str, ...]:
     agent_id, [script] = owner.id_of(npc), npc.scripts.get(KEY)[:1] or [None]
     copied = owner.has_foreign_id(npc)  # a copy: its memory will be emptied at its first use
     nights = (attributes.read(script, "night_records") or []) if script else []
-    journal, links, people = (
+    links, people = (
         {} if copied else attributes.read(npc, key) or {}
-        for key in ("journal", "memory_links", "entity_profiles")
+        for key in ("memory_links", "entity_profiles")
     )
     return (
         npc.key,
         npc.dbref,
         _state(npc, script),
-        _entries(npc, journal),
+        "0" if copied else _entries(Journal(npc)),
         "?" if counts is None else str(counts.get(agent_id, 0)),
         str(links.get("links", 0)),
         str(len(people)),
@@ -165,14 +158,8 @@ def _row(npc: Any, counts: dict[str, int] | None) -> tuple[str, ...]:
     )
 
 
-def _entries(npc: Any, stored: Any) -> str:
-    if not isinstance(stored, dict):
-        return "?"
-    if not stored:
-        return "0"
-    if stored.get("removed") is None:
-        return str(sum(1 for _ in Journal(npc).read()))
-    return str(stored["entry_count"] - stored["removed"])
+def _entries(journal: Journal) -> str:
+    return str(sum(1 for _ in journal.read()) if journal.removed is None else journal.count)
 
 
 def _state(npc: Any, script: Any) -> str:
@@ -193,7 +180,8 @@ def _state(npc: Any, script: Any) -> str:
 def _store_lines(counts: dict[str, int] | None, problem: str) -> list[tuple[str, str]]:
     folder, settings = conf.directory(), conf.get()
     written = metadata.read(folder)
-    lines = [("store", f"{settings.VECTOR_STORE.provider}, {folder}, {_megabytes(folder)}")]
+    size = f"{size_on_disk(folder) / 1e6:.1f} MB on disk"
+    lines = [("store", f"{settings.VECTOR_STORE.provider}, {folder}, {size}")]
     if written:
         lines += [
             ("vectors", f"{written['embedding_model']}, {written['dimensions']} dimensions"),
@@ -209,12 +197,6 @@ def _store_lines(counts: dict[str, int] | None, problem: str) -> list[tuple[str,
     if lost := written.get("lost"):
         problems.append(metadata.loss_message(lost))
     return lines + [("problem", each) for each in dict.fromkeys(problems) if each]
-
-
-def _megabytes(folder: Path) -> str:
-    """Disk usage of a folder; sparse files take less than their length."""
-    sizes = (each.stat().st_blocks * 512 for each in folder.rglob("*") if each.is_file())
-    return f"{sum(sizes) / 1e6:.1f} MB on disk"
 
 
 def _table(rows: list[tuple[str, ...]]) -> list[str]:
@@ -278,11 +260,8 @@ def _export(say: Say, npc: Any, file: Path) -> None:
     _check_writable(file)
     _open_store(say)
     with progress_bars() as bars:
-        done = offload.wait(archive.export(npc, file, bars))
-    say(
-        f"The memory of {npc.key} is in {done.path}: {done.counts}. It contains secrets in "
-        "plain text: keep it safe."
-    )
+        done = offload.wait(TABLE["export"].run(npc, None, path=file, progress=bars))
+    say(TABLE["export"].done(npc, done))
 
 
 @_action(
@@ -297,8 +276,9 @@ def _import(say: Say, file: Path, npc: Any, replace: bool) -> None:
     """Load an exported memory into an NPC."""
     _open_store(say)
     with progress_bars() as bars:
-        done = offload.wait(archive.import_(npc, file, replace=replace, progress=bars))
-    say(f"{npc.key} remembers {done.told}")
+        work = TABLE["import"].run(npc, None, path=file, replace=replace, progress=bars)
+        done = offload.wait(work)
+    say(TABLE["import"].done(npc, done))
 
 
 # --- logs -----------------------------------------------------------------------------------------
@@ -540,7 +520,7 @@ def _restore(say: Say, file: Path, yes: bool) -> None:
 
 
 @_action(
-    _ANY_NPC,
+    _argument("npc_key", "this NPC only", metavar="npc", nargs="?"),
     _argument("--mend", "repair what was found", action="store_true"),
     interrupted="What was mended so far is kept. To continue, run the same command again.",
 )
@@ -571,16 +551,14 @@ def _doctor(say: Say, npc: Any, mend: bool) -> None:
 
 
 @_action(
-    _ANY_NPC,
     interrupted="Nothing is lost. To continue, run the same command again; it will take less time.",
     writes=True,
 )
-def _reindex(say: Say, npc: Any) -> None:
+def _reindex(say: Say) -> None:
     """Rebuild vectors and keys."""
     say("Loading the embedding model ...")
     with progress_bars() as bars:
-        work = reindex.reindex(npc, bars) if npc else reindex.reindex_all(bars)
-        count = offload.wait(work)
+        count = offload.wait(reindex.reindex_all(bars))
     say(f"{plural(count, 'memory', 'memories')} reindexed.")
 
 
@@ -721,20 +699,6 @@ def _clear_server_store() -> None:
 # --- what the actions share -----------------------------------------------------------------------
 
 
-def _find_npc(name: str) -> Any:
-    """Find an NPC by key or #dbref."""
-    found = search_object(name)
-    npcs: list[Any] = [obj for obj in found if isinstance(obj, MemoryMixin)]
-    if not found:
-        raise CommandError(f"No object is called {name!r}.")
-    if not npcs:
-        raise CommandError(f"{name!r} has no memory: its typeclass needs MemoryMixin.")
-    if len(npcs) > 1:
-        which = ", ".join(f"{npc.key} ({npc.dbref})" for npc in npcs)
-        raise CommandError(f"Several NPCs match {name!r}: {which}. Use the #dbref.")
-    return npcs[0]
-
-
 def _open_store(say: Say) -> None:
     """Open the store before a progress bar begins: the embedding model takes seconds to load."""
     say("Loading the embedding model and opening the store ...")
@@ -866,11 +830,8 @@ def _models_here(ports: list[int] | None) -> list[Found]:
 
 
 def _try(say: Say, llm: conf.LLMSettings) -> tuple[dict[str, Any], bool]:
-    """Try a model, and show what was found.
-
-    Returns:
-        Settings with which it would be better, by name, and whether it cannot be used without them.
-    """
+    """Try a model, and show what was found. Returns settings with which it would be better, by
+    name, and whether it cannot be used without them."""
     from contrib_ai_memory.llm import probe  # its libraries take a second
 
     say(llm.name)
@@ -941,7 +902,7 @@ class Command(BaseCommand):
             named = [name.removeprefix("--") for name, _options in action.arguments]
             given = {name.removesuffix("_key"): options[name] for name in named}
             if given.get("npc"):
-                given["npc"] = _find_npc(given["npc"])
+                given["npc"] = game_npcs.chosen(given["npc"], search_object(given["npc"]))
             action.run(self.stdout.write, **given)
         except ExpectedError as problem:
             raise CommandError(str(problem)) from None
