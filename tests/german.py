@@ -24,8 +24,8 @@ class GermanProvider(SilentProvider):
 
 
 class GermanPhrases(Phrases):
-    kinds = ("cannot think", "asked asleep")
-    texts = {"cannot think": ("Später, {name}.",), "asked asleep": ("{name}, du hast gefragt.",)}
+    kinds = ("cannot think",)
+    texts = {"cannot think": ("Später, {name}.",)}
 
     def of(self, tone, own):
         return {**self.texts, **own}

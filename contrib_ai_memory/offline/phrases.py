@@ -177,7 +177,6 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "My head is full of fog just now, {name}. Give me a moment.",
         "Give me a moment, {name}. I cannot gather my thoughts.",
     ),
-    "asked asleep": ('{name}, you asked me something while I slept: "{question}"',),
     "confided": (
         "It stays with me, {name}.",
         "Nobody will hear it from me, {name}.",
