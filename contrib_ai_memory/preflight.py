@@ -178,7 +178,7 @@ def _language() -> Iterator[str]:
     if own:
         phrases = language.get().phrases
         for kind in phrases.unknown(own):
-            kinds = ", ".join(phrases.kinds)
+            kinds = ", ".join(phrases.texts)
             yield _named("['PHRASES']", kind, f"there is no such kind; the kinds are {kinds}.")
 
 

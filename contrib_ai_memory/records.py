@@ -409,7 +409,9 @@ class AgendaItem(_Plain):
         )
 
     def closed(self, state: Literal["done", "broken"], by: Entry) -> AgendaItem:
-        """Return the item that a line ends."""
+        """Return the item that a line ends; as it is if that line has ended it."""
+        if by.id in self.closed_by:
+            return self
         return replace(self, state=state, closed_by=(*self.closed_by, by.id), updated=by.timestamp)
 
     def concerns(self, identity: str) -> bool:

@@ -24,11 +24,7 @@ class GermanProvider(SilentProvider):
 
 
 class GermanPhrases(Phrases):
-    kinds = ("cannot think",)
     texts = {"cannot think": ("Später, {name}.",)}
-
-    def of(self, tone, own):
-        return {**self.texts, **own}
 
 
 class German(Language):

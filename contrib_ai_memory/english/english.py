@@ -95,10 +95,8 @@ def _item_words(text: str) -> ItemWords:
 class EnglishPhrases(Phrases):
     """The stock phrases of `offline.phrases`."""
 
-    kinds = phrases.KINDS
-    unknown = staticmethod(phrases.unknown_kinds)
-    of = staticmethod(phrases.phrases_of)
-    first = staticmethod(phrases.first_phrase)
+    texts = phrases.PHRASES
+    tones = phrases.TONES
     addressed = staticmethod(phrases.addressed)
 
 

@@ -1,29 +1,16 @@
-"""Endings: what is over, by whom and since when, is written here and taken back here (`end`,
-`take_back`), by whichever pass it was found: a new line, a night, a preference, a builder's edit.
+"""Endings: what is over, by whom and since when, is written here and taken back here, by whichever
+pass it was found: a new line, a night, a preference, a builder's edit.
 
-A memory that ended stays in the store. Recall brings it as past where the past is asked for; what
-never held gives way to what is told in its place.
+A memory that ended stays in the store, and is recalled as past; what never held (it was corrected
+or denied, and has no time since when it is over) gives way to what is told in its place. When the
+newer line is forgotten, the memories hold again (`admin.forget`).
 
-A new line ends, at once, the memories that it says hold no longer (`apply`). "I sold it", "no, the
-inn", a debt that is paid: each new line of another than the NPC is compared with the nearest lines
-and facts (`Language.ended`). What is corrected or denied never held, and gets no time since when it
-is over. Attributes that tell it leave the profiles, agenda items that it stated are closed, and a
-preference gives way to the newer line. When that line is forgotten, the memories hold again
-(`admin.forget`).
-
-A line ends only what all who heard it may know: a whisper ends nothing that was said aloud. What
-somebody else says is a claim, which ends nothing unless it is nearly certain; what somebody is seen
-to do counts like words of their own. What is locked or pinned never ends.
-
-A correction ("no, not the mill, the chapel") ends the line that it corrects as a whole: completed,
-it tells all else of that line too (`ingest.corrected_lines`).
-
-A fact ends sooner than the line that told it, since a line may tell more. One that states what the
-agenda has closed (a debt that a gift paid, a message given) ends with it. Facts that a night draws
-from older lines are compared with the newer ones when they are stored.
-
-With a language model only lines that the language reads are looked at; the model ends more at night
-(docs/adr/023).
+Each new line of others ends at once what it says holds no longer among the nearest lines and facts
+(`Language.ended`), in profiles, agenda and preferences too; with a language model, where the
+language reads it (docs/adr/023). It ends only what all who heard it may know, and nothing that is
+locked or pinned. A correction ends the line that it corrects as a whole: completed, it tells all
+else of that line too (`ingest.corrected_lines`). A fact ends sooner than the line that told it,
+since a line may tell more.
 """
 
 from __future__ import annotations
@@ -64,17 +51,12 @@ SAME_CONTENT = 0.8  # share of a memory's words in an attribute that tells it
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """That a memory is over.
+    """That a memory is over."""
 
-    Attributes:
-        past: Its id.
-        by: Id of the memory that says so; "" if it is not stored.
-        since: Since when it holds no longer, ISO 8601; None if it never held, or if the other one
-            says the same and is told in its place.
-    """
-
-    past: str
-    by: str = ""
+    past: str  # its id
+    by: str = ""  # id of the memory that says so; "" if it is not stored
+    # since when it holds no longer, ISO 8601; None if it never held, or if the other one says the
+    # same and is told in its place
     since: str | None = None
 
     @classmethod
@@ -309,14 +291,7 @@ def _end_in_agenda(memory: Memory, ended: EndedMemory) -> None:
             moved = item.repeated(day, (ended.by.id,), ended.by)
             memory.agenda.put(replace(moved, text=ended.verdict.meant[:TEXT_KEPT]))
         else:
-            memory.agenda.put(
-                replace(
-                    item,
-                    state="broken" if broken else "done",
-                    closed_by=(*item.closed_by, ended.by.id),
-                    updated=ended.by.timestamp,
-                )
-            )
+            memory.agenda.put(item.closed("broken" if broken else "done", ended.by))
 
 
 def _end_in_preferences(memory: Memory, ended: EndedMemory) -> None:

@@ -8,7 +8,7 @@ who somebody is, seldom how they talk.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from ..english.reported_speech import capital
 from ..records import Reply, ReplyRequest
@@ -222,25 +222,11 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
 _SENTENCES = re.compile(r"(?<=[.!?]) ")
 _TOPIC_BEGINS = re.compile(r"(?:^|(?<=[.!?] ))\{topic\}")
 _WORD = re.compile(r"[^\W_]+")
-KINDS = tuple(PHRASES)  # as settings name them
 # those that answer no question and bind to nothing: a small model may say other words
 SMALL_TALK = frozenset(
     "greeting,returning,greeted again,long absent,parting,parting at night,thanks,wellbeing,"
     "chatter,no tale,apology,compliment,insulted,sorry,sorry for,glad,glad of".split(",")
 )
-# said no more; settings may still name them
-_RETIRED: tuple[str, ...] = (
-    "doubt",
-    "not sure",
-    "tired",
-    "so it is",
-    "of itself",
-    "riddle",
-    "no such thing",
-)
-_RETIRED += ("asks name", "asks what happened", "asks who", "taken up")
-_RETIRED += ("joked", "joked of", "boasted", "boasted of", "insulted by", "alarm of", "unsaid")
-
 TONES: Mapping[str, Phrases] = {
     "plain": {},
     "warm": {
@@ -322,21 +308,6 @@ TONES: Mapping[str, Phrases] = {
 }
 
 
-def unknown_kinds(named: Iterable[str]) -> list[str]:
-    """Return which of these are no kinds of phrases, in order."""
-    return sorted({*named} - {*KINDS, *_RETIRED})
-
-
-def phrases_of(tone: str, own: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """Return the phrases of an NPC: those of its tone, then its own.
-
-    Args:
-        tone: A name of `TONES`.
-        own: Phrases that replace those of the tone, by kind.
-    """
-    return {**TONES[tone], **own}
-
-
 def says(kind: str, request: ReplyRequest, **more: str) -> Reply:
     """Return a reply that is a stock phrase alone."""
     return Reply(phrase(kind, request, **more), told=(), row=kind, small_talk=kind in SMALL_TALK)
@@ -378,11 +349,6 @@ def addressed(text: str, name: str) -> str:
     if text[-1:] in (".", "!", "?"):
         return f"{text[:-1]}, {name}{text[-1]}"
     return f"{name}: {text}"
-
-
-def first_phrase(kind: str, phrases: Mapping[str, tuple[str, ...]], **values: str) -> str:
-    """Return the first phrase of a kind, of what an NPC says beside its answers."""
-    return _filled((phrases.get(kind) or PHRASES[kind])[0], values)
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:
