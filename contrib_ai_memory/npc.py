@@ -61,13 +61,10 @@ _Base: Any = DefaultCharacter if TYPE_CHECKING else object  # the mixin comes be
 
 
 class MemoryMixin(_Base):
-    """A lasting memory for a Character typeclass, at `npc.memory`.
+    """A lasting memory for a Character typeclass, at `npc.memory`."""
 
-    Attributes:
-        memory_settings: Settings of this kind of NPC, in place of those of CONTRIB_AI_MEMORY; a
-            class inherits what it does not set (`store.npc_settings`).
-    """
-
+    # settings of this kind of NPC, in place of those of CONTRIB_AI_MEMORY; a class inherits what it
+    # does not set (`store.npc_settings`)
     memory_settings: dict[str, Any]
     own_memory_keys: tuple[str, ...] = ()  # Attributes of the typeclass that copies do not get
     _own_voice = False  # True while its own words are sent, which are journalled already
@@ -297,10 +294,6 @@ class MemoryMixin(_Base):
         self._voice(own, self.at_memory_reply, _escaped(text), listener, private=private)
         return own
 
-    def excuse(self, entry: Entry, speaker: Any, *, crowded: bool) -> None:
-        """Tell somebody that they are not answered; in a whisper if they whispered."""
-        self.put_off(entry, speaker, self.get_memory_excuse(speaker, crowded=crowded))
-
     def put_off(self, entry: Entry, speaker: Any, text: str) -> None:
         """Say a stock phrase, if there is one, in place of an answer; to a whisper in a whisper."""
         if text:
@@ -451,9 +444,9 @@ class MemoryMixin(_Base):
             noticed = replace(noticed, addressed=wants_reply, mentioned=mentioned)
         return self._remember(noticed, speaker), line, wants_reply
 
-    def _react(self, speaker: Any, entry: Entry, line: HeardLine | None, wants_reply: bool) -> None:
+    def _react(self, speaker: Any, entry: Entry, line: HeardLine | None, answers: bool) -> None:
         if line is not None and speaker.pk:
-            self.assistant.attend(entry, speaker, line, answers=wants_reply)
+            self.assistant.attend(entry, speaker, line, answers=answers)
 
     def _is_barred(self, speaker: Any) -> bool:
         """Return whether it answers nothing that `speaker` says now."""

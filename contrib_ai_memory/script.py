@@ -393,16 +393,10 @@ class AssistantScript(DefaultScript):
         from twisted.internet import reactor
 
         try:
+            sheet = [field_of(self.obj, each) for each in OWN]
+            asked = whole, self.obj.memory.id, sheet, entry.witnesses, entry.timestamp
             read = yield offload.run(
-                offload.MEMORY,
-                read_line,
-                whole,
-                self.obj.memory.id,
-                [field_of(self.obj, each) for each in OWN],
-                entry.witnesses,
-                entry.timestamp,
-                priority=offload.REPLY,
-                reads=True,
+                offload.MEMORY, read_line, *asked, priority=offload.REPLY, reads=True
             )
         except Exception as problem:  # noqa: BLE001 - whatever keeps it from reading, it can guess
             logger().warning("#%s: entry %s was not read: %s", self.db_obj_id, entry.id, problem)
@@ -449,7 +443,8 @@ class AssistantScript(DefaultScript):
         if verdict is not Verdict.QUEUED:
             logger().info("#%s: entry %s is not answered, too many wait.", self.obj.id, entry.id)
         if verdict in (Verdict.TOO_FAST, Verdict.CROWDED):
-            self.obj.excuse(entry, speaker, crowded=verdict is Verdict.CROWDED)
+            crowded = verdict is Verdict.CROWDED
+            self.obj.put_off(entry, speaker, self.obj.get_memory_excuse(speaker, crowded=crowded))
 
     def engaged(self, asked_by: str | None = None) -> str:
         """Return why the NPC cannot fall asleep by itself now, as part of a sentence, or "".
@@ -523,7 +518,8 @@ class AssistantScript(DefaultScript):
         kept, entry, npc = self.state.put_off, line.entry, self.obj
         own = [each for each in kept if each.entry.source_entity == entry.source_entity]
         if not own and not line.put_off:
-            text = npc.memory.phrase("cannot think", name=entry.seen_as)
+            phrases = language.get().phrases
+            text = phrases.first("cannot think", npc.memory.phrases, name=entry.seen_as)
             npc.put_off(entry, line.speaker, text)
         if len(own) < LINES_EACH:
             kept.append(replace(line, put_off=True))
@@ -690,20 +686,15 @@ def _log_failure(work: defer.Deferred, doing: str) -> None:
 
 
 class ReplyActions:
-    """What an NPC does in the game while it composes an answer: `recall.tool_loop.Actions`.
-
-    Attributes:
-        spoken: Journal ids of what it said and did.
-        wants_sleep: The model called `go_to_sleep`; done after the answer.
-    """
+    """What an NPC does in the game while it composes an answer: `recall.tool_loop.Actions`."""
 
     def __init__(self, script: AssistantScript, entry: Entry, speaker: Any):
         self._script = script
         self._npc = script.obj
         self._entry = entry
         self.speaker = speaker
-        self.spoken: list[int] = []
-        self.wants_sleep = False
+        self.spoken: list[int] = []  # journal ids of what it said and did
+        self.wants_sleep = False  # the model called `go_to_sleep`; done after the answer
 
     def present(self, name: str) -> str | None:
         seen = self._npc.seen_here(name)
@@ -712,17 +703,16 @@ class ReplyActions:
         return self._npc.get_memory_guise(seen[0]) if seen else None
 
     def say(self, text: str, provenance: Provenance, *, private: bool) -> None:
-        self._speak(text, provenance, self.speaker, private, self._entry.session_id)
+        self._speak(text, self.speaker, provenance, private, self._entry.session_id)
 
     def whisper(self, name: str, text: str, provenance: Provenance) -> None:
         [listener] = self._npc.seen_here(name)
         same = listener == self.speaker and self._entry.private
-        self._speak(text, provenance, listener, True, self._entry.session_id if same else None)
+        self._speak(text, listener, provenance, True, self._entry.session_id if same else None)
 
     def emote(self, text: str, provenance: Provenance) -> None:
         session_id = self._entry.session_id
-        done = self._npc.act_out(text, session_id=session_id, provenance=provenance)
-        self._note(done)
+        self._note(self._npc.act_out(text, session_id=session_id, provenance=provenance))
 
     def go_to_sleep(self) -> None:
         try:
@@ -732,15 +722,10 @@ class ReplyActions:
         self.wants_sleep = True
 
     def _speak(
-        self,
-        text: str,
-        provenance: Provenance,
-        listener: Any,
-        private: bool,
-        session_id: str | None,
+        self, text: str, to: Any, provenance: Provenance, private: bool, session_id: str | None
     ) -> None:
         own = self._npc.speak(
-            text, listener, private=private, session_id=session_id, provenance=provenance
+            text, to, private=private, session_id=session_id, provenance=provenance
         )
         if own is None:
             raise ToolError("the one who may hear it is not here")

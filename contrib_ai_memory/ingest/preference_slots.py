@@ -35,21 +35,13 @@ SLOTS_A_LINE = 4  # a line that fills more is talk for its own sake, and each is
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draft:
-    """A memory that is about to be stored.
-
-    Attributes:
-        memory: The record as it will be stored.
-        place: Number of its chunk, and its own number in the chunk.
-        preference: The preference that it states, if any.
-        vector: Embedding of its key.
-        kept: Whether its chunk is important enough.
-    """
+    """A memory that is about to be stored."""
 
     memory: MemoryRecord
-    place: tuple[int, int]
-    preference: Stated | None = None
-    vector: np.ndarray | None = None
-    kept: bool = False
+    place: tuple[int, int]  # number of its chunk, and its own number in the chunk
+    preference: Stated | None = None  # that it states
+    vector: np.ndarray | None = None  # of its key
+    kept: bool = False  # whether its chunk is important enough
 
 
 # --- taught ---------------------------------------------------------------------------------------

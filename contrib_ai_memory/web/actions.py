@@ -39,17 +39,12 @@ def told(operation: Operation, npc: Any, result: Any) -> str:
 
 
 class OperationView(NPCView):
-    """The form of an operation; its methods get the rest of the URL as `where`.
-
-    Attributes:
-        heading: Of the page and its button.
-        preset: Arguments that are not asked for.
-    """
+    """The form of an operation; its methods get the rest of the URL as `where`."""
 
     template = "ai_memory/form.html"
     operation: Any = None
-    heading = ""
-    preset: Mapping[str, Any] = {}
+    heading = ""  # of the page and its button
+    preset: Mapping[str, Any] = {}  # arguments that are not asked for
 
     def prepared(self, **where: Any) -> dict[str, Any]:
         operation = self.operation

@@ -99,19 +99,13 @@ class OperationSchema(AutoSchema):
 
 
 class Endpoint:
-    """An operation as one HTTP method of a URL serves it.
-
-    Attributes:
-        input: Serializer of the body or, for methods without one, of the query.
-        output: Serializer of a successful response; of each of its items with `many`.
-        code: Status of a successful response.
-    """
+    """An operation as one HTTP method of a URL serves it."""
 
     def __init__(self, operation: Operation):
         self.operation = operation
-        self.input = input_of(operation)
-        self.output, self.many = output_of(operation)
-        _method, _url, self.code = operation.route
+        self.input = input_of(operation)  # of the body or, for methods without one, of the query
+        self.output, self.many = output_of(operation)  # of each item, if it is a list
+        _method, _url, self.code = operation.route  # status of a successful response
 
 
 class AccessThrottle(ScopedRateThrottle):
