@@ -42,15 +42,8 @@ KINDS: frozenset[str] = frozenset(get_args(Commitment))
 
 @defer.inlineCallbacks
 def update(memory: Memory, entries: Sequence[Entry], work: Work) -> Generator[Any, Any, int]:
-    """Bring the agenda up to date with new journal entries.
-
-    Args:
-        entries: Oldest first.
-        work: Rests on these entries.
-
-    Returns (as a Deferred):
-        How many items were added or changed.
-    """
+    """Bring the agenda up to date with new journal entries, oldest first. Returns (as a Deferred)
+    how many items were added or changed."""
     changed = 0
     commits = language.get().agenda.commits
     lines = {entry.id: heard(memory, entry) for entry in entries if commits(entry)}

@@ -77,12 +77,12 @@ def end(
     anew: bool = False,
     **more: Any,
 ) -> None:
-    """Mark memories as over (worker thread). Done again, it changes nothing.
+    """Mark memories as over (worker thread), and write `more` fields. Done again, it changes
+    nothing.
 
     Args:
         spared: Tags of memories that do not end.
         anew: Also end those that another memory has ended.
-        more: Fields that are written with it.
     """
     by_past = {each.past: each for each in ends}
     for memory in store.get(by_past):
@@ -110,13 +110,8 @@ class EndedMemory:
 def apply(
     memory: Memory, entries: Sequence[Entry], work: Work, records: Sequence[str] = ("entry", "fact")
 ) -> Generator[Any, Any, None]:
-    """End what new lines say is over. Done again, it changes nothing.
-
-    Args:
-        entries: Oldest first; already stored.
-        work: Rests on these entries.
-        records: What may end.
-    """
+    """End what new lines, oldest first and stored, say is over of these records. Done again, it
+    changes nothing."""
     lines = [_with_context(memory, entry) for entry in entries if may_end(entry)]
     if lines and not router.rules_judge(memory.settings):
         lines = yield work.run(_readable, lines)

@@ -135,8 +135,7 @@ def keep(
     """Store an experience, or reinforce the same one if it is known (worker thread).
 
     Args:
-        shown: Journal ids of all that the provider was shown (`store.journal.ranges_of`); an
-            erasure follows it too.
+        shown: Journal ids of all that the provider was shown (`store.journal.ranges_of`).
 
     Returns:
         The id of the experience that now rests on these entries.

@@ -32,11 +32,7 @@ CURSOR = "indexed"
 
 @defer.inlineCallbacks
 def index_pending(memory: Memory, priority: int) -> Generator[Any, Any, bool]:
-    """Embed and index a batch of new journal entries.
-
-    Returns (as a Deferred):
-        Whether nothing is left.
-    """
+    """Embed and index a batch of new journal entries, as a Deferred: whether nothing is left."""
     start = memory.journal.cursors.get(CURSOR, 0)
     end = min(start + BATCH, len(memory.journal))
     yield _index(memory, start, end, priority, settle=True)
@@ -79,17 +75,9 @@ def _index(
 
 
 def index_entries(agent_id: str, entries: Sequence[Entry], before: Sequence[Entry] = ()) -> int:
-    """Embed entries and write them as memories; idempotent.
+    """Embed entries that are recallable and write them as memories; idempotent.
 
-    Entries stored before them get new keys.
-
-    Args:
-        agent_id: The NPC's own UUID.
-        entries: New journal entries; those that are not recallable are skipped.
-        before: The `LOOK_BACK` entries before them.
-
-    Returns:
-        How many were written.
+    The `LOOK_BACK` entries `before` them get new keys. Returns how many were written.
     """
     new = [entry for entry in entries if entry.recallable]
     if not new:
@@ -110,12 +98,8 @@ def index_entries(agent_id: str, entries: Sequence[Entry], before: Sequence[Entr
 
 
 def rekey_entries(agent_id: str, around: Sequence[Entry], wanted: Collection[int]) -> None:
-    """Recompute the keys of stored entries whose neighbours were added or removed.
-
-    Args:
-        around: These entries and `REACH` before and after them.
-        wanted: Ids of the entries that get new keys.
-    """
+    """Recompute the keys of the `wanted` entries, whose neighbours were added or removed; `around`
+    are these entries and `REACH` before and after them."""
     found_by = _keys_of([entry for entry in around if entry.recallable], [])
     memory_store.shared().rekey(
         {entry_memory_id(agent_id, each): found_by[each] for each in found_by if each in wanted}

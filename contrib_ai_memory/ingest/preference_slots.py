@@ -2,9 +2,7 @@
 
 A preference that is taught (`fill`) or heard in talk (`fill_heard`) takes its slot, and the
 memory that the slot named before is retired, so that recall finds the new one. Slots are Attributes
-and are written on the reactor thread; `retire` runs on the worker thread. Repeated calls change
-nothing: a statement that is already in the slot is not added again, and one older than the current
-value goes into the history.
+and are written on the reactor thread. Repeated calls change nothing.
 """
 
 from __future__ import annotations
@@ -143,14 +141,9 @@ def _under(memory_id: str, draft: Draft) -> Draft:
 
 @defer.inlineCallbacks
 def fill_heard(memory: Memory, entries: Sequence[Entry], work: Work) -> Generator[Any, Any, None]:
-    """Put the preferences that indexed entries state into their slots. Reactor thread.
+    """Put the preferences that stored entries state, oldest first, into their slots.
 
-    Only where rules judge: a language model draws preferences at night, and names their slots
-    (`fill_by_fact`).
-
-    Args:
-        entries: Oldest first; already stored.
-        work: Rests on these entries.
+    Only where rules judge: a language model draws them at night, with their slots (`fill_by_fact`).
     """
     if not router.rules_judge(memory.settings):
         return
