@@ -1,11 +1,10 @@
 """Attention: which of the lines that it hears an NPC answers (DESIGN §4), over plain data.
 
-`attend` decides about a line from the `Floor`, the state of the talk in the room. `npc` calls it in
-the game, `benchmarks.attention` with recorded evenings. Lines in company that name nobody it can
-only guess, by a linear score over the line and the talk before it (docs/adr/025). No embedding: it
-runs on the reactor thread. Where the local model is installed, `judged` decides about them by what
-was read of them on a worker too (`recall.sheet.read_line`). Both scores are fitted on recorded
-evenings and stays (`python -m benchmarks.attention --fit`).
+`attend` decides about a line from the `Floor`, the state of the talk in the room. Lines in company
+that name nobody it can only guess, by a linear score over the line and the talk before it
+(docs/adr/025); where the local model is installed, `judged` decides about them by what was read of
+them on a worker too (`recall.sheet.read_line`). Both scores are fitted on recorded evenings and
+stays (`python -m benchmarks.attention --fit`).
 """
 
 from __future__ import annotations

@@ -115,8 +115,7 @@ class VectorStoreSettings(_Section):
     def is_own(self) -> bool:
         """Whether all memories in it are this game's: the files of Qdrant Edge.
 
-        On a server, other games may have theirs beside them: nothing of those is listed, deleted
-        or remade, nor is a memory id taken over that one of them may have.
+        On a server, other games may have theirs beside them (docs/adr/027).
         """
         return self.provider == "qdrant_edge"
 
@@ -171,11 +170,8 @@ def billions(name: str) -> float | None:
 
 
 def manner_of(size: float) -> str:
-    """Return what a model of so many billions of parameters is fit for (docs/adr/023).
-
-    Returns:
-        "full"; "plain", which makes small talk; or "silent".
-    """
+    """Return what a model of so many billions of parameters is fit for (docs/adr/023): "full";
+    "plain", which makes small talk; or "silent"."""
     if size >= SMALL_BELOW:
         return "full"
     return "plain" if size >= SPEAKS_FROM else "silent"

@@ -346,13 +346,11 @@ class MemoryHandler:
     def work_through(
         self, *, until_silent: bool = False, priority: int = offload.AWAKE
     ) -> Generator[Any, Any, bool]:
-        """Index new entries and extract experiences from them, a bounded amount.
+        """Index new entries and extract experiences from them, a bounded amount, as a Deferred:
+        whether nothing is left.
 
         Where a language model judges, it looks at weighty talk instead, and in the night at all;
         with the profile of the sources it extracts experiences from snippets too.
-
-        Returns (as a Deferred):
-            Whether nothing is left.
         """
         indexed = yield self.index_pending(priority)
         if not router.rules_judge(self.settings) and not self.settings.by_sources:

@@ -199,10 +199,7 @@ class MemoryMixin(_Base):
         return deliver
 
     def process_language(self, text: str, speaker: Any, language: str | None, **kwargs: Any) -> str:
-        """Note a speech in an emote or say of rpsystem, as it is sent to this character.
-
-        This distinguishes speech from a quotation typed into a pose.
-        """
+        """Note a speech in an emote of rpsystem, which is no quotation typed into a pose."""
         process = getattr(super(), "process_language", None)
         heard = process(text, speaker, language, **kwargs) if process else text
         if self._emoted[0] is not speaker:
@@ -396,10 +393,7 @@ class MemoryMixin(_Base):
     ) -> None:
         """Perceive something said, given or done, and queue it for an answer if it wants one.
 
-        Args:
-            whole: The whole emote, if the speech is only a part of it.
-            answered: False for the action of an emote, whose speech is answered.
-            percept: More fields of the percept.
+        `whole` is the emote of which the speech is a part; its action alone is not `answered`.
         """
         hearers = [] if kind == "give" else self._hearers(speaker, kind)
         if kind == "whisper":

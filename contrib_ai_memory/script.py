@@ -184,8 +184,7 @@ class AssistantScript(DefaultScript):
             client.end()
 
     def _settle(self, *, keep_waiting: bool = False) -> None:
-        """Write the last lines (departures are heard late), and which wait for an answer if that is
-        to be kept; then close the store."""
+        """Write the last lines (departures are heard late); then close the store."""
         if not offload.stopping():  # the first NPC waits for all, so that the stop comes to an end
             game_database.wait_for_lock(LOCK_SECONDS)
         heard = hearing_queue.catch_up_all()
@@ -354,13 +353,11 @@ class AssistantScript(DefaultScript):
     # --- answering ----------------------------------------------------------------------------
 
     def attend(self, entry: Entry, speaker: Any, line: HeardLine, *, answers: bool) -> None:
-        """Answer a line, or not; where its words alone tell, by what is done with them.
+        """Answer a line, or not; where its words alone tell, by what is done with them. Called
+        again after a failure, it goes on.
 
-        Called again after a failure, it goes on.
-
-        Args:
-            answers: What `attention.attend` says. It stands where the line is not read: asleep,
-                while two of this speaker are being read, and where reading fails.
+        What `attention.attend` said, `answers`, stands where the line is not read: asleep, while
+        two of this speaker are being read, and where reading fails.
         """
         state = self.state
         number, before = state.attended_to
@@ -424,8 +421,7 @@ class AssistantScript(DefaultScript):
             self.state.floor = self.state.floor.answered(line)
 
     def wants_reply(self, entry: Entry, speaker: Any) -> bool:
-        """Queue `entry` for an answer, once. Called again after a failure, it goes on. Returns
-        whether it is new."""
+        """Queue `entry` for an answer, once. Returns whether it is new."""
         state, asked = self.state, (entry.id, entry.timestamp)
         if asked in state.asked:
             return False
@@ -473,8 +469,7 @@ class AssistantScript(DefaultScript):
 
     @defer.inlineCallbacks
     def _answer_all(self, turn: object) -> Generator[Any, Any, None]:
-        """Answer all that wait, as long as it is this one's `turn`: past its deadline `hold_still`
-        takes it away."""
+        """Answer all that wait, until `hold_still` takes the `turn` away."""
         from twisted.internet import reactor
 
         state = self.state

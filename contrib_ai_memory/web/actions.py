@@ -238,11 +238,7 @@ def _going(npc: Any, chosen: list[str]) -> Any:
 
 
 def urls_of_forms(**others: Any) -> list[URLPattern]:
-    """Return the URLs of all forms in the table.
-
-    Args:
-        others: The views with a form of their own, by operation.
-    """
+    """Return the URLs of all forms in the table; `others` are views of their own, by operation."""
     own = {"edit": EditView, "persona": PersonaView, "set_schedule": ScheduleView, **others}
     found = []
     for each in TABLE.values():

@@ -62,8 +62,7 @@ PROBLEM = "application/problem+json"  # RFC 9457
 class OperationSchema(AutoSchema):
     """Describes the methods that an endpoint has an operation for, and leaves out all others.
 
-    drf-spectacular's own decorator would require its schema class to be the game's
-    DEFAULT_SCHEMA_CLASS.
+    drf-spectacular's own decorator would require that the game names its schema class.
     """
 
     @property
@@ -188,11 +187,8 @@ class Resource(APIView):
 def _refuse_cross_site(request: Request) -> None:
     """Refuse changes that a browser sends for a page of another site.
 
-    A browser with a stored HTTP Basic password adds it to every later request, whichever page sends
-    it, and Django checks its CSRF token for sessions only.
-
-    Raises:
-        PermissionDenied
+    It adds a stored HTTP Basic password to every request, whichever page sends it, and Django
+    checks its CSRF token for sessions only.
     """
     origin = request.META.get("HTTP_ORIGIN")
     if request.method in SAFE_METHODS or origin is None:

@@ -146,8 +146,7 @@ class NPCView(StaffView):
     def look(
         self, npc_id: int, function: Callable[..., Any], *args: Any, **kwargs: Any
     ) -> tuple[dict[str, Any], Any]:
-        """Return what the page's heading shows, and `function(npc, *args, **kwargs)`; log the
-        look."""
+        """Return the page's heading, and `function(npc, *args, **kwargs)`; log the look."""
 
         def looked(npc: Any, who: Any) -> defer.Deferred:
             audit.record_look(who, f"the page {self.tab}", npc)
