@@ -77,40 +77,6 @@ class _Plain:
 
 
 @dataclass(frozen=True, slots=True)
-class Percept:
-    """Something an NPC perceived, before it becomes a journal entry (see there too)."""
-
-    content: str
-    kind: str
-    seen_as: str = ""
-    source: str | None = None  # identity of the one who said or did it
-    witnesses: tuple[str, ...] = ()  # identities of the people who perceived it too
-    entities: tuple[str, ...] = ()
-    private: bool = False
-    location: str | None = None
-    timestamp: str = ""
-    game_time: float | None = None  # seconds
-    session_id: str | None = None
-    origin: str = "perceived"
-    source_type: str = "direct"
-    addressed: bool = False  # whether it is meant for the NPC
-    mentioned: bool = False  # whether it holds an @mention of the NPC
-    tags: tuple[str, ...] = ()
-    line: str | None = None
-    ref: str | None = None
-    evidence: tuple[str, ...] = ()
-    context: str = ""
-    sources: tuple[str, ...] = ()
-    utterance: str = ""
-
-    def to_entry(self, **more: Any) -> Entry:
-        """Make the journal entry, with the fields that only an entry has."""
-        names = {spec.name for spec in fields(Entry)} & {spec.name for spec in fields(self)}
-        shared = {name: getattr(self, name) for name in names}
-        return Entry(**shared | {"source_entity": self.source} | more)
-
-
-@dataclass(frozen=True, slots=True)
 class Provenance:
     """What an utterance of the NPC was made from, so that erasure can follow it."""
 
@@ -125,30 +91,19 @@ class Provenance:
 NO_PROVENANCE = Provenance()
 
 
-@dataclass(frozen=True, slots=True)
-class Entry(_Plain):
-    """A journal entry (DESIGN §3)."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Perceived(_Plain):
+    """What a percept and the journal entry made of it both hold."""
 
-    id: int
-    timestamp: str
-    content: str
-    kind: str
     seen_as: str = ""
     origin: str = "perceived"
     source_type: str = "direct"
-    source_trust: float = 0.9  # 0-1
-    source_entity: str | None = None
     entities: tuple[str, ...] = ()
-    witnesses: tuple[str, ...] = ()
+    witnesses: tuple[str, ...] = ()  # identities of the people who perceived it too
     private: bool = False
     location: str | None = None
     session_id: str | None = None
-    importance: int = 2  # 1-10
-    scoring_method: str = "heuristic"
-    emotions: tuple[str, ...] = ()
-    lesson: str = ""
     tags: tuple[str, ...] = ()
-    consolidated: bool = False
     game_time: float | None = None  # seconds
     line: str | None = None  # the perceived line, if it said more than `content`
     ref: str | None = None  # the id of the line in a replayed log
@@ -158,6 +113,43 @@ class Entry(_Plain):
     sources: tuple[str, ...] = ()
     # of a line heard from another NPC, the speaker's agent id and journal id, "uuid:12"
     utterance: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Percept(_Perceived):
+    """Something an NPC perceived, before it becomes a journal entry."""
+
+    content: str
+    kind: str
+    source: str | None = None  # identity of the one who said or did it
+    timestamp: str = ""
+    addressed: bool = False  # whether it is meant for the NPC
+    mentioned: bool = False  # whether it holds an @mention of the NPC
+
+    def to_entry(self, **more: Any) -> Entry:
+        """Make the journal entry, with the fields that only an entry has."""
+        shared: dict[str, Any] = {
+            spec.name: getattr(self, spec.name) for spec in fields(_Perceived)
+        }
+        own = {"content": self.content, "kind": self.kind, "source_entity": self.source}
+        return Entry(**shared | own | more)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry(_Perceived):
+    """A journal entry (DESIGN §3)."""
+
+    id: int
+    timestamp: str
+    content: str
+    kind: str
+    source_trust: float = 0.9  # 0-1
+    source_entity: str | None = None
+    importance: int = 2  # 1-10
+    scoring_method: str = "heuristic"
+    emotions: tuple[str, ...] = ()
+    lesson: str = ""
+    consolidated: bool = False
     provider: str = ""  # the language provider that worded an insight
 
     @property
