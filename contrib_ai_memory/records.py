@@ -76,6 +76,22 @@ class _Plain:
         return cls(**known)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Witnessed(_Plain):
+    """Base of those that may be secret."""
+
+    private: bool = False
+    witnesses: tuple[str, ...] = ()  # identities of the people who perceived it too
+    # journal ids of all that a language model was shown for it, the evidence too, and of words of
+    # the NPC of the conversation given to the provider (`store.journal.ranges_of`)
+    context: str = ""
+
+    @property
+    def audience(self) -> tuple[str, ...] | None:
+        """The people who may hear of it, sorted; None means anyone."""
+        return tuple(sorted(self.witnesses)) if self.private else None
+
+
 @dataclass(frozen=True, slots=True)
 class Provenance:
     """What an utterance of the NPC was made from, so that erasure can follow it."""
@@ -92,15 +108,13 @@ NO_PROVENANCE = Provenance()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Perceived(_Plain):
+class _Perceived(_Witnessed):
     """What a percept and the journal entry made of it both hold."""
 
     seen_as: str = ""
     origin: str = "perceived"
     source_type: str = "direct"
     entities: tuple[str, ...] = ()
-    witnesses: tuple[str, ...] = ()  # identities of the people who perceived it too
-    private: bool = False
     location: str | None = None
     session_id: str | None = None
     tags: tuple[str, ...] = ()
@@ -109,7 +123,6 @@ class _Perceived(_Plain):
     ref: str | None = None  # the id of the line in a replayed log
     # `Provenance` of the NPC's own words; the evidence of an insight are the link ids that it cites
     evidence: tuple[str, ...] = ()
-    context: str = ""
     sources: tuple[str, ...] = ()
     # of a line heard from another NPC, the speaker's agent id and journal id, "uuid:12"
     utterance: str = ""
@@ -224,7 +237,7 @@ class Entry(_Perceived):
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryRecord(_Plain):
+class MemoryRecord(_Witnessed):
     """A memory in the store, as in the payload of DESIGN §3."""
 
     id: str
@@ -243,8 +256,6 @@ class MemoryRecord(_Plain):
     source_trust: float = 0.9
     journal_ids: tuple[int, ...] = ()
     entities: tuple[str, ...] = ()
-    witnesses: tuple[str, ...] = ()
-    private: bool = False
     question: bool = False
     created_at: str = ""
     last_accessed: str = ""
@@ -261,9 +272,6 @@ class MemoryRecord(_Plain):
     provider: str = ""  # the language provider that worded it, or BUILDER
     quote: str = ""  # the speaker's own words, if `content` rewrote them
     shown: str = ""  # a pose as it was shown, if `content` is only what its poser claims
-    # journal ids of all that a language model was shown, the evidence too
-    # (`store.journal.ranges_of`)
-    context: str = ""
 
     @classmethod
     def drawn(
@@ -331,11 +339,6 @@ class MemoryRecord(_Plain):
         return self.private and UNJUDGED not in self.tags
 
     @property
-    def audience(self) -> tuple[str, ...] | None:
-        """As `Entry.audience`."""
-        return tuple(sorted(self.witnesses)) if self.private else None
-
-    @property
     def words(self) -> str:
         """The text of the keyword search; a line of talk has its speaker in front."""
         return self.key or self.content
@@ -362,7 +365,7 @@ EVIDENCE_KEPT = 20  # lines of one item: the first, and the newest
 
 
 @dataclass(frozen=True, slots=True)
-class AgendaItem(_Plain):
+class AgendaItem(_Witnessed):
     """Something that somebody is to do: a promise, a debt, a request or a plan."""
 
     id: str  # the journal id of the line that states it; "12.1" is of its second sentence
@@ -374,18 +377,9 @@ class AgendaItem(_Plain):
     state: Literal["open", "done", "broken"] = "open"
     evidence: tuple[int, ...] = ()  # journal ids of the lines that state it, oldest first
     closed_by: tuple[int, ...] = ()  # journal ids of the lines that say it is done or broken
-    private: bool = False
-    witnesses: tuple[str, ...] = ()
     created: str = ""  # time of the first of those lines, ISO 8601 UTC
     updated: str = ""  # time of the last of them
     told: str = ""  # `text` as a sentence in the third person, where a language model wrote one
-    # journal ids of all that the model was shown then (`store.journal.ranges_of`)
-    context: str = ""
-
-    @property
-    def audience(self) -> tuple[str, ...] | None:
-        """The people who may hear of it, sorted; None means anyone."""
-        return tuple(sorted(self.witnesses)) if self.private else None
 
     def repeated(self, day: str, evidence: Sequence[int], line: AgendaItem | Entry) -> AgendaItem:
         """Return the item with the line that repeats, confirms or moves it."""
