@@ -539,20 +539,6 @@ class FactDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class Snippet:
-    """The input of an extraction [B]: the last messages, of which only `new_ids` are new."""
-
-    npc_name: str
-    entries: tuple[Entry, ...]
-    new_ids: frozenset[int]
-    known_names: tuple[str, ...] = ()
-
-    @property
-    def new(self) -> list[Entry]:
-        return [entry for entry in self.entries if entry.id in self.new_ids]
-
-
-@dataclass(frozen=True, slots=True)
 class Message:
     """A turn of a conversation in working memory."""
 
