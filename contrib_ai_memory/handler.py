@@ -113,6 +113,10 @@ class MemoryHandler:
         """The stock phrases of the NPC, {kind: texts}, by the settings TONE and PHRASES."""
         return language.get().phrases.of(self.settings.TONE, self.settings.PHRASES)
 
+    def phrase(self, kind: str, **values: str) -> str:
+        """Return the first stock phrase of a kind, filled; "" where there is none."""
+        return language.get().phrases.first(kind, self.phrases, **values)
+
     @property
     def goals(self) -> str:
         """The NPC's goals, `npc.db.goals`, for the scoring of importance."""

@@ -657,10 +657,6 @@ class Language:
         """Say a time as people do: "Saturday, 9 May, in the evening"."""
         return local(now)[:16].replace("T", " ")
 
-    def excuse(self, name: str, *, crowded: bool) -> str:
-        """Say why somebody is not answered now: too many wait, or they say too much at once."""
-        return ""
-
     def destination(self, text: str) -> str:
         """Return where a message of leaving says that somebody goes, or ""."""
         return ""

@@ -180,7 +180,8 @@ class MemoryMixin(_Base):
         Args:
             crowded: Whether too many others are waiting; else `speaker` says too much at once.
         """
-        return language.get().excuse(self.name_seen(speaker), crowded=crowded)
+        kind = "crowded" if crowded else "too fast"
+        return self.memory.phrase(kind, name=self.name_seen(speaker))
 
     # --- Evennia's hooks ----------------------------------------------------------------------
 

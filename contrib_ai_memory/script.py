@@ -513,8 +513,7 @@ class AssistantScript(DefaultScript):
         kept, entry, npc = self.state.put_off, line.entry, self.obj
         own = [each for each in kept if each.entry.source_entity == entry.source_entity]
         if not own and not line.put_off:
-            phrases = language.get().phrases
-            text = phrases.first("cannot think", npc.memory.phrases, name=entry.seen_as)
+            text = npc.memory.phrase("cannot think", name=entry.seen_as)
             npc.put_off(entry, line.speaker, text)
         if len(own) < LINES_EACH:
             kept.append(replace(line, put_off=True))

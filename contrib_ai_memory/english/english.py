@@ -259,11 +259,6 @@ class English(Language):
             for each in own_words.own_sentences(questions.sentences_of(line), names, pronoun)
         ]
 
-    def excuse(self, name: str, *, crowded: bool) -> str:
-        if crowded:
-            return f"Not now, {name}: there are too many before you."
-        return f"One thing at a time, {name}."
-
     def destination(self, text: str) -> str:
         found = _HEADING.search(text)
         return found["place"] if found else ""

@@ -177,6 +177,8 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "My head is full of fog just now, {name}. Give me a moment.",
         "Give me a moment, {name}. I cannot gather my thoughts.",
     ),
+    "too fast": ("One thing at a time, {name}.",),
+    "crowded": ("Not now, {name}: there are too many before you.",),
     "confided": (
         "It stays with me, {name}.",
         "Nobody will hear it from me, {name}.",
