@@ -67,26 +67,19 @@ def fill(
         # for those who heard it, a whisper may change what was said aloud
         changes = known or memory.preferences.get(identity, slot)
         stating = [draft for draft in stating if draft.kept or changes]
-        if not stating:
-            continue
         if known and known.memory_id in locked:
             against = [draft for draft in stating if not known.says(draft.memory.key)]
             stored += [_under(draft.memory.id, draft) for draft in against]
             superseded += [End(draft.memory.id, known.memory_id, known.since) for draft in against]
             stating = [draft for draft in stating if known.says(draft.memory.key)]
-            if not stating:
-                continue
-        again = known and known.says(stating[-1].memory.key)
+        again = known and stating and known.says(stating[-1].memory.key)
         # when the last statement repeats the known one, those before it were settled then
         for draft in stating[-1:] if again else stating:
             known = _set(memory, identity, slot, draft, known)
-        if known is None:
-            continue
-        for draft in stating:
-            memory_id = known.memory_of(draft.memory.key)
-            if memory_id:
-                stored.append(_under(memory_id, draft))
-        superseded += replaced(known)
+        if known and stating:
+            ids = [known.memory_of(draft.memory.key) for draft in stating]
+            stored += [_under(i, draft) for i, draft in zip(ids, stating, strict=True) if i]
+            superseded += replaced(known)
     return stored, superseded
 
 
