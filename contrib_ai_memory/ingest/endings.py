@@ -6,7 +6,7 @@ or denied, and has no time since when it is over) gives way to what is told in i
 newer line is forgotten, the memories hold again (`admin.forget`).
 
 Each new line of others ends at once what it says holds no longer among the nearest lines and facts
-(`Language.ended`), in profiles, agenda and preferences too; with a language model, where the
+(`Language.ended`), in profiles and agenda too; with a language model, where the
 language reads it (docs/adr/023). It ends only what all who heard it may know, and nothing that is
 locked or pinned. A correction ends the line that it corrects as a whole: completed, it tells all
 else of that line too (`ingest.corrected_lines`). A fact ends sooner than the line that told it,
@@ -123,7 +123,6 @@ def apply(
         remove_attributes(memory, each.past)
         if each.verdict.sure:
             _end_in_agenda(memory, each)
-            _end_in_preferences(memory, each)
         yield work.breathe()
 
 
@@ -243,7 +242,7 @@ def _may_be_ended(memory: MemoryRecord, entry: Entry, by: str) -> bool:
     return entry.audience in (None, memory.audience)
 
 
-# --- profiles, agenda, preferences (reactor thread) -----------------------------------------------
+# --- profiles and agenda (reactor thread) ---------------------------------------------------------
 
 
 def remove_attributes(memory: Memory, past: MemoryRecord) -> None:
@@ -287,21 +286,3 @@ def _end_in_agenda(memory: Memory, ended: EndedMemory) -> None:
             memory.agenda.put(replace(moved, text=ended.verdict.meant[:TEXT_KEPT]))
         else:
             memory.agenda.put(item.closed("broken" if broken else "done", ended.by))
-
-
-def _end_in_preferences(memory: Memory, ended: EndedMemory) -> None:
-    """Let the line that ended a preference take its slot."""
-    past, by = ended.past, ended.by
-    for known in memory.preferences.of(past.about or ""):
-        if known.memory_id == past.id:
-            memory.preferences.set(
-                known.identity,
-                known.slot,
-                ended.verdict.meant or by.words,
-                by.timestamp,
-                by.id,
-                memory_id=entry_memory_id(memory.id, by.id),
-                mentions=known.mentions,
-                private=known.private,
-                witnesses=known.witnesses,
-            )
