@@ -268,8 +268,6 @@ def _entry_weight(entry: Entry) -> float:
 
 # --- rewriting ------------------------------------------------------------------------------------
 
-AROUND = LOOK_BACK  # entries that `around` must hold before and after the one
-
 
 def rewrite(
     agent_id: str, memory: MemoryRecord, around: Sequence[Entry] = (), *, before: str | None = None
@@ -277,7 +275,7 @@ def rewrite(
     """Write one memory under the same id with new vectors.
 
     Args:
-        around: For a journal entry, its neighbours and itself, oldest first.
+        around: For a journal entry, itself and `LOOK_BACK` entries before and after it.
         before: Its former content, if the change belongs into its history.
     """
     store = memory_store.shared()
