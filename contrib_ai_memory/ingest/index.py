@@ -173,7 +173,15 @@ def _as_known(memory: MemoryRecord, known: MemoryRecord | None) -> MemoryRecord:
 
 def to_memory(agent_id: str, entry: Entry) -> MemoryRecord:
     """Make a memory of an entry: its key names the speaker, its content is the words alone."""
-    conscious = "conscious" in entry.tags
+    importance = entry.importance / 10
+    if "conscious" in entry.tags:
+        weight = conf.CONSCIOUS_WEIGHT
+    else:
+        weight = min(1.0, 0.6 * importance + 0.4 * language.get().salience(entry.content))
+    if entry.is_move:  # small in itself, and can still be recalled
+        importance = max(importance, conf.FORGOTTEN_BELOW)
+    # what it is, of `NO_EVIDENCE`
+    kind = (OWN,) if entry.is_own else (entry.kind,) if entry.is_move else ()
     return MemoryRecord(
         id=entry_memory_id(agent_id, entry.id),
         content=entry.words,
@@ -184,8 +192,8 @@ def to_memory(agent_id: str, entry: Entry) -> MemoryRecord:
         about=entry.source_entity,
         speaker=entry.seen_as,
         session_id=entry.session_id,
-        importance=_importance_of(entry),
-        memory_weight=0.8 if conscious else _entry_weight(entry),
+        importance=importance,
+        memory_weight=weight,
         dominant_emotions=entry.emotions,
         the_lesson=entry.lesson,
         source_type=entry.source_type,
@@ -197,7 +205,7 @@ def to_memory(agent_id: str, entry: Entry) -> MemoryRecord:
         question=entry.is_question,
         created_at=entry.timestamp,
         last_accessed=entry.timestamp,
-        tags=_tags_of(entry),
+        tags=(*entry.tags, *kind),
         provider=entry.provider,
     )
 
@@ -246,24 +254,6 @@ def _type_of(entry: Entry) -> str:
         return "episodic"
     preference = language.get().states_preference(entry.content)
     return "procedural" if preference else "episodic"
-
-
-def _importance_of(entry: Entry) -> float:
-    """Its importance, 0-1; a coming or going, which is small in itself, can still be recalled."""
-    importance = entry.importance / 10
-    return max(importance, conf.FORGOTTEN_BELOW) if entry.is_move else importance
-
-
-def _tags_of(entry: Entry) -> tuple[str, ...]:
-    """Its tags, with those of `NO_EVIDENCE` that tell what it is."""
-    if entry.is_own:
-        return (*entry.tags, OWN)
-    return (*entry.tags, entry.kind) if entry.is_move else entry.tags
-
-
-def _entry_weight(entry: Entry) -> float:
-    """Memory weight 0-1 of an entry: its importance and its salience."""
-    return min(1.0, 0.6 * entry.importance / 10 + 0.4 * language.get().salience(entry.content))
 
 
 # --- rewriting ------------------------------------------------------------------------------------
