@@ -429,8 +429,9 @@ class AssistantScript(DefaultScript):
             self._tell_asleep(speaker)
         else:
             self._queue(PendingLine(entry, speaker))
-            self._start_answering()
         state.asked.append(asked)
+        if not self.asleep:
+            self._start_answering()
         return True
 
     def _queue(self, line: PendingLine) -> None:
