@@ -170,7 +170,7 @@ def attend(
     line: HeardLine,
     floor: Floor,
     max_unasked: int,
-    weights: AttentionWeights | None = None,
+    weights: Weights | None = None,
     lean: float = 0.0,
 ) -> bool:
     """Return whether a line is answered, by the first rule of DESIGN §4 that fits.
@@ -199,7 +199,7 @@ def attend(
         return False
     if may_be_anothers(line, floor):
         return False  # no chorus
-    return (weights or shipped()).heard.of(features(line, floor)) >= lean
+    return (weights or shipped())["heard"].of(features(line, floor)) >= lean
 
 
 def is_undecided(line: HeardLine, max_unasked: int) -> bool:
@@ -218,7 +218,7 @@ def judged(
     floor: Floor,
     *,
     spent: bool,
-    weights: AttentionWeights | None = None,
+    weights: Weights | None = None,
     lean: float = 0.0,
 ) -> bool:
     """Return whether an undecided line is answered, by what was read of it and what the talk does.
@@ -236,7 +236,7 @@ def judged(
     # said into a room in which it has not spoken: "I keep the ferry"
     to_nobody = floor.partner is None and not calls
     least = SURELY_FROM if spent or told_of or to_nobody else READ_FROM
-    return (weights or shipped()).read.of(found) >= least + lean
+    return (weights or shipped())["read"].of(found) >= least + lean
 
 
 def is_spent(line: HeardLine, floor: Floor, max_unasked: int) -> bool:
@@ -262,19 +262,14 @@ class Score:
         return self.bias + sum(each * found.get(name, 0) for name, each in self.weights.items())
 
 
-@dataclass(frozen=True, slots=True)
-class AttentionWeights:
-    """The scores of a line as it is heard, and of one that was read too."""
-
-    heard: Score
-    read: Score
+Weights = Mapping[str, Score]  # of a line as it is "heard", and of one that was "read" too
 
 
 @cache
-def shipped() -> AttentionWeights:
+def shipped() -> Weights:
     """The weights of the package."""
     kept = json.loads(WEIGHTS.read_text("utf-8"))
-    return AttentionWeights(**{name: Score(**score) for name, score in kept.items()})
+    return {name: Score(**score) for name, score in kept.items()}
 
 
 def is_open(line: HeardLine) -> bool:
