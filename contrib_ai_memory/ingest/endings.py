@@ -97,15 +97,6 @@ def take_back(store: MemoryStore, ids: Iterable[str], **more: Any) -> None:
         store.change(memory_id, **End(memory_id).fields, **more)
 
 
-@dataclass(frozen=True, slots=True)
-class EndedMemory:
-    """A memory that ended, by which line, and how the language judges that."""
-
-    past: MemoryRecord
-    by: Entry
-    verdict: EndingVerdict
-
-
 @defer.inlineCallbacks
 def apply(
     memory: Memory, entries: Sequence[Entry], work: Work, records: Sequence[str] = ("entry", "fact")
@@ -119,10 +110,10 @@ def apply(
         return
     names = (memory.name, *memory.people.names())
     ended = yield work.run(end_in_store, memory.id, lines, names, tuple(records))
-    for each in ended:
-        remove_attributes(memory, each.past)
-        if each.verdict.sure:
-            _end_in_agenda(memory, each)
+    for by, past, verdict in ended:
+        remove_attributes(memory, past)
+        if verdict.sure:
+            _end_in_agenda(memory, past, by, verdict)
         yield work.breathe()
 
 
@@ -165,19 +156,19 @@ def _readable(lines: Sequence[NewLine]) -> list[NewLine]:
 
 def end_in_store(
     agent_id: str, lines: Sequence[NewLine], names: Sequence[str], records: Sequence[str]
-) -> list[EndedMemory]:
+) -> list[tuple[Entry, MemoryRecord, EndingVerdict]]:
     """Mark the memories that lines end, and return them, with those that they had ended before."""
     store = memory_store.shared()
-    found: list[EndedMemory] = []
+    found = []
     for line in lines:
         by = entry_memory_id(agent_id, line.entry.id)
         for record in records:
-            for each in _ended_by(store, agent_id, line, names, record):
-                found.append(each)
-                drawn = store.derived_from(agent_id, each.past) if record == "entry" else []
-                since = None if each.verdict.never else line.entry.timestamp
-                own, *others = (End(m.id, by, since) for m in (each.past, *drawn))
-                if each.past.superseded_by != by:
+            for past, verdict in _ended_by(store, agent_id, line, names, record):
+                found.append((line.entry, past, verdict))
+                drawn = store.derived_from(agent_id, past) if record == "entry" else []
+                since = None if verdict.never else line.entry.timestamp
+                own, *others = (End(m.id, by, since) for m in (past, *drawn))
+                if past.superseded_by != by:
                     end(store, [own], anew=True)
                 end(store, others)
     return found
@@ -206,7 +197,7 @@ def end_closed_in_store(agent_id: str, closed: Sequence[tuple[AgendaItem, Entry]
 
 def _ended_by(
     store: MemoryStore, agent_id: str, line: NewLine, names: Sequence[str], record: str
-) -> list[EndedMemory]:
+) -> list[tuple[MemoryRecord, EndingVerdict]]:
     entry = line.entry
     by = entry_memory_id(agent_id, entry.id)
     words = [each.words for each in (*line.before, entry)]
@@ -222,7 +213,7 @@ def _ended_by(
         return []
     verdicts = language.get().ended(line, vectors, known, names, by)
     return [
-        EndedMemory(each, entry, verdict)
+        (each, verdict)
         for each, verdict in zip(known, verdicts, strict=True)
         if verdict.ends and (each.superseded_by == by or not store.is_locked(agent_id, each))
     ]
@@ -272,17 +263,17 @@ def _shared(memory: MemoryRecord, text: str) -> float:
     return len(words & language.get().content_words(text)) / max(1, len(words))
 
 
-def _end_in_agenda(memory: Memory, ended: EndedMemory) -> None:
+def _end_in_agenda(memory: Memory, past: MemoryRecord, by: Entry, verdict: EndingVerdict) -> None:
     """Close the items that what ended stated; a correction changes them."""
-    broken = language.get().agenda.is_broken(ended.by.content)
-    for item in memory.agenda.resting_on(Removal({*ended.past.journal_ids})):
-        stated = item.evidence[0] in ended.past.journal_ids
-        if item.state != "open" or not stated or ended.by.id in item.evidence:
+    broken = language.get().agenda.is_broken(by.content)
+    for item in memory.agenda.resting_on(Removal({*past.journal_ids})):
+        stated = item.evidence[0] in past.journal_ids
+        if item.state != "open" or not stated or by.id in item.evidence:
             continue
-        if ended.verdict.meant:
-            day = language.get().due(ended.verdict.meant, local(ended.by.timestamp))
-            memory.agenda.remove(str(ended.by.id))  # what it says by itself
-            moved = item.repeated(day, (ended.by.id,), ended.by)
-            memory.agenda.put(replace(moved, text=ended.verdict.meant[:TEXT_KEPT]))
+        if verdict.meant:
+            day = language.get().due(verdict.meant, local(by.timestamp))
+            memory.agenda.remove(str(by.id))  # what it says by itself
+            moved = item.repeated(day, (by.id,), by)
+            memory.agenda.put(replace(moved, text=verdict.meant[:TEXT_KEPT]))
         else:
-            memory.agenda.put(item.closed("broken" if broken else "done", ended.by))
+            memory.agenda.put(item.closed("broken" if broken else "done", by))
