@@ -36,10 +36,10 @@ import numpy as np
 from contrib_ai_memory import attention as in_play
 from contrib_ai_memory.attention import (
     WEIGHTS,
-    AttentionWeights,
     Floor,
     HeardLine,
     Score,
+    Weights,
     attend,
     features,
     is_open,
@@ -229,7 +229,7 @@ def _known(evening: dict[str, Any]) -> Iterable[str]:
 class Ours:
     """The rule in play, after the talk as it was recorded; by default with the shipped weights."""
 
-    weights: AttentionWeights | None = None
+    weights: Weights | None = None
     floor: Floor = field(default_factory=Floor)
 
     def answers(self, each: Labelled) -> bool:
@@ -359,7 +359,7 @@ def examples(evenings: Sequence[Evening], counts: float) -> Iterable[Example]:
             rule.floor = rule.floor.heard(line)
 
 
-def fitted(evenings: Sequence[Evening], stays: Sequence[Evening]) -> AttentionWeights:
+def fitted(evenings: Sequence[Evening], stays: Sequence[Evening]) -> Weights:
     """Fit the scores of open lines; what was read only where there is a reader.
 
     Stays are left out of the score of what is only heard, which they made worse: their people name
@@ -369,7 +369,7 @@ def fitted(evenings: Sequence[Evening], stays: Sequence[Evening]) -> AttentionWe
     heard = list(features(HeardLine("", "", 0.0), Floor()))
     read = ["answer", "lead", "errand", "known", "known, asked", *(f"act {act}" for act in ACTS)]
     every = [*some, *examples(stays, STAYS_COUNT)]
-    return AttentionWeights(_score(some, heard), _score(every, [*heard, *read]))
+    return {"heard": _score(some, heard), "read": _score(every, [*heard, *read])}
 
 
 def _score(some: Sequence[Example], names: Sequence[str]) -> Score:
@@ -401,21 +401,21 @@ def left_out(
     return found
 
 
-_fits: dict[tuple[int, bool], AttentionWeights] = {}
+_fits: dict[tuple[int, bool], Weights] = {}
 
 
-def _fitted_without(
-    start: int, others: Sequence[Evening], stays: Sequence[Evening]
-) -> AttentionWeights:
+def _fitted_without(start: int, others: Sequence[Evening], stays: Sequence[Evening]) -> Weights:
     key = (start, bool(READER))
     if key not in _fits:
         _fits[key] = fitted(others, stays)
     return _fits[key]
 
 
-def without_stays(
-    evenings: Sequence[Evening], stays: Mapping[str, Evening]
-) -> dict[str, AttentionWeights]:
+def _plain(weights: Weights) -> dict[str, Any]:
+    return {name: asdict(score) for name, score in weights.items()}
+
+
+def without_stays(evenings: Sequence[Evening], stays: Mapping[str, Evening]) -> dict[str, Weights]:
     """Fit the weights for each stay without the stays of its fold."""
     found = {}
     for fold in STAY_FOLDS:
@@ -481,8 +481,8 @@ def fit(evenings: Sequence[Evening], stays: Mapping[str, Evening]) -> None:
     """Write the weights of all into the package, and those without each fold of stays."""
     READER.append(ActReader())
     made = fitted(evenings, [*stays.values()])
-    WEIGHTS.write_text(json.dumps(asdict(made), indent=1) + "\n", "utf-8")
-    each = {name: asdict(w) for name, w in without_stays(evenings, stays).items()}
+    WEIGHTS.write_text(json.dumps(_plain(made), indent=1) + "\n", "utf-8")
+    each = {name: _plain(found) for name, found in without_stays(evenings, stays).items()}
     WITHOUT.write_text(json.dumps(each, indent=1) + "\n", "utf-8")
     READER.clear()
 

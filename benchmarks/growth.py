@@ -405,7 +405,9 @@ def _written(npc: Any) -> tuple[float, float]:
     for number, text in enumerate(itertools.islice(talk.lines(11), WRITTEN)):
         name = talk.NAMES[number % 2]
         who = f"log:{name}"
-        percept = Percept(text, "say", name, who, (who,), (who,), location="#2")
+        percept = Percept(
+            text, "say", who, seen_as=name, witnesses=(who,), entities=(who,), location="#2"
+        )
         start = time.process_time()
         npc.memory.perceive(percept)
         npc.memory.flush()

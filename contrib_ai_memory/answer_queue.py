@@ -1,15 +1,13 @@
-"""AnswerQueue: lines that wait for an NPC's answer, taken in turn, one line per speaker.
-
-Who sends more lines than may wait is flooding, and is told so now and then.
-"""
+"""AnswerQueue: lines that wait for an NPC's answer, taken in turn, one line per speaker."""
 
 from __future__ import annotations
 
 import enum
+import math
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .privacy import unmasked
@@ -28,7 +26,6 @@ class PendingLine:
 
     entry: Entry
     speaker: Any
-    asleep: bool = False  # whether the NPC was asleep when it was said
     put_off: bool = False  # whether its speaker was told that the NPC cannot think now
 
 
@@ -41,6 +38,15 @@ class Verdict(enum.Enum):
     DROPPED = "dropped"  # refused, and the speaker has been told before
 
 
+@dataclass(eq=False)
+class _Speaker:
+    """What is known of one speaker."""
+
+    lines: deque[PendingLine] = field(default_factory=deque)
+    flooded: float = -math.inf  # when they last said more than may wait
+    excused: float = -math.inf
+
+
 class AnswerQueue:
     """The lines that wait for an answer, one line of each speaker in turn, masked or not.
 
@@ -50,66 +56,51 @@ class AnswerQueue:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self._clock = clock
-        self._lines: OrderedDict[str, deque[PendingLine]] = OrderedDict()
-        self._flooding: OrderedDict[str, float] = OrderedDict()
-        self._excused: OrderedDict[str, float] = OrderedDict()
+        self._speakers: OrderedDict[str, _Speaker] = OrderedDict()  # in turn
 
     def __len__(self) -> int:
-        return sum(map(len, self._lines.values()))
+        return sum(len(each.lines) for each in self._speakers.values())
 
     def add(self, line: PendingLine) -> Verdict:
         """Queue a line, if it may wait."""
         who, now = unmasked(line.entry.source_entity or ""), self._clock()
-        if now - self._flooding.get(who, -FLOOD_SECONDS) < FLOOD_SECONDS:
-            _note_time(self._flooding, who, now)
+        own = self._speakers.setdefault(who, _Speaker())
+        if not own.lines:
+            self._speakers.move_to_end(who)
+        while len(self._speakers) > SPEAKERS_KEPT:
+            del self._speakers[next(who for who, each in self._speakers.items() if not each.lines)]
+        if now - own.flooded < FLOOD_SECONDS:
+            own.flooded = now
             return Verdict.DROPPED
-        self._flooding.pop(who, None)
-        own = self._lines.get(who) or deque()
-        if any(waiting.entry.id == line.entry.id for waiting in own):
+        if any(waiting.entry.id == line.entry.id for waiting in own.lines):
             return Verdict.QUEUED
-        if len(own) >= LINES_EACH:
-            self._lines[who] = deque([own[0]])
-            _note_time(self._flooding, who, now)
-            verdict = Verdict.TOO_FAST
+        if len(own.lines) >= LINES_EACH:
+            own.lines, own.flooded, verdict = deque([own.lines[0]]), now, Verdict.TOO_FAST
         elif len(self) < LINES_IN_ALL:
-            self._lines.setdefault(who, deque()).append(line)
+            own.lines.append(line)
             return Verdict.QUEUED
         else:
             verdict = Verdict.CROWDED
-        if now - self._excused.get(who, -EXCUSE_SECONDS) < EXCUSE_SECONDS:
+        if now - own.excused < EXCUSE_SECONDS:
             return Verdict.DROPPED
-        _note_time(self._excused, who, now)
+        own.excused = now
         return verdict
 
     def take(self) -> PendingLine:
-        """Take the next line; its speaker's remaining lines go behind all others.
-
-        Raises:
-            KeyError: Nothing waits.
-        """
-        who, lines = self._lines.popitem(last=False)
-        if len(lines) > 1:
-            self._lines[who] = lines
-        return lines.popleft()
+        """Take the next line of those that wait; its speaker's others go behind all others."""
+        who, own = next(each for each in self._speakers.items() if each[1].lines)
+        self._speakers.move_to_end(who)
+        return own.lines.popleft()
 
     @property
     def lines(self) -> list[PendingLine]:
         """The lines that wait, oldest first."""
-        waiting = [line for lines in self._lines.values() for line in lines]
+        waiting = [line for each in self._speakers.values() for line in each.lines]
         return sorted(waiting, key=lambda line: line.entry.id)
 
     def drop(self, identity: str | None) -> None:
         """Forget a speaker and their lines."""
-        for known in (self._lines, self._flooding, self._excused):
-            known.pop(unmasked(identity or ""), None)
+        self._speakers.pop(unmasked(identity or ""), None)
 
     def clear(self) -> None:
-        for known in (self._lines, self._flooding, self._excused):
-            known.clear()
-
-
-def _note_time(seconds: OrderedDict[str, float], who: str, now: float) -> None:
-    seconds[who] = now
-    seconds.move_to_end(who)
-    while len(seconds) > SPEAKERS_KEPT:
-        seconds.popitem(last=False)
+        self._speakers.clear()

@@ -46,11 +46,7 @@ class AIMemoryConfig(AppConfig):
     verbose_name = "AI memory"
 
     def ready(self) -> None:
-        """Connect what each process needs; where the game starts, check the settings.
-
-        Raises:
-            SystemExit: There is a bad setting (`check_settings`).
-        """
+        """Connect what each process needs; where the game starts, check the settings."""
         connection_created.connect(_delete_securely, dispatch_uid=f"{self.name}.secure_delete")
         own = getattr(settings, "CONTRIB_AI_MEMORY", None)
         own = own if isinstance(own, dict) else {}

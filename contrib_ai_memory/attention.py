@@ -1,11 +1,10 @@
 """Attention: which of the lines that it hears an NPC answers (DESIGN §4), over plain data.
 
-`attend` decides about a line from the `Floor`, the state of the talk in the room. `npc` calls it in
-the game, `benchmarks.attention` with recorded evenings. Lines in company that name nobody it can
-only guess, by a linear score over the line and the talk before it (docs/adr/025). No embedding: it
-runs on the reactor thread. Where the local model is installed, `judged` decides about them by what
-was read of them on a worker too (`recall.sheet.read_line`). Both scores are fitted on recorded
-evenings and stays (`python -m benchmarks.attention --fit`).
+`attend` decides about a line from the `Floor`, the state of the talk in the room. Lines in company
+that name nobody it can only guess, by a linear score over the line and the talk before it
+(docs/adr/025); where the local model is installed, `judged` decides about them by what was read of
+them on a worker too (`recall.sheet.read_line`). Both scores are fitted on recorded evenings and
+stays (`python -m benchmarks.attention --fit`).
 """
 
 from __future__ import annotations
@@ -171,7 +170,7 @@ def attend(
     line: HeardLine,
     floor: Floor,
     max_unasked: int,
-    weights: AttentionWeights | None = None,
+    weights: Weights | None = None,
     lean: float = 0.0,
 ) -> bool:
     """Return whether a line is answered, by the first rule of DESIGN §4 that fits.
@@ -200,7 +199,7 @@ def attend(
         return False
     if may_be_anothers(line, floor):
         return False  # no chorus
-    return (weights or shipped()).heard.of(features(line, floor)) >= lean
+    return (weights or shipped())["heard"].of(features(line, floor)) >= lean
 
 
 def is_undecided(line: HeardLine, max_unasked: int) -> bool:
@@ -219,7 +218,7 @@ def judged(
     floor: Floor,
     *,
     spent: bool,
-    weights: AttentionWeights | None = None,
+    weights: Weights | None = None,
     lean: float = 0.0,
 ) -> bool:
     """Return whether an undecided line is answered, by what was read of it and what the talk does.
@@ -237,7 +236,7 @@ def judged(
     # said into a room in which it has not spoken: "I keep the ferry"
     to_nobody = floor.partner is None and not calls
     least = SURELY_FROM if spent or told_of or to_nobody else READ_FROM
-    return (weights or shipped()).read.of(found) >= least + lean
+    return (weights or shipped())["read"].of(found) >= least + lean
 
 
 def is_spent(line: HeardLine, floor: Floor, max_unasked: int) -> bool:
@@ -263,19 +262,14 @@ class Score:
         return self.bias + sum(each * found.get(name, 0) for name, each in self.weights.items())
 
 
-@dataclass(frozen=True, slots=True)
-class AttentionWeights:
-    """The scores of a line as it is heard, and of one that was read too."""
-
-    heard: Score
-    read: Score
+Weights = Mapping[str, Score]  # of a line as it is "heard", and of one that was "read" too
 
 
 @cache
-def shipped() -> AttentionWeights:
+def shipped() -> Weights:
     """The weights of the package."""
     kept = json.loads(WEIGHTS.read_text("utf-8"))
-    return AttentionWeights(**{name: Score(**score) for name, score in kept.items()})
+    return {name: Score(**score) for name, score in kept.items()}
 
 
 def is_open(line: HeardLine) -> bool:

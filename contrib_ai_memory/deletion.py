@@ -4,11 +4,10 @@
 `QuerySet.delete()`) calls no method of an object; there Django's signals call `before`, while the
 Attributes can still be read, and `after`.
 
-The deletion is noted in the database in the same transaction, with a VACUUM that clears the freed
-rows at the next start. The store forgets the memory once that is committed, and the note is dropped
-when it is done. If the server is killed in between, its next start finds the note
-(`start.forget_the_deleted`). A missing NPC alone is no reason to forget its memory: the database
-may be older than the store.
+The deletion is noted in the database in the same transaction, with a VACUUM that is due then. The
+store forgets the memory once that is committed; if the server is killed in between, its next start
+finds the note (`start.forget_the_deleted`). A missing NPC alone is no reason to forget its memory:
+the database may be older than the store.
 """
 
 from __future__ import annotations

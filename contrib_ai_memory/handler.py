@@ -65,26 +65,17 @@ class NothingToRemember(InputError):
 
 
 class MemoryHandler:
-    """Everything one NPC remembers. Made by `MemoryMixin.memory`.
-
-    Attributes:
-        id: The NPC's UUID, its agent id in the store. A copied NPC gets a new one.
-        clock: Returns the present as ISO 8601 UTC; a replay replaces it by the log's time.
-        journal, conversations, people, profiles, links, preferences, agenda, history: Kept in
-            Attributes.
-        own_settings: Reads and changes what `settings` consists of.
-        evidence: Stops work in progress whose evidence is forgotten or changed meanwhile.
-    """
+    """Everything one NPC remembers. Made by `MemoryMixin.memory`."""
 
     def __init__(self, owner: Any):
         language.get()  # loaded now, not by the first line
         attributes.load(owner, _READ_FIRST)
         attributes.write_as_text(owner, attributes.TEXTS)
         self.owner = owner
-        self.clock: Callable[[], str] = now_iso
+        self.clock: Callable[[], str] = now_iso  # ISO 8601 UTC; in a replay the log's time
         self.looked_at = 0  # the newest entry when `sleep.consolidation.look_awake` last looked
-        self.id: str = self._own_id()
-        self.own_settings = NPCSettings(owner)
+        self.id: str = self._own_id()  # its agent id in the store
+        self.own_settings = NPCSettings(owner)  # what `settings` consists of
         self._flush_timer: Any = None
         self.journal = Journal(owner, on_change=self._flush_soon)
         self.read_anew()
@@ -119,7 +110,7 @@ class MemoryHandler:
 
     @property
     def phrases(self) -> dict[str, tuple[str, ...]]:
-        """The stock phrases of the NPC, {kind: texts}, as the settings TONE and PHRASES have it."""
+        """The stock phrases of the NPC, {kind: texts}, by the settings TONE and PHRASES."""
         return language.get().phrases.of(self.settings.TONE, self.settings.PHRASES)
 
     def phrase(self, kind: str, **values: str) -> str:
@@ -132,8 +123,7 @@ class MemoryHandler:
         return str(self.owner.attributes.get("goals", default="") or "")
 
     def _own_id(self) -> str:
-        """Return the agent id of this body, a new one if its Attributes are those of another."""
-        shed_copied(self.owner)
+        shed_copied(self.owner)  # a copied NPC gets a new one
         own = owner.id_of(self.owner) or str(uuid.uuid4())
         owner.claim(self.owner, own)
         return own
@@ -196,11 +186,7 @@ class MemoryHandler:
         return entry
 
     def _tags(self, percept: Percept) -> tuple[str, ...]:
-        """Return the tags, with ASKS for a line that tells nothing, though it does not look so.
-
-        Such are a question behind the NPC's name ("mara what is this"), and a mere request to
-        forget something or to keep quiet about it.
-        """
+        """Return the tags, with ASKS for a line that tells nothing: "mara what is this"."""
         spoken, said = language.get(), percept.content
         if percept.kind not in TALK_KINDS or spoken.asks(said):
             return percept.tags
@@ -364,13 +350,11 @@ class MemoryHandler:
     def work_through(
         self, *, until_silent: bool = False, priority: int = offload.AWAKE
     ) -> Generator[Any, Any, bool]:
-        """Index new entries and extract experiences from them, a bounded amount.
+        """Index new entries and extract experiences from them, a bounded amount, as a Deferred:
+        whether nothing is left.
 
         Where a language model judges, it looks at weighty talk instead, and in the night at all;
         with the profile of the sources it extracts experiences from snippets too.
-
-        Returns (as a Deferred):
-            Whether nothing is left.
         """
         indexed = yield self.index_pending(priority)
         if not router.rules_judge(self.settings) and not self.settings.by_sources:
@@ -399,8 +383,7 @@ class MemoryHandler:
     def take_out(self, removal: Removal) -> Generator[Any, Any, Counter[str]]:
         """Take something out of every part, as a Deferred count by `MemoryPart.counted`.
 
-        The store comes before that, and the journal after it: broken off and called again, it ends
-        in the same state.
+        The store comes before that, and the journal after it, so that it can be repeated.
         """
         counts: Counter[str] = Counter()
         for part in self.parts:

@@ -339,19 +339,20 @@ class AgendaLanguage:
 class Phrases:
     """Stock phrases of an NPC."""
 
-    kinds: tuple[str, ...] = ()  # as the setting PHRASES names them
+    texts: Mapping[str, tuple[str, ...]] = {}  # by kind, as the setting PHRASES names them
+    tones: Mapping[str, Mapping[str, tuple[str, ...]]] = {}  # what a TONE has in their place
 
     def unknown(self, named: Iterable[str]) -> list[str]:
-        """Return which of these are no kinds of phrases, in order."""
-        return []
+        """Return which of these are no kinds of phrases, in order; without texts, none."""
+        return sorted({*named} - {*self.texts}) if self.texts else []
 
     def of(self, tone: str, own: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-        """Return the phrases of an NPC, {kind: texts}: those of its TONE, then its own."""
-        return dict(own)
+        """Return the phrases of an NPC, {kind: texts}, that differ: of its TONE, then its own."""
+        return {**self.tones.get(tone, {}), **own}
 
     def first(self, kind: str, phrases: Mapping[str, tuple[str, ...]], **values: str) -> str:
         """Return the first phrase of a kind, filled; "" where there is none."""
-        text = next(iter(phrases.get(kind) or ()), "")
+        text = next(iter(phrases.get(kind) or self.texts.get(kind, ())), "")
         for key, value in values.items():
             text = text.replace(f"{{{key}}}", value)
         return text
@@ -455,10 +456,6 @@ class Language:
 
     def tells_nothing(self, text: str, names: Sequence[str]) -> bool:
         """Whether a line to one of these names only asks, or only asks to keep quiet."""
-        return False
-
-    def asks_if_awake(self, text: str) -> bool:
-        """Whether a line asks if somebody sleeps, which need not be answered later."""
         return False
 
     def confides(self, text: str) -> bool | None:
@@ -647,10 +644,6 @@ class Language:
     def moment(self, now: str) -> str:
         """Say a time as people do: "Saturday, 9 May, in the evening"."""
         return local(now)[:16].replace("T", " ")
-
-    def excuse(self, name: str, *, crowded: bool) -> str:
-        """Say why somebody is not answered now: too many wait, or they say too much at once."""
-        return ""
 
     def destination(self, text: str) -> str:
         """Return where a message of leaving says that somebody goes, or ""."""

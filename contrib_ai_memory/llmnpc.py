@@ -83,14 +83,9 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
     """An LLMNPC that remembers.
 
     It answers the `talk` command and, as every NPC with a memory, when it is named, whispered to or
-    alone with the speaker; once, and through LLMNPC's server. If that does not answer, it says what
-    the offline provider finds in its memory.
-
-    Lines in LLMNPC's `chat_memory` are moved to the journal once; `chat_memory[character]` reads
-    the conversation with that character.
-
-    Hooks to override: those of LLMNPC (`build_prompt`, `prompt_prefix`, `response_template`,
-    `thinking_messages`, `llm_client`) and of MemoryMixin.
+    alone with the speaker; once, and through LLMNPC's server, or without a model if that does not
+    answer. Lines in LLMNPC's `chat_memory` are moved to the journal once; `chat_memory[character]`
+    reads the conversation with that character. The hooks are those of LLMNPC and of MemoryMixin.
     """
 
     own_memory_keys = (CHAT_MEMORY,)
@@ -135,11 +130,8 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
         return defer.succeed(None)
 
     def _said_just_now(self, words: str, character: Any) -> Entry | None:
-        """Return the entry of these words if the room's message was heard a moment ago.
-
-        A game's own talk command may show them to the room in any form; an entry of such a message
-        is redundant and removed.
-        """
+        """Return the entry of these words if the room's message was heard a moment ago; one that a
+        game's own talk command shows in another form is redundant and removed."""
         identity, now = self.get_memory_guise(character), self.memory.clock()
         for entry in reversed(self.memory.journal.tail(LOOK_BACK)):
             fresh = seconds_between(entry.timestamp, now) <= SAME_LINE_SECONDS
@@ -179,12 +171,8 @@ class MemoryLLMNPC(MemoryMixin, LLMNPC):
 
     @defer.inlineCallbacks
     def ask_llm(self, entry: Entry, character: Any, context: str) -> Generator[Any, Any, str]:
-        """Ask LLMNPC's server for an answer, as a Deferred text; empty if there is none.
-
-        Args:
-            character: The speaker of `entry`.
-            context: What the NPC sees and remembers (`llm.prompts.context`).
-        """
+        """Ask LLMNPC's server for an answer to the character that spoke, as a Deferred text; empty
+        if there is none. `context` is what the NPC sees and remembers (`llm.prompts.context`)."""
         from twisted.internet import reactor
 
         thinking = task.deferLater(reactor, self.thinking_timeout, self._show_thinking, character)
@@ -305,8 +293,7 @@ def _old_session(identity: str | None) -> str:
 def _import_chat_memory(npc: MemoryLLMNPC, memory: LLMNPCMemory) -> Generator[Any, Any, None]:
     """Move LLMNPC's old lines into the journal, one transaction a character.
 
-    It can be stopped at any point and started again. `talk` is said aloud, so the lines are no
-    secrets; their time is not known and becomes the present.
+    `talk` is said aloud, so they are no secrets; their time is not known and becomes the present.
     """
     while old := dict(attributes.read(npc, CHAT_MEMORY) or {}):
         character, lines = old.popitem()

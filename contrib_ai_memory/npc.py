@@ -61,13 +61,10 @@ _Base: Any = DefaultCharacter if TYPE_CHECKING else object  # the mixin comes be
 
 
 class MemoryMixin(_Base):
-    """A lasting memory for a Character typeclass, at `npc.memory`.
+    """A lasting memory for a Character typeclass, at `npc.memory`."""
 
-    Attributes:
-        memory_settings: Settings of this kind of NPC, in place of those of CONTRIB_AI_MEMORY; a
-            class inherits what it does not set (`store.npc_settings`).
-    """
-
+    # settings of this kind of NPC, in place of those of CONTRIB_AI_MEMORY; a class inherits what it
+    # does not set (`store.npc_settings`)
     memory_settings: dict[str, Any]
     own_memory_keys: tuple[str, ...] = ()  # Attributes of the typeclass that copies do not get
     _own_voice = False  # True while its own words are sent, which are journalled already
@@ -183,7 +180,8 @@ class MemoryMixin(_Base):
         Args:
             crowded: Whether too many others are waiting; else `speaker` says too much at once.
         """
-        return language.get().excuse(self.name_seen(speaker), crowded=crowded)
+        kind = "crowded" if crowded else "too fast"
+        return self.memory.phrase(kind, name=self.name_seen(speaker))
 
     # --- Evennia's hooks ----------------------------------------------------------------------
 
@@ -202,10 +200,7 @@ class MemoryMixin(_Base):
         return deliver
 
     def process_language(self, text: str, speaker: Any, language: str | None, **kwargs: Any) -> str:
-        """Note a speech in an emote or say of rpsystem, as it is sent to this character.
-
-        This distinguishes speech from a quotation typed into a pose.
-        """
+        """Note a speech in an emote of rpsystem, which is no quotation typed into a pose."""
         process = getattr(super(), "process_language", None)
         heard = process(text, speaker, language, **kwargs) if process else text
         if self._emoted[0] is not speaker:
@@ -296,10 +291,6 @@ class MemoryMixin(_Base):
         )
         self._voice(own, self.at_memory_reply, _escaped(text), listener, private=private)
         return own
-
-    def excuse(self, entry: Entry, speaker: Any, *, crowded: bool) -> None:
-        """Tell somebody that they are not answered; in a whisper if they whispered."""
-        self.put_off(entry, speaker, self.get_memory_excuse(speaker, crowded=crowded))
 
     def put_off(self, entry: Entry, speaker: Any, text: str) -> None:
         """Say a stock phrase, if there is one, in place of an answer; to a whisper in a whisper."""
@@ -403,10 +394,7 @@ class MemoryMixin(_Base):
     ) -> None:
         """Perceive something said, given or done, and queue it for an answer if it wants one.
 
-        Args:
-            whole: The whole emote, if the speech is only a part of it.
-            answered: False for the action of an emote, whose speech is answered.
-            percept: More fields of the percept.
+        `whole` is the emote of which the speech is a part; its action alone is not `answered`.
         """
         hearers = [] if kind == "give" else self._hearers(speaker, kind)
         if kind == "whisper":
@@ -451,9 +439,9 @@ class MemoryMixin(_Base):
             noticed = replace(noticed, addressed=wants_reply, mentioned=mentioned)
         return self._remember(noticed, speaker), line, wants_reply
 
-    def _react(self, speaker: Any, entry: Entry, line: HeardLine | None, wants_reply: bool) -> None:
+    def _react(self, speaker: Any, entry: Entry, line: HeardLine | None, answers: bool) -> None:
         if line is not None and speaker.pk:
-            self.assistant.attend(entry, speaker, line, answers=wants_reply)
+            self.assistant.attend(entry, speaker, line, answers=answers)
 
     def _is_barred(self, speaker: Any) -> bool:
         """Return whether it answers nothing that `speaker` says now."""

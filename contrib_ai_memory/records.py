@@ -76,38 +76,20 @@ class _Plain:
         return cls(**known)
 
 
-@dataclass(frozen=True, slots=True)
-class Percept:
-    """Something an NPC perceived, before it becomes a journal entry (see there too)."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Witnessed(_Plain):
+    """Base of those that may be secret."""
 
-    content: str
-    kind: str
-    seen_as: str = ""
-    source: str | None = None  # identity of the one who said or did it
-    witnesses: tuple[str, ...] = ()  # identities of the people who perceived it too
-    entities: tuple[str, ...] = ()
     private: bool = False
-    location: str | None = None
-    timestamp: str = ""
-    game_time: float | None = None  # seconds
-    session_id: str | None = None
-    origin: str = "perceived"
-    source_type: str = "direct"
-    addressed: bool = False  # whether it is meant for the NPC
-    mentioned: bool = False  # whether it holds an @mention of the NPC
-    tags: tuple[str, ...] = ()
-    line: str | None = None
-    ref: str | None = None
-    evidence: tuple[str, ...] = ()
+    witnesses: tuple[str, ...] = ()  # identities of the people who perceived it too
+    # journal ids of all that a language model was shown for it, the evidence too, and of words of
+    # the NPC of the conversation given to the provider (`store.journal.ranges_of`)
     context: str = ""
-    sources: tuple[str, ...] = ()
-    utterance: str = ""
 
-    def to_entry(self, **more: Any) -> Entry:
-        """Make the journal entry, with the fields that only an entry has."""
-        names = {spec.name for spec in fields(Entry)} & {spec.name for spec in fields(self)}
-        shared = {name: getattr(self, name) for name in names}
-        return Entry(**shared | {"source_entity": self.source} | more)
+    @property
+    def audience(self) -> tuple[str, ...] | None:
+        """The people who may hear of it, sorted; None means anyone."""
+        return tuple(sorted(self.witnesses)) if self.private else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,39 +107,62 @@ class Provenance:
 NO_PROVENANCE = Provenance()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Perceived(_Witnessed):
+    """What a percept and the journal entry made of it both hold."""
+
+    seen_as: str = ""
+    origin: str = "perceived"
+    source_type: str = "direct"
+    entities: tuple[str, ...] = ()
+    location: str | None = None
+    session_id: str | None = None
+    tags: tuple[str, ...] = ()
+    game_time: float | None = None  # seconds
+    line: str | None = None  # the perceived line, if it said more than `content`
+    ref: str | None = None  # the id of the line in a replayed log
+    # `Provenance` of the NPC's own words; the evidence of an insight are the link ids that it cites
+    evidence: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    # of a line heard from another NPC, the speaker's agent id and journal id, "uuid:12"
+    utterance: str = ""
+
+
 @dataclass(frozen=True, slots=True)
-class Entry(_Plain):
+class Percept(_Perceived):
+    """Something an NPC perceived, before it becomes a journal entry."""
+
+    content: str
+    kind: str
+    source: str | None = None  # identity of the one who said or did it
+    timestamp: str = ""
+    addressed: bool = False  # whether it is meant for the NPC
+    mentioned: bool = False  # whether it holds an @mention of the NPC
+
+    def to_entry(self, **more: Any) -> Entry:
+        """Make the journal entry, with the fields that only an entry has."""
+        shared: dict[str, Any] = {
+            spec.name: getattr(self, spec.name) for spec in fields(_Perceived)
+        }
+        own = {"content": self.content, "kind": self.kind, "source_entity": self.source}
+        return Entry(**shared | own | more)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry(_Perceived):
     """A journal entry (DESIGN §3)."""
 
     id: int
     timestamp: str
     content: str
     kind: str
-    seen_as: str = ""
-    origin: str = "perceived"
-    source_type: str = "direct"
     source_trust: float = 0.9  # 0-1
     source_entity: str | None = None
-    entities: tuple[str, ...] = ()
-    witnesses: tuple[str, ...] = ()
-    private: bool = False
-    location: str | None = None
-    session_id: str | None = None
     importance: int = 2  # 1-10
     scoring_method: str = "heuristic"
     emotions: tuple[str, ...] = ()
     lesson: str = ""
-    tags: tuple[str, ...] = ()
     consolidated: bool = False
-    game_time: float | None = None  # seconds
-    line: str | None = None  # the perceived line, if it said more than `content`
-    ref: str | None = None  # the id of the line in a replayed log
-    # `Provenance` of the NPC's own words; the evidence of an insight are the link ids that it cites
-    evidence: tuple[str, ...] = ()
-    context: str = ""
-    sources: tuple[str, ...] = ()
-    # of a line heard from another NPC, the speaker's agent id and journal id, "uuid:12"
-    utterance: str = ""
     provider: str = ""  # the language provider that worded an insight
 
     @property
@@ -232,7 +237,7 @@ class Entry(_Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryRecord(_Plain):
+class MemoryRecord(_Witnessed):
     """A memory in the store, as in the payload of DESIGN §3."""
 
     id: str
@@ -251,8 +256,6 @@ class MemoryRecord(_Plain):
     source_trust: float = 0.9
     journal_ids: tuple[int, ...] = ()
     entities: tuple[str, ...] = ()
-    witnesses: tuple[str, ...] = ()
-    private: bool = False
     question: bool = False
     created_at: str = ""
     last_accessed: str = ""
@@ -269,9 +272,6 @@ class MemoryRecord(_Plain):
     provider: str = ""  # the language provider that worded it, or BUILDER
     quote: str = ""  # the speaker's own words, if `content` rewrote them
     shown: str = ""  # a pose as it was shown, if `content` is only what its poser claims
-    # journal ids of all that a language model was shown, the evidence too
-    # (`store.journal.ranges_of`)
-    context: str = ""
 
     @classmethod
     def drawn(
@@ -339,11 +339,6 @@ class MemoryRecord(_Plain):
         return self.private and UNJUDGED not in self.tags
 
     @property
-    def audience(self) -> tuple[str, ...] | None:
-        """As `Entry.audience`."""
-        return tuple(sorted(self.witnesses)) if self.private else None
-
-    @property
     def words(self) -> str:
         """The text of the keyword search; a line of talk has its speaker in front."""
         return self.key or self.content
@@ -370,7 +365,7 @@ EVIDENCE_KEPT = 20  # lines of one item: the first, and the newest
 
 
 @dataclass(frozen=True, slots=True)
-class AgendaItem(_Plain):
+class AgendaItem(_Witnessed):
     """Something that somebody is to do: a promise, a debt, a request or a plan."""
 
     id: str  # the journal id of the line that states it; "12.1" is of its second sentence
@@ -382,18 +377,9 @@ class AgendaItem(_Plain):
     state: Literal["open", "done", "broken"] = "open"
     evidence: tuple[int, ...] = ()  # journal ids of the lines that state it, oldest first
     closed_by: tuple[int, ...] = ()  # journal ids of the lines that say it is done or broken
-    private: bool = False
-    witnesses: tuple[str, ...] = ()
     created: str = ""  # time of the first of those lines, ISO 8601 UTC
     updated: str = ""  # time of the last of them
     told: str = ""  # `text` as a sentence in the third person, where a language model wrote one
-    # journal ids of all that the model was shown then (`store.journal.ranges_of`)
-    context: str = ""
-
-    @property
-    def audience(self) -> tuple[str, ...] | None:
-        """The people who may hear of it, sorted; None means anyone."""
-        return tuple(sorted(self.witnesses)) if self.private else None
 
     def repeated(self, day: str, evidence: Sequence[int], line: AgendaItem | Entry) -> AgendaItem:
         """Return the item with the line that repeats, confirms or moves it."""
@@ -409,7 +395,9 @@ class AgendaItem(_Plain):
         )
 
     def closed(self, state: Literal["done", "broken"], by: Entry) -> AgendaItem:
-        """Return the item that a line ends."""
+        """Return the item that a line ends; as it is if that line has ended it."""
+        if by.id in self.closed_by:
+            return self
         return replace(self, state=state, closed_by=(*self.closed_by, by.id), updated=by.timestamp)
 
     def concerns(self, identity: str) -> bool:
@@ -548,20 +536,6 @@ class FactDraft:
     # ids of known facts that no longer hold; None if the provider was not asked
     ends: tuple[str, ...] | None = None
     by_rules: bool = False  # the offline provider drew it in a language model's place
-
-
-@dataclass(frozen=True, slots=True)
-class Snippet:
-    """The input of an extraction [B]: the last messages, of which only `new_ids` are new."""
-
-    npc_name: str
-    entries: tuple[Entry, ...]
-    new_ids: frozenset[int]
-    known_names: tuple[str, ...] = ()
-
-    @property
-    def new(self) -> list[Entry]:
-        return [entry for entry in self.entries if entry.id in self.new_ids]
 
 
 @dataclass(frozen=True, slots=True)

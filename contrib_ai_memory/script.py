@@ -10,7 +10,7 @@ import math
 import random
 import time
 from collections import deque
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -44,7 +44,6 @@ from .store.evidence import EvidenceGone
 from .store.npc_settings import NPCSettings
 from .store.people import entity_type_of
 from .store.reply_reasons import ReplyReasons
-from .text.sanitising import oneline
 
 KEY = attributes.HEARTBEAT
 LOCK_SECONDS = 20.0  # that a stop waits for a locked database
@@ -62,8 +61,6 @@ TICK_DEADLINE_SECONDS = 180.0  # after which a tick is abandoned
 THINKING_AFTER_SECONDS = 2.0  # until THINKING_EMOTE is shown
 JITTER = 0.1  # share of the tick by which the ticks of NPCs drift apart
 ASLEEP_SECONDS = 60  # between two notices that the NPC is asleep
-ASKED_ASLEEP_KEPT = 20  # questions heard asleep, one of each speaker
-ASKED_ASLEEP_SECONDS = 3 * 86_400  # after which such a question is answered no more
 
 _READ_AT_START = (  # Attributes of ours and Evennia's
     *("_manually_paused", "_paused_time"),
@@ -101,9 +98,8 @@ class HeartbeatState:
 class AssistantScript(DefaultScript):
     """The heartbeat of one NPC; `script.obj` is the NPC, `script.sleep` its sleep.
 
-    db: operating_mode (awake | sleep); asked_asleep, the numbers and times of questions that wait
-    for its waking; sleep_phase, night, night_records, sleep_schedule and the
-    rest belong to `Sleep`.
+    db: operating_mode (awake | sleep); unanswered, the numbers of the lines whose answers a reload
+    cut off; sleep_phase, night, night_records, sleep_schedule and the rest belong to `Sleep`.
     """
 
     def at_script_creation(self) -> None:
@@ -188,11 +184,9 @@ class AssistantScript(DefaultScript):
             client.end()
 
     def _settle(self, *, keep_waiting: bool = False) -> None:
-        """Write the last lines (departures are heard late), and which wait for an answer if that is
-        to be kept; then close the store."""
+        """Write the last lines (departures are heard late); then close the store."""
         if not offload.stopping():  # the first NPC waits for all, so that the stop comes to an end
             game_database.wait_for_lock(LOCK_SECONDS)
-        hearing_queue.release(self.obj)
         heard = hearing_queue.catch_up_all()
         if keep_waiting:
             state = self.state
@@ -359,13 +353,11 @@ class AssistantScript(DefaultScript):
     # --- answering ----------------------------------------------------------------------------
 
     def attend(self, entry: Entry, speaker: Any, line: HeardLine, *, answers: bool) -> None:
-        """Answer a line, or not; where its words alone tell, by what is done with them.
+        """Answer a line, or not; where its words alone tell, by what is done with them. Called
+        again after a failure, it goes on.
 
-        Called again after a failure, it goes on.
-
-        Args:
-            answers: What `attention.attend` says. It stands where the line is not read: asleep,
-                while two of this speaker are being read, and where reading fails.
+        What `attention.attend` said, `answers`, stands where the line is not read: asleep, while
+        two of this speaker are being read, and where reading fails.
         """
         state = self.state
         number, before = state.attended_to
@@ -398,16 +390,10 @@ class AssistantScript(DefaultScript):
         from twisted.internet import reactor
 
         try:
+            sheet = [field_of(self.obj, each) for each in OWN]
+            asked = whole, self.obj.memory.id, sheet, entry.witnesses, entry.timestamp
             read = yield offload.run(
-                offload.MEMORY,
-                read_line,
-                whole,
-                self.obj.memory.id,
-                [field_of(self.obj, each) for each in OWN],
-                entry.witnesses,
-                entry.timestamp,
-                priority=offload.REPLY,
-                reads=True,
+                offload.MEMORY, read_line, *asked, priority=offload.REPLY, reads=True
             )
         except Exception as problem:  # noqa: BLE001 - whatever keeps it from reading, it can guess
             logger().warning("#%s: entry %s was not read: %s", self.db_obj_id, entry.id, problem)
@@ -435,18 +421,14 @@ class AssistantScript(DefaultScript):
             self.state.floor = self.state.floor.answered(line)
 
     def wants_reply(self, entry: Entry, speaker: Any) -> bool:
-        """Queue `entry` for an answer, once. Called again after a failure, it goes on. Returns
-        whether it is new."""
+        """Queue `entry` for an answer, once. Returns whether it is new."""
         state, asked = self.state, (entry.id, entry.timestamp)
         if asked in state.asked:
             return False
         if self.asleep:
-            self._keep_for_waking(entry)
             self._tell_asleep(speaker)
         else:
             self._queue(PendingLine(entry, speaker))
-            if self.db.asked_asleep:
-                self._answer_asked_asleep([speaker])
         state.asked.append(asked)
         if not self.asleep:
             self._start_answering()
@@ -458,46 +440,8 @@ class AssistantScript(DefaultScript):
         if verdict is not Verdict.QUEUED:
             logger().info("#%s: entry %s is not answered, too many wait.", self.obj.id, entry.id)
         if verdict in (Verdict.TOO_FAST, Verdict.CROWDED):
-            self.obj.excuse(entry, speaker, crowded=verdict is Verdict.CROWDED)
-
-    def at_wake(self) -> None:
-        """Answer what was asked asleep by those who are still here.
-
-        What the others asked is answered when they next speak to it.
-        """
-        if self.db.asked_asleep:
-            self._answer_asked_asleep(self.obj.seen_here())
-            self._start_answering()
-
-    def _keep_for_waking(self, entry: Entry) -> None:
-        """Keep a question for the time when the NPC is awake, the newest of each speaker."""
-        spoken = language.get()
-        if not spoken.asks(entry.content) or spoken.asks_if_awake(entry.content):
-            return
-        kept = [each for each in self._asked_asleep() if each.source_entity != entry.source_entity]
-        self._write_asked_asleep([*kept, entry][-ASKED_ASLEEP_KEPT:])
-
-    def _asked_asleep(self) -> list[Entry]:
-        """Return the questions that wait, as far as they are neither forgotten nor old."""
-        memory, now, found = self.obj.memory, self.obj.memory.clock(), []
-        for number, when in self.db.asked_asleep or ():
-            entry = memory.journal.get(number)
-            recent = seconds_between(when, now) <= ASKED_ASLEEP_SECONDS
-            if recent and entry and entry.timestamp == when:
-                found.append(entry)
-        return found
-
-    def _write_asked_asleep(self, entries: list[Entry]) -> None:
-        self.db.asked_asleep = [(each.id, each.timestamp) for each in entries]
-
-    def _answer_asked_asleep(self, people: Sequence[Any]) -> None:
-        """Queue the questions that these people asked while the NPC was asleep."""
-        here = {self.obj.get_memory_guise(each): each for each in people}
-        asked = self._asked_asleep()
-        self._write_asked_asleep([each for each in asked if each.source_entity not in here])
-        for entry in asked:
-            if entry.source_entity in here:
-                self._queue(PendingLine(entry, here[entry.source_entity], asleep=True))
+            crowded = verdict is Verdict.CROWDED
+            self.obj.put_off(entry, speaker, self.obj.get_memory_excuse(speaker, crowded=crowded))
 
     def engaged(self, asked_by: str | None = None) -> str:
         """Return why the NPC cannot fall asleep by itself now, as part of a sentence, or "".
@@ -526,8 +470,7 @@ class AssistantScript(DefaultScript):
 
     @defer.inlineCallbacks
     def _answer_all(self, turn: object) -> Generator[Any, Any, None]:
-        """Answer all that wait, as long as it is this one's `turn`: past its deadline `hold_still`
-        takes it away."""
+        """Answer all that wait, until `hold_still` takes the `turn` away."""
         from twisted.internet import reactor
 
         state = self.state
@@ -579,9 +522,8 @@ class AssistantScript(DefaultScript):
     def _answer_put_off(self) -> None:
         """Queue the lines that were put off, of those who are still here, if they are not old."""
         kept, self.state.put_off = self.state.put_off, []
-        asleep = {line.entry.id: line.asleep for line in kept}
-        for line in self._still_wanted(asleep, PUT_OFF_SECONDS):
-            self._queue(replace(line, put_off=True, asleep=asleep[line.entry.id]))
+        for line in self._still_wanted((line.entry.id for line in kept), PUT_OFF_SECONDS):
+            self._queue(replace(line, put_off=True))
         self._start_answering()
 
     def _has_turn(self, turn: object) -> bool:
@@ -643,10 +585,7 @@ class AssistantScript(DefaultScript):
     def _say(self, answer: Answer, line: PendingLine) -> Entry | None:
         """Speak an answer. Returns the entry of the words."""
         text, entry = answer.text, line.entry
-        if line.asleep:
-            asked = {"name": entry.seen_as, "question": oneline(entry.content)}
-            text = f"{self.obj.memory.phrase('asked asleep', **asked)} {text}".strip()
-        elif self._others_spoke_since(entry) and rules_answer(self.obj.memory.settings):
+        if self._others_spoke_since(entry) and rules_answer(self.obj.memory.settings):
             text = language.get().phrases.addressed(text, entry.seen_as)
         return self.obj.speak(
             text,
@@ -742,20 +681,15 @@ def _log_failure(work: defer.Deferred, doing: str) -> None:
 
 
 class ReplyActions:
-    """What an NPC does in the game while it composes an answer: `recall.tool_loop.Actions`.
-
-    Attributes:
-        spoken: Journal ids of what it said and did.
-        wants_sleep: The model called `go_to_sleep`; done after the answer.
-    """
+    """What an NPC does in the game while it composes an answer: `recall.tool_loop.Actions`."""
 
     def __init__(self, script: AssistantScript, entry: Entry, speaker: Any):
         self._script = script
         self._npc = script.obj
         self._entry = entry
         self.speaker = speaker
-        self.spoken: list[int] = []
-        self.wants_sleep = False
+        self.spoken: list[int] = []  # journal ids of what it said and did
+        self.wants_sleep = False  # the model called `go_to_sleep`; done after the answer
 
     def present(self, name: str) -> str | None:
         seen = self._npc.seen_here(name)
@@ -764,17 +698,16 @@ class ReplyActions:
         return self._npc.get_memory_guise(seen[0]) if seen else None
 
     def say(self, text: str, provenance: Provenance, *, private: bool) -> None:
-        self._speak(text, provenance, self.speaker, private, self._entry.session_id)
+        self._speak(text, self.speaker, provenance, private, self._entry.session_id)
 
     def whisper(self, name: str, text: str, provenance: Provenance) -> None:
         [listener] = self._npc.seen_here(name)
         same = listener == self.speaker and self._entry.private
-        self._speak(text, provenance, listener, True, self._entry.session_id if same else None)
+        self._speak(text, listener, provenance, True, self._entry.session_id if same else None)
 
     def emote(self, text: str, provenance: Provenance) -> None:
         session_id = self._entry.session_id
-        done = self._npc.act_out(text, session_id=session_id, provenance=provenance)
-        self._note(done)
+        self._note(self._npc.act_out(text, session_id=session_id, provenance=provenance))
 
     def go_to_sleep(self) -> None:
         try:
@@ -784,15 +717,10 @@ class ReplyActions:
         self.wants_sleep = True
 
     def _speak(
-        self,
-        text: str,
-        provenance: Provenance,
-        listener: Any,
-        private: bool,
-        session_id: str | None,
+        self, text: str, to: Any, provenance: Provenance, private: bool, session_id: str | None
     ) -> None:
         own = self._npc.speak(
-            text, listener, private=private, session_id=session_id, provenance=provenance
+            text, to, private=private, session_id=session_id, provenance=provenance
         )
         if own is None:
             raise ToolError("the one who may hear it is not here")

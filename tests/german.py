@@ -24,11 +24,7 @@ class GermanProvider(SilentProvider):
 
 
 class GermanPhrases(Phrases):
-    kinds = ("cannot think", "asked asleep")
-    texts = {"cannot think": ("Später, {name}.",), "asked asleep": ("{name}, du hast gefragt.",)}
-
-    def of(self, tone, own):
-        return {**self.texts, **own}
+    texts = {"cannot think": ("Später, {name}.",)}
 
 
 class German(Language):

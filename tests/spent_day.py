@@ -47,7 +47,7 @@ def line(entry_id, content):
         f"2026-01-01T{entry_id // 60:02}:{entry_id % 60:02}:00+00:00",
         content,
         "say",
-        "Alice",
+        seen_as="Alice",
     )
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from contrib_ai_memory import conf, offload
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.english.routing import memory_type, parts_of
-from contrib_ai_memory.ingest import novelty, pipeline
+from contrib_ai_memory.ingest import pipeline
 from contrib_ai_memory.ingest.chunk import chunks_of
 from contrib_ai_memory.ingest.pipeline import cleaned
 from contrib_ai_memory.store import memory_store
@@ -209,7 +209,7 @@ def test_the_models_own_tokens_keep_the_bounds_too(text):
 
 def weigh(npc, text, user=None):
     vectors = embedder.shared().encode([text])
-    return pipeline.weigh([text], vectors, novelty.known_through(npc.memory.id, user))[0]
+    return pipeline.weigh([text], vectors, pipeline.known_through(npc.memory.id, user))[0]
 
 
 def test_where_nothing_is_known_everything_is_new(mara):
@@ -231,7 +231,7 @@ def test_importance_is_novelty_and_salience_in_their_shares(mara):
 
 def test_someone_of_the_game_is_a_named_entity_however_they_are_written(mara):
     vectors = embedder.shared().encode(["say that to bram"])
-    nothing = novelty.known_through(mara.memory.id, None)
+    nothing = pipeline.known_through(mara.memory.id, None)
     [plain] = pipeline.weigh(["say that to bram"], vectors, nothing)
     [named] = pipeline.weigh(["say that to bram"], vectors, nothing, ("Bram",))
     assert named == pytest.approx(plain + 0.4 * 0.3)
@@ -262,10 +262,10 @@ def test_what_is_known_through_a_person_is_what_was_taught_about_them_and_what_t
         mara.memory.journal.set_cursor("indexed", 0)
         offload.wait(mara.memory.index_pending())
     vectors = embedder.shared().encode([FERRY, *["The ferry leaves at noon."] * 2])
-    known = novelty.known_through(mara.memory.id, who)
+    known = pipeline.known_through(mara.memory.id, who)
     # stored vectors are of eight bits (docs/adr/012)
     assert np.allclose(known, vectors.sum(axis=0), atol=1e-2)
-    assert not novelty.known_through(mara.memory.id, None).any()
+    assert not pipeline.known_through(mara.memory.id, None).any()
 
 
 def test_what_was_heard_already_is_not_new_when_it_is_taught(mara, alice):

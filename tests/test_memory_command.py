@@ -804,5 +804,11 @@ def _entry(entry_id, content, identity):
     from contrib_ai_memory.records import Entry, now_iso
 
     return Entry(
-        entry_id, now_iso(), content, "say", NASTY, source_entity=identity, entities=(identity,)
+        entry_id,
+        now_iso(),
+        content,
+        "say",
+        seen_as=NASTY,
+        source_entity=identity,
+        entities=(identity,),
     )

@@ -261,7 +261,7 @@ def test_what_is_said_to_somebody_is_quoted_and_marks_do_not_pile_up():
 
 def test_what_a_speaker_quotes_is_not_told_of_the_speaker():
     text = 'The smith said, "I have two arrows." I keep the ferry.'
-    entry = Entry(1, "2026-11-01T12:00:00+00:00", text, "say", "Alice")
+    entry = Entry(1, "2026-11-01T12:00:00+00:00", text, "say", seen_as="Alice")
     quoted = reported_lines.reported("I have two arrows.", entry)
     assert quoted == 'Alice says: "I have two arrows."'
     assert reported_lines.reported("I keep the ferry.", entry) == "Alice keeps the ferry."

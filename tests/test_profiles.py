@@ -350,7 +350,9 @@ def test_feelings_move_favorability_where_two_of_three_agree_and_the_nearest_is_
 def test_what_is_said_to_somebody_else_in_the_room_is_not_taken_for_the_npc(mara, alice, bram):
     both = (mara.get_memory_identity(alice), mara.get_memory_identity(bram))
     mara.memory.perceive(
-        Percept("You lying old dog, I hate you!", "say", "Alice", source=both[0], witnesses=both)
+        Percept(
+            "You lying old dog, I hate you!", "say", seen_as="Alice", source=both[0], witnesses=both
+        )
     )
     run_pass(mara)
     assert profile_of(mara, alice).relationship.favorability == pytest.approx(0.11)

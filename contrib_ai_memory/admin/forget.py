@@ -249,4 +249,4 @@ def _delete_stored(
 
 def lines_around(memory: Memory, entry_id: int) -> list[Entry]:
     """Return the journal entries around one, from whose words its search keys are made."""
-    return list(memory.journal.read(entry_id - index.AROUND, entry_id + index.AROUND))
+    return list(memory.journal.read(entry_id - index.LOOK_BACK, entry_id + index.LOOK_BACK))

@@ -53,9 +53,6 @@ ITEMS_READ = 1024  # texts of agenda items whose words are cached
 _TELLS_PAST = re.compile(
     r"\b(?:was|were|had|did|came|went|took|lost|saw|found|\w{3,}ed)\b", re.IGNORECASE
 )
-_ASKS_AWAKE = re.compile(
-    r"\b(?:are|r) (?:you|u|ye) (?:still )?(?:asleep|sleeping|awake|up)\b|\bwake up\b", re.I
-)
 # "what did Bram say about me?"; not "what did I say about me"
 _SAID_OF_ME = re.compile(
     r"(?P<said>\b(?:did|does|do|has|have) (?!i\b|you\b|u\b|ye\b)[\w'’-]+"
@@ -96,10 +93,8 @@ def _item_words(text: str) -> ItemWords:
 class EnglishPhrases(Phrases):
     """The stock phrases of `offline.phrases`."""
 
-    kinds = phrases.KINDS
-    unknown = staticmethod(phrases.unknown_kinds)
-    of = staticmethod(phrases.phrases_of)
-    first = staticmethod(phrases.first_phrase)
+    texts = phrases.PHRASES
+    tones = phrases.TONES
     addressed = staticmethod(phrases.addressed)
 
 
@@ -180,9 +175,6 @@ class English(Language):
             return True
         unsaid = addressing.without_address(text, forms(names))
         return all(map(addressing.hushes, questions.sentences_of(unsaid)))
-
-    def asks_if_awake(self, text: str) -> bool:
-        return bool(_ASKS_AWAKE.search(text))
 
     def manner(self, text: str) -> Manner:
         return Manner(
@@ -273,11 +265,6 @@ class English(Language):
             for line in lines
             for each in own_words.own_sentences(questions.sentences_of(line), names, pronoun)
         ]
-
-    def excuse(self, name: str, *, crowded: bool) -> str:
-        if crowded:
-            return f"Not now, {name}: there are too many before you."
-        return f"One thing at a time, {name}."
 
     def destination(self, text: str) -> str:
         found = _HEADING.search(text)

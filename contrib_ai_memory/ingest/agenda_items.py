@@ -42,15 +42,8 @@ KINDS: frozenset[str] = frozenset(get_args(Commitment))
 
 @defer.inlineCallbacks
 def update(memory: Memory, entries: Sequence[Entry], work: Work) -> Generator[Any, Any, int]:
-    """Bring the agenda up to date with new journal entries.
-
-    Args:
-        entries: Oldest first.
-        work: Rests on these entries.
-
-    Returns (as a Deferred):
-        How many items were added or changed.
-    """
+    """Bring the agenda up to date with new journal entries, oldest first. Returns (as a Deferred)
+    how many items were added or changed."""
     changed = 0
     commits = language.get().agenda.commits
     lines = {entry.id: heard(memory, entry) for entry in entries if commits(entry)}
@@ -119,7 +112,7 @@ def update_from_fact(memory: Memory, draft: FactDraft, passage: Passage, context
     elif not stated:
         before += repeated
     items = [
-        _over(item, entries[-1]) if stated else _gone_on(item, draft, entries, context)
+        item.closed("done", entries[-1]) if stated else _gone_on(item, draft, entries, context)
         for item in before
         if not stated or item.id != stated.id
     ]
@@ -194,25 +187,18 @@ def _gone_on(
     """The item after a fact that repeats, changes or ends it."""
     last = entries[-1]
     if not draft.ends or draft.kind in KINDS:  # rules and a model may name it differently
-        first, *later = dict.fromkeys((*item.evidence, *draft.journal_ids))
         closed_by = tuple(each for each in item.closed_by if each != last.id)
+        told: dict[str, Any] = {}
+        if draft.ends:
+            told = {"text": _words_of(entries), "told": draft.text[:TEXT_KEPT], "context": context}
         return replace(
-            item,
+            item.repeated(draft.date, draft.journal_ids, last),
             state=item.state if closed_by else "open",  # where rules took a new day for the end
             closed_by=closed_by,
-            text=_words_of(entries) if draft.ends else item.text,
-            told=draft.text[:TEXT_KEPT] if draft.ends else item.told,
-            context=context if draft.ends else item.context,
-            due=draft.date or item.due,
-            evidence=(first, *later[1 - EVIDENCE_KEPT :]),
             updated=max(item.updated, last.timestamp),
+            **told,
         )
-    return _over(item, last)
-
-
-def _over(item: AgendaItem, line: Entry) -> AgendaItem:
-    """The item after a line that ends it."""
-    return item if line.id in item.closed_by else item.closed("done", line)
+    return item.closed("done", last)
 
 
 def _item_of(

@@ -48,47 +48,43 @@ def chunks_of(text: str, count_tokens: Count) -> list[str]:
 
 def paragraphs(text: str) -> list[Piece]:
     """Split a text at its blank lines; a fenced code block is one paragraph."""
+    lines = text.splitlines(keepends=True)
+    code = _fenced(lines)
     pieces: list[Piece] = []
-    gap = ""
-    for block, code in _blocks(text):
-        if code:
-            pieces.append(Piece(block.rstrip("\n"), gap, code=True))
-            gap = _trailing_breaks(block)
-            continue
-        leading = len(block) - len(block.lstrip("\n"))
-        gap = (gap + block[:leading])[:2]
-        for paragraph in filter(str.strip, block.strip("\n").split(PARAGRAPH)):
-            pieces.append(Piece(paragraph, gap))
-            gap = PARAGRAPH
-        gap = _trailing_breaks(block) if block.strip() else gap
+    at, gap = 0, ""
+    while at < len(lines):
+        end = code.get(at, at + 1)
+        while at not in code and lines[at] != "\n" and end < len(lines):
+            if lines[end] == "\n" or end in code:
+                break
+            end += 1
+        block = "".join(lines[at:end])
+        bare = block.rstrip("\n")
+        if bare.strip():
+            pieces.append(Piece(bare, gap[:2], code=at in code))
+            gap = ""
+        gap += block[len(bare) :]
+        at = end
     return pieces
 
 
-def _blocks(text: str) -> Iterator[tuple[str, bool]]:
-    """Stretches of prose and of fenced code in turn (text, is code), with their line breaks."""
-    lines = text.splitlines(keepends=True)
+def _fenced(lines: list[str]) -> dict[int, int]:
+    """Return where fenced code blocks begin, and the line after each."""
     fences = {at: fence for at, line in enumerate(lines) if (fence := _FENCE.match(line))}
     closing = [(at, fence["mark"]) for at, fence in fences.items() if not fence["info"].strip()]
     unclosed: set[str] = set()  # marks that no later line closes
-    prose, behind = "", 0
-    for at, line in enumerate(lines):
-        if at < behind:
+    found: dict[int, int] = {}
+    behind = 0
+    for at, fence in fences.items():
+        mark = fence["mark"]
+        if at < behind or "`" in fence["info"] or mark in unclosed:
             continue
-        fence = fences.get(at)
-        if fence and "`" not in fence["info"] and fence["mark"] not in unclosed:
-            ends = (end for end, mark in closing if end > at and mark.startswith(fence["mark"]))
-            if end := next(ends, 0):
-                yield prose, False
-                yield "".join(lines[at : end + 1]), True
-                prose, behind = "", end + 1
-                continue
-            unclosed.add(fence["mark"])
-        prose += line
-    yield prose, False
-
-
-def _trailing_breaks(block: str) -> str:
-    return block[len(block.rstrip("\n")) :][:2]
+        end = next((end for end, other in closing if end > at and other.startswith(mark)), 0)
+        if end:
+            found[at] = behind = end + 1
+        else:
+            unclosed.add(mark)
+    return found
 
 
 # --- splitting ------------------------------------------------------------------------------------

@@ -1,29 +1,16 @@
-"""Endings: what is over, by whom and since when, is written here and taken back here (`end`,
-`take_back`), by whichever pass it was found: a new line, a night, a preference, a builder's edit.
+"""Endings: what is over, by whom and since when, is written here and taken back here, by whichever
+pass it was found: a new line, a night, a preference, a builder's edit.
 
-A memory that ended stays in the store. Recall brings it as past where the past is asked for; what
-never held gives way to what is told in its place.
+A memory that ended stays in the store, and is recalled as past; what never held (it was corrected
+or denied, and has no time since when it is over) gives way to what is told in its place. When the
+newer line is forgotten, the memories hold again (`admin.forget`).
 
-A new line ends, at once, the memories that it says hold no longer (`apply`). "I sold it", "no, the
-inn", a debt that is paid: each new line of another than the NPC is compared with the nearest lines
-and facts (`Language.ended`). What is corrected or denied never held, and gets no time since when it
-is over. Attributes that tell it leave the profiles, agenda items that it stated are closed, and a
-preference gives way to the newer line. When that line is forgotten, the memories hold again
-(`admin.forget`).
-
-A line ends only what all who heard it may know: a whisper ends nothing that was said aloud. What
-somebody else says is a claim, which ends nothing unless it is nearly certain; what somebody is seen
-to do counts like words of their own. What is locked or pinned never ends.
-
-A correction ("no, not the mill, the chapel") ends the line that it corrects as a whole: completed,
-it tells all else of that line too (`ingest.corrected_lines`).
-
-A fact ends sooner than the line that told it, since a line may tell more. One that states what the
-agenda has closed (a debt that a gift paid, a message given) ends with it. Facts that a night draws
-from older lines are compared with the newer ones when they are stored.
-
-With a language model only lines that the language reads are looked at; the model ends more at night
-(docs/adr/023).
+Each new line of others ends at once what it says holds no longer among the nearest lines and facts
+(`Language.ended`), in profiles and agenda too; with a language model, where the
+language reads it (docs/adr/023). It ends only what all who heard it may know, and nothing that is
+locked or pinned. A correction ends the line that it corrects as a whole: completed, it tells all
+else of that line too (`ingest.corrected_lines`). A fact ends sooner than the line that told it,
+since a line may tell more.
 """
 
 from __future__ import annotations
@@ -64,17 +51,12 @@ SAME_CONTENT = 0.8  # share of a memory's words in an attribute that tells it
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """That a memory is over.
+    """That a memory is over."""
 
-    Attributes:
-        past: Its id.
-        by: Id of the memory that says so; "" if it is not stored.
-        since: Since when it holds no longer, ISO 8601; None if it never held, or if the other one
-            says the same and is told in its place.
-    """
-
-    past: str
-    by: str = ""
+    past: str  # its id
+    by: str = ""  # id of the memory that says so; "" if it is not stored
+    # since when it holds no longer, ISO 8601; None if it never held, or if the other one says the
+    # same and is told in its place
     since: str | None = None
 
     @classmethod
@@ -95,12 +77,12 @@ def end(
     anew: bool = False,
     **more: Any,
 ) -> None:
-    """Mark memories as over (worker thread). Done again, it changes nothing.
+    """Mark memories as over (worker thread), and write `more` fields. Done again, it changes
+    nothing.
 
     Args:
         spared: Tags of memories that do not end.
         anew: Also end those that another memory has ended.
-        more: Fields that are written with it.
     """
     by_past = {each.past: each for each in ends}
     for memory in store.get(by_past):
@@ -115,26 +97,12 @@ def take_back(store: MemoryStore, ids: Iterable[str], **more: Any) -> None:
         store.change(memory_id, **End(memory_id).fields, **more)
 
 
-@dataclass(frozen=True, slots=True)
-class EndedMemory:
-    """A memory that ended, by which line, and how the language judges that."""
-
-    past: MemoryRecord
-    by: Entry
-    verdict: EndingVerdict
-
-
 @defer.inlineCallbacks
 def apply(
     memory: Memory, entries: Sequence[Entry], work: Work, records: Sequence[str] = ("entry", "fact")
 ) -> Generator[Any, Any, None]:
-    """End what new lines say is over. Done again, it changes nothing.
-
-    Args:
-        entries: Oldest first; already stored.
-        work: Rests on these entries.
-        records: What may end.
-    """
+    """End what new lines, oldest first and stored, say is over of these records. Done again, it
+    changes nothing."""
     lines = [_with_context(memory, entry) for entry in entries if may_end(entry)]
     if lines and not router.rules_judge(memory.settings):
         lines = yield work.run(_readable, lines)
@@ -142,11 +110,10 @@ def apply(
         return
     names = (memory.name, *memory.people.names())
     ended = yield work.run(end_in_store, memory.id, lines, names, tuple(records))
-    for each in ended:
-        remove_attributes(memory, each.past)
-        if each.verdict.sure:
-            _end_in_agenda(memory, each)
-            _end_in_preferences(memory, each)
+    for by, past, verdict in ended:
+        remove_attributes(memory, past)
+        if verdict.sure:
+            _end_in_agenda(memory, past, by, verdict)
         yield work.breathe()
 
 
@@ -189,19 +156,19 @@ def _readable(lines: Sequence[NewLine]) -> list[NewLine]:
 
 def end_in_store(
     agent_id: str, lines: Sequence[NewLine], names: Sequence[str], records: Sequence[str]
-) -> list[EndedMemory]:
+) -> list[tuple[Entry, MemoryRecord, EndingVerdict]]:
     """Mark the memories that lines end, and return them, with those that they had ended before."""
     store = memory_store.shared()
-    found: list[EndedMemory] = []
+    found = []
     for line in lines:
         by = entry_memory_id(agent_id, line.entry.id)
         for record in records:
-            for each in _ended_by(store, agent_id, line, names, record):
-                found.append(each)
-                drawn = store.derived_from(agent_id, each.past) if record == "entry" else []
-                since = None if each.verdict.never else line.entry.timestamp
-                own, *others = (End(m.id, by, since) for m in (each.past, *drawn))
-                if each.past.superseded_by != by:
+            for past, verdict in _ended_by(store, agent_id, line, names, record):
+                found.append((line.entry, past, verdict))
+                drawn = store.derived_from(agent_id, past) if record == "entry" else []
+                since = None if verdict.never else line.entry.timestamp
+                own, *others = (End(m.id, by, since) for m in (past, *drawn))
+                if past.superseded_by != by:
                     end(store, [own], anew=True)
                 end(store, others)
     return found
@@ -230,7 +197,7 @@ def end_closed_in_store(agent_id: str, closed: Sequence[tuple[AgendaItem, Entry]
 
 def _ended_by(
     store: MemoryStore, agent_id: str, line: NewLine, names: Sequence[str], record: str
-) -> list[EndedMemory]:
+) -> list[tuple[MemoryRecord, EndingVerdict]]:
     entry = line.entry
     by = entry_memory_id(agent_id, entry.id)
     words = [each.words for each in (*line.before, entry)]
@@ -246,7 +213,7 @@ def _ended_by(
         return []
     verdicts = language.get().ended(line, vectors, known, names, by)
     return [
-        EndedMemory(each, entry, verdict)
+        (each, verdict)
         for each, verdict in zip(known, verdicts, strict=True)
         if verdict.ends and (each.superseded_by == by or not store.is_locked(agent_id, each))
     ]
@@ -266,7 +233,7 @@ def _may_be_ended(memory: MemoryRecord, entry: Entry, by: str) -> bool:
     return entry.audience in (None, memory.audience)
 
 
-# --- profiles, agenda, preferences (reactor thread) -----------------------------------------------
+# --- profiles and agenda (reactor thread) ---------------------------------------------------------
 
 
 def remove_attributes(memory: Memory, past: MemoryRecord) -> None:
@@ -296,42 +263,17 @@ def _shared(memory: MemoryRecord, text: str) -> float:
     return len(words & language.get().content_words(text)) / max(1, len(words))
 
 
-def _end_in_agenda(memory: Memory, ended: EndedMemory) -> None:
+def _end_in_agenda(memory: Memory, past: MemoryRecord, by: Entry, verdict: EndingVerdict) -> None:
     """Close the items that what ended stated; a correction changes them."""
-    broken = language.get().agenda.is_broken(ended.by.content)
-    for item in memory.agenda.resting_on(Removal({*ended.past.journal_ids})):
-        stated = item.evidence[0] in ended.past.journal_ids
-        if item.state != "open" or not stated or ended.by.id in item.evidence:
+    broken = language.get().agenda.is_broken(by.content)
+    for item in memory.agenda.resting_on(Removal({*past.journal_ids})):
+        stated = item.evidence[0] in past.journal_ids
+        if item.state != "open" or not stated or by.id in item.evidence:
             continue
-        if ended.verdict.meant:
-            day = language.get().due(ended.verdict.meant, local(ended.by.timestamp))
-            memory.agenda.remove(str(ended.by.id))  # what it says by itself
-            moved = item.repeated(day, (ended.by.id,), ended.by)
-            memory.agenda.put(replace(moved, text=ended.verdict.meant[:TEXT_KEPT]))
+        if verdict.meant:
+            day = language.get().due(verdict.meant, local(by.timestamp))
+            memory.agenda.remove(str(by.id))  # what it says by itself
+            moved = item.repeated(day, (by.id,), by)
+            memory.agenda.put(replace(moved, text=verdict.meant[:TEXT_KEPT]))
         else:
-            memory.agenda.put(
-                replace(
-                    item,
-                    state="broken" if broken else "done",
-                    closed_by=(*item.closed_by, ended.by.id),
-                    updated=ended.by.timestamp,
-                )
-            )
-
-
-def _end_in_preferences(memory: Memory, ended: EndedMemory) -> None:
-    """Let the line that ended a preference take its slot."""
-    past, by = ended.past, ended.by
-    for known in memory.preferences.of(past.about or ""):
-        if known.memory_id == past.id:
-            memory.preferences.set(
-                known.identity,
-                known.slot,
-                ended.verdict.meant or by.words,
-                by.timestamp,
-                by.id,
-                memory_id=entry_memory_id(memory.id, by.id),
-                mentions=known.mentions,
-                private=known.private,
-                witnesses=known.witnesses,
-            )
+            memory.agenda.put(item.closed("broken" if broken else "done", by))

@@ -19,7 +19,7 @@ from .. import conf, offload
 from ..embedding import embedder, emotions
 from ..llm import router
 from ..llm.provider import Passage
-from ..records import LOCKED, Entry, ExperienceDraft, MemoryRecord, Snippet, seconds_between
+from ..records import LOCKED, Entry, ExperienceDraft, MemoryRecord, seconds_between
 from ..store import memory_store
 from ..store.evidence import Work
 from ..store.journal import join_ranges, ranges_of
@@ -69,17 +69,15 @@ def _ask(
     memory: Memory, run: tuple[Entry, ...], context: tuple[Entry, ...], work: Work
 ) -> Generator[Any, Any, tuple[str, ExperienceDraft | None]]:
     """Ask for the experience of a run, as a Deferred: who answered, and the draft."""
-    new, known_names = frozenset(each.id for each in run), memory.people.names()
-    if router.rules_judge(memory.settings):
-        snippet = Snippet(memory.name, context, new, known_names)
-        return (yield work.ask("extract_experience", snippet))
     passage = Passage(
         npc_name=memory.name,
         entries=run,
-        around=tuple(each for each in context if each.id not in new),
+        around=tuple(each for each in context if each not in run),
         goals=memory.goals,
-        known_names=known_names,
+        known_names=memory.people.names(),
     )
+    if router.rules_judge(memory.settings):
+        return (yield work.ask("extract_experience", passage))
     provider, digest = yield work.ask("digest", passage)
     return provider, next(iter(digest.experiences), None)
 
@@ -135,8 +133,7 @@ def keep(
     """Store an experience, or reinforce the same one if it is known (worker thread).
 
     Args:
-        shown: Journal ids of all that the provider was shown (`store.journal.ranges_of`); an
-            erasure follows it too.
+        shown: Journal ids of all that the provider was shown (`store.journal.ranges_of`).
 
     Returns:
         The id of the experience that now rests on these entries.

@@ -19,14 +19,10 @@ def heuristic_importance(
 ) -> int:
     """Importance 1-10 of a percept: how it was said [A] and, by `Language.importance`, what.
 
-    [A] judges the content at night only. Until then, and for good without a language model, all
-    talk that does not address the NPC would have the same importance.
-
     Args:
-        percept: What was perceived.
         keywords: Words of the game and the NPC that add 1 each.
         sender_bonus: 0-2, by how well the NPC knows the sender.
-        by_content: Whether what was said counts too; [A] counts only how.
+        by_content: Whether what was said counts at once; [A] judges that at night only.
     """
     score = BASE + sender_bonus
     score += DIRECT_MESSAGE * percept.addressed + MENTION * percept.mentioned

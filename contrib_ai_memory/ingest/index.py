@@ -32,11 +32,7 @@ CURSOR = "indexed"
 
 @defer.inlineCallbacks
 def index_pending(memory: Memory, priority: int) -> Generator[Any, Any, bool]:
-    """Embed and index a batch of new journal entries.
-
-    Returns (as a Deferred):
-        Whether nothing is left.
-    """
+    """Embed and index a batch of new journal entries, as a Deferred: whether nothing is left."""
     start = memory.journal.cursors.get(CURSOR, 0)
     end = min(start + BATCH, len(memory.journal))
     yield _index(memory, start, end, priority, settle=True)
@@ -79,17 +75,9 @@ def _index(
 
 
 def index_entries(agent_id: str, entries: Sequence[Entry], before: Sequence[Entry] = ()) -> int:
-    """Embed entries and write them as memories; idempotent.
+    """Embed entries that are recallable and write them as memories; idempotent.
 
-    Entries stored before them get new keys.
-
-    Args:
-        agent_id: The NPC's own UUID.
-        entries: New journal entries; those that are not recallable are skipped.
-        before: The `LOOK_BACK` entries before them.
-
-    Returns:
-        How many were written.
+    The `LOOK_BACK` entries `before` them get new keys. Returns how many were written.
     """
     new = [entry for entry in entries if entry.recallable]
     if not new:
@@ -110,12 +98,8 @@ def index_entries(agent_id: str, entries: Sequence[Entry], before: Sequence[Entr
 
 
 def rekey_entries(agent_id: str, around: Sequence[Entry], wanted: Collection[int]) -> None:
-    """Recompute the keys of stored entries whose neighbours were added or removed.
-
-    Args:
-        around: These entries and `REACH` before and after them.
-        wanted: Ids of the entries that get new keys.
-    """
+    """Recompute the keys of the `wanted` entries, whose neighbours were added or removed; `around`
+    are these entries and `REACH` before and after them."""
     found_by = _keys_of([entry for entry in around if entry.recallable], [])
     memory_store.shared().rekey(
         {entry_memory_id(agent_id, each): found_by[each] for each in found_by if each in wanted}
@@ -189,7 +173,15 @@ def _as_known(memory: MemoryRecord, known: MemoryRecord | None) -> MemoryRecord:
 
 def to_memory(agent_id: str, entry: Entry) -> MemoryRecord:
     """Make a memory of an entry: its key names the speaker, its content is the words alone."""
-    conscious = "conscious" in entry.tags
+    importance = entry.importance / 10
+    if "conscious" in entry.tags:
+        weight = conf.CONSCIOUS_WEIGHT
+    else:
+        weight = min(1.0, 0.6 * importance + 0.4 * language.get().salience(entry.content))
+    if entry.is_move:  # small in itself, and can still be recalled
+        importance = max(importance, conf.FORGOTTEN_BELOW)
+    # what it is, of `NO_EVIDENCE`
+    kind = (OWN,) if entry.is_own else (entry.kind,) if entry.is_move else ()
     return MemoryRecord(
         id=entry_memory_id(agent_id, entry.id),
         content=entry.words,
@@ -200,8 +192,8 @@ def to_memory(agent_id: str, entry: Entry) -> MemoryRecord:
         about=entry.source_entity,
         speaker=entry.seen_as,
         session_id=entry.session_id,
-        importance=_importance_of(entry),
-        memory_weight=0.8 if conscious else _entry_weight(entry),
+        importance=importance,
+        memory_weight=weight,
         dominant_emotions=entry.emotions,
         the_lesson=entry.lesson,
         source_type=entry.source_type,
@@ -213,7 +205,7 @@ def to_memory(agent_id: str, entry: Entry) -> MemoryRecord:
         question=entry.is_question,
         created_at=entry.timestamp,
         last_accessed=entry.timestamp,
-        tags=_tags_of(entry),
+        tags=(*entry.tags, *kind),
         provider=entry.provider,
     )
 
@@ -264,27 +256,7 @@ def _type_of(entry: Entry) -> str:
     return "procedural" if preference else "episodic"
 
 
-def _importance_of(entry: Entry) -> float:
-    """Its importance, 0-1; a coming or going, which is small in itself, can still be recalled."""
-    importance = entry.importance / 10
-    return max(importance, conf.FORGOTTEN_BELOW) if entry.is_move else importance
-
-
-def _tags_of(entry: Entry) -> tuple[str, ...]:
-    """Its tags, with those of `NO_EVIDENCE` that tell what it is."""
-    if entry.is_own:
-        return (*entry.tags, OWN)
-    return (*entry.tags, entry.kind) if entry.is_move else entry.tags
-
-
-def _entry_weight(entry: Entry) -> float:
-    """Memory weight 0-1 of an entry: its importance and its salience."""
-    return min(1.0, 0.6 * entry.importance / 10 + 0.4 * language.get().salience(entry.content))
-
-
 # --- rewriting ------------------------------------------------------------------------------------
-
-AROUND = LOOK_BACK  # entries that `around` must hold before and after the one
 
 
 def rewrite(
@@ -293,7 +265,7 @@ def rewrite(
     """Write one memory under the same id with new vectors.
 
     Args:
-        around: For a journal entry, its neighbours and itself, oldest first.
+        around: For a journal entry, itself and `LOOK_BACK` entries before and after it.
         before: Its former content, if the change belongs into its history.
     """
     store = memory_store.shared()

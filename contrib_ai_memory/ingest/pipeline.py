@@ -1,18 +1,16 @@
 """The ingest pipeline [C §1]: a text is cleaned, chunked, embedded, weighed, routed and stored.
 
-Each step is a function: `cleaned`, `chunk.chunks_of`, the embedder, `weigh`, `routing.parts_of`,
-`write`. The reactor thread hands out the work in batches, so that an answer to a player can go
-between two of them, and writes the preferences, which are Attributes.
-
-The ids of memories derive from their text. A text that is taught again, even after a crash half
-way, results in the same memories with the same weights: it is not compared with itself.
+The reactor thread hands out the work in batches, so that an answer to a player can go between two
+of them, and writes the preferences, which are Attributes. The ids of memories derive from their
+text: a text that is taught again, even after a crash half way, results in the same memories with
+the same weights, since it is not compared with itself.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -23,19 +21,21 @@ from twisted.internet import defer
 from .. import conf, language
 from ..embedding import embedder
 from ..language import Part
-from ..records import MEMORY_TYPES, WORKING, MemoryRecord
+from ..records import MEMORY_TYPES, NO_EVIDENCE, WORKING, MemoryRecord
 from ..store import memory_store
 from ..store.npc_memory import Memory
 from ..store.payload import memory_id_for
+from ..store.protocol import filters_of
 from ..text import plural
 from ..text.sanitising import without_injected
-from . import components, novelty, preference_slots
+from . import components, preference_slots
 from .chunk import chunks_of
 from .endings import End
 from .preference_slots import Draft
 
 RECORD = "taught"
 BATCH = 4  # chunks embedded in one job: an answer to a player waits for no more than one
+KNOWN_AT_MOST = 4096  # memories of one person that a text is compared with
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,11 +171,8 @@ def _with_people(memory: Memory, chunk: Chunk) -> Chunk:
 
 
 def chunks_to_learn(lesson: Lesson) -> tuple[list[Chunk], np.ndarray]:
-    """Clean, chunk and route a text, and look up which of its memories are known.
-
-    Returns:
-        The chunks, and what else is known through the person (`novelty`).
-    """
+    """Clean, chunk and route a text, and look up which of its memories are known. Returns the
+    chunks, and what else is `known_through` the person."""
     texts = chunks_of(cleaned(lesson.text), embedder.shared().count_tokens)
     drafts = [
         [
@@ -190,7 +187,7 @@ def chunks_to_learn(lesson: Lesson) -> tuple[list[Chunk], np.ndarray]:
         Chunk(text, tuple(group), known=all(draft.memory.id in known for draft in group))
         for text, group in zip(texts, drafts, strict=True)
     ]
-    return chunks, novelty.known_through(lesson.agent_id, lesson.user, but=known)
+    return chunks, known_through(lesson.agent_id, lesson.user, but=known)
 
 
 def _draft(lesson: Lesson, place: tuple[int, int], part: Part) -> Draft:
@@ -227,10 +224,7 @@ def _draft(lesson: Lesson, place: tuple[int, int], part: Part) -> Draft:
 
 def learn(lesson: Lesson, chunks: list[Chunk], others: np.ndarray) -> tuple[list[Draft], list[str]]:
     """Embed and weigh some chunks, and store those of their memories that are no preference.
-
-    Returns:
-        All drafts of the chunks, weighed, and the ids of new memories.
-    """
+    Returns all drafts of the chunks, and the ids of new memories."""
     texts = [chunk.text for chunk in chunks]
     keys = [draft.memory.key for chunk in chunks for draft in chunk.drafts]
     vectors = embedder.shared().encode(texts + keys, keep=True)
@@ -257,25 +251,49 @@ def weigh(
 ) -> list[float]:
     """Importance 0-1 of each text: 0.6 novelty + 0.4 salience [C §1.5].
 
+    Novelty is the cosine distance to what is known through the person; 1 if that is nothing.
+
     Args:
-        texts: The texts of chunks.
-        vectors: Their embeddings, of unit length.
-        others: What is known already, as `novelty.known_through` returns it.
+        vectors: Embeddings of the texts, of unit length.
+        others: What is known already, as `known_through` returns it.
         known_names: Names of people of the game, which count as named entities in any case.
     """
     found = [language.get().salience(text, known_names, taught=True) for text in texts]
+    length = float(np.linalg.norm(others))
+    new = np.clip(1.0 - vectors @ others / length, 0.0, 1.0) if length else np.ones(len(texts))
     return [
-        round(float(conf.NOVELTY_SHARE * new + conf.SALIENCE_SHARE * salient), 4)
-        for salient, new in zip(found, novelty.novelty(vectors, others), strict=True)
+        round(float(conf.NOVELTY_SHARE * novel + conf.SALIENCE_SHARE * salient), 4)
+        for salient, novel in zip(found, new, strict=True)
     ]
 
 
-def write(lesson: Lesson, drafts: Sequence[Draft]) -> list[str]:
-    """Store memories in one batch; known ones stay unchanged.
+def known_through(agent_id: str, person: str | None, but: Collection[str] = ()) -> np.ndarray:
+    """Return the sum of the unit vectors of what an NPC knows through a person: what was taught
+    about them, and what they said.
+
+    Args:
+        person: A memory identity; None for what was taught about nobody in particular.
+        but: Ids of memories to leave out.
 
     Returns:
-        The ids of new memories.
+        Shape (dimensions,), which has the direction of their mean; zeros without any.
     """
+    store = memory_store.shared()
+    where = {"user_id": person} if person else {"record": RECORD}
+    ids = [
+        memory_id
+        for memory_id, payload in store.every_row(filters_of(agent_id, where), KNOWN_AT_MOST)
+        if payload.get("record") in ("entry", RECORD)
+        and (payload.get("user_id") or None) == person
+        and NO_EVIDENCE.isdisjoint(payload.get("tags", ()))
+        and memory_id not in but
+    ]
+    total = np.zeros(embedder.shared().dimensions)
+    return sum(map(np.asarray, store.line_vectors(ids).values()), total) if ids else total
+
+
+def write(lesson: Lesson, drafts: Sequence[Draft]) -> list[str]:
+    """Store memories in one batch; known ones stay unchanged. Returns the ids of new ones."""
     unique = list({draft.memory.id: draft for draft in drafts}.values())
     if not unique:
         return []
@@ -288,10 +306,7 @@ def finish(
     lesson: Lesson, preferred: list[Draft], superseded: list[End], unkept: set[str]
 ) -> list[str]:
     """Store the preferences, retire what they replace, and forget the vectors of dropped texts.
-
-    Returns:
-        The ids of new memories.
-    """
+    Returns the ids of new memories."""
     new = write(lesson, preferred)
     preference_slots.retire(lesson.agent_id, superseded)
     if unkept:

@@ -2,9 +2,7 @@
 
 A preference that is taught (`fill`) or heard in talk (`fill_heard`) takes its slot, and the
 memory that the slot named before is retired, so that recall finds the new one. Slots are Attributes
-and are written on the reactor thread; `retire` runs on the worker thread. Repeated calls change
-nothing: a statement that is already in the slot is not added again, and one older than the current
-value goes into the history.
+and are written on the reactor thread. Repeated calls change nothing.
 """
 
 from __future__ import annotations
@@ -35,21 +33,13 @@ SLOTS_A_LINE = 4  # a line that fills more is talk for its own sake, and each is
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draft:
-    """A memory that is about to be stored.
-
-    Attributes:
-        memory: The record as it will be stored.
-        place: Number of its chunk, and its own number in the chunk.
-        preference: The preference that it states, if any.
-        vector: Embedding of its key.
-        kept: Whether its chunk is important enough.
-    """
+    """A memory that is about to be stored."""
 
     memory: MemoryRecord
-    place: tuple[int, int]
-    preference: Stated | None = None
-    vector: np.ndarray | None = None
-    kept: bool = False
+    place: tuple[int, int]  # number of its chunk, and its own number in the chunk
+    preference: Stated | None = None  # that it states
+    vector: np.ndarray | None = None  # of its key
+    kept: bool = False  # whether its chunk is important enough
 
 
 # --- taught ---------------------------------------------------------------------------------------
@@ -77,26 +67,19 @@ def fill(
         # for those who heard it, a whisper may change what was said aloud
         changes = known or memory.preferences.get(identity, slot)
         stating = [draft for draft in stating if draft.kept or changes]
-        if not stating:
-            continue
         if known and known.memory_id in locked:
             against = [draft for draft in stating if not known.says(draft.memory.key)]
             stored += [_under(draft.memory.id, draft) for draft in against]
             superseded += [End(draft.memory.id, known.memory_id, known.since) for draft in against]
             stating = [draft for draft in stating if known.says(draft.memory.key)]
-            if not stating:
-                continue
-        again = known and known.says(stating[-1].memory.key)
+        again = known and stating and known.says(stating[-1].memory.key)
         # when the last statement repeats the known one, those before it were settled then
         for draft in stating[-1:] if again else stating:
             known = _set(memory, identity, slot, draft, known)
-        if known is None:
-            continue
-        for draft in stating:
-            memory_id = known.memory_of(draft.memory.key)
-            if memory_id:
-                stored.append(_under(memory_id, draft))
-        superseded += replaced(known)
+        if known and stating:
+            ids = [known.memory_of(draft.memory.key) for draft in stating]
+            stored += [_under(i, draft) for i, draft in zip(ids, stating, strict=True) if i]
+            superseded += replaced(known)
     return stored, superseded
 
 
@@ -151,14 +134,9 @@ def _under(memory_id: str, draft: Draft) -> Draft:
 
 @defer.inlineCallbacks
 def fill_heard(memory: Memory, entries: Sequence[Entry], work: Work) -> Generator[Any, Any, None]:
-    """Put the preferences that indexed entries state into their slots. Reactor thread.
+    """Put the preferences that stored entries state, oldest first, into their slots.
 
-    Only where rules judge: a language model draws preferences at night, and names their slots
-    (`fill_by_fact`).
-
-    Args:
-        entries: Oldest first; already stored.
-        work: Rests on these entries.
+    Only where rules judge: a language model draws them at night, with their slots (`fill_by_fact`).
     """
     if not router.rules_judge(memory.settings):
         return

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from .. import offload
-from ..records import Entry, ExperienceDraft, FactDraft, Reply, ReplyRequest, Snippet
+from ..records import Entry, ExperienceDraft, FactDraft, Reply, ReplyRequest
 from .provider import Digest, Passage, Provider
 
 SAID = "nothing"  # kind of the phrases that it answers with
@@ -38,7 +38,7 @@ class SilentProvider(Provider):
         said = next(iter(request.phrases.get(SAID) or ()), "")
         return Reply(said.replace("{name}", request.speaker), told=(), row=SAID, small_talk=True)
 
-    def extract_experience(self, snippet: Snippet) -> ExperienceDraft | None:
+    def extract_experience(self, passage: Passage) -> ExperienceDraft | None:
         return None
 
     def score_importance(self, entries: Sequence[Entry], goals: str) -> list[int]:

@@ -63,7 +63,6 @@ from ..records import (
     MemoryRecord,
     Reply,
     ReplyRequest,
-    Snippet,
 )
 from ..text.segmentation import words_of
 from . import acts, model_checks, offline_reply, reader
@@ -125,12 +124,12 @@ class OfflineProvider:
 
     # --- the background loop [B] --------------------------------------------------------------
 
-    def extract_experience(self, snippet: Snippet) -> ExperienceDraft | None:
-        told = [entry for entry in snippet.new if entry.learnable]
+    def extract_experience(self, passage: Passage) -> ExperienceDraft | None:
+        told = [entry for entry in passage.entries if entry.learnable]
         sentences = [
-            (_weight(sentence, entry, snippet.known_names), entry, sentence)
+            (_weight(sentence, entry, passage.known_names), entry, sentence)
             for entry in told
-            for sentence in sentences_of(without_name(entry.content, snippet.npc_name))
+            for sentence in sentences_of(without_name(entry.content, passage.npc_name))
             if len(content_words(sentence)) >= 2 and not (asks(sentence) or hushes(sentence))
         ]
         if not sentences:
@@ -205,10 +204,7 @@ class OfflineProvider:
             for entry, score in zip(passage.entries, scores, strict=True)
         ]
         worth = [entry for entry in scored if entry.importance >= passage.least_importance]
-        new = frozenset(entry.id for entry in scored)
-        lines = tuple(sorted((*passage.around, *scored), key=lambda entry: entry.id))
-        snippet = Snippet(passage.npc_name, lines, new, passage.known_names)
-        experience = self.extract_experience(snippet)
+        experience = self.extract_experience(replace(passage, entries=tuple(scored)))
         return Digest(
             {entry.id: entry.importance for entry in scored},
             tuple(self.extract_facts(worth, passage.npc_name)),

@@ -8,7 +8,7 @@ who somebody is, seldom how they talk.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from ..english.reported_speech import capital
 from ..records import Reply, ReplyRequest
@@ -175,7 +175,8 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "My head is full of fog just now, {name}. Give me a moment.",
         "Give me a moment, {name}. I cannot gather my thoughts.",
     ),
-    "asked asleep": ('{name}, you asked me something while I slept: "{question}"',),
+    "too fast": ("One thing at a time, {name}.",),
+    "crowded": ("Not now, {name}: there are too many before you.",),
     "confided": (
         "It stays with me, {name}.",
         "Nobody will hear it from me, {name}.",
@@ -221,7 +222,6 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
 _SENTENCES = re.compile(r"(?<=[.!?]) ")
 _TOPIC_BEGINS = re.compile(r"(?:^|(?<=[.!?] ))\{topic\}")
 _WORD = re.compile(r"[^\W_]+")
-KINDS = tuple(PHRASES)  # as settings name them
 # those that answer no question and bind to nothing: a small model may say other words
 SMALL_TALK = frozenset(
     "greeting,returning,greeted again,long absent,parting,parting at night,thanks,wellbeing,"
@@ -307,21 +307,6 @@ TONES: Mapping[str, Phrases] = {
 }
 
 
-def unknown_kinds(named: Iterable[str]) -> list[str]:
-    """Return which of these are no kinds of phrases, in order."""
-    return sorted({*named} - {*KINDS})
-
-
-def phrases_of(tone: str, own: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """Return the phrases of an NPC: those of its tone, then its own.
-
-    Args:
-        tone: A name of `TONES`.
-        own: Phrases that replace those of the tone, by kind.
-    """
-    return {**TONES[tone], **own}
-
-
 def says(kind: str, request: ReplyRequest, **more: str) -> Reply:
     """Return a reply that is a stock phrase alone."""
     return Reply(phrase(kind, request, **more), told=(), row=kind, small_talk=kind in SMALL_TALK)
@@ -363,11 +348,6 @@ def addressed(text: str, name: str) -> str:
     if text[-1:] in (".", "!", "?"):
         return f"{text[:-1]}, {name}{text[-1]}"
     return f"{name}: {text}"
-
-
-def first_phrase(kind: str, phrases: Mapping[str, tuple[str, ...]], **values: str) -> str:
-    """Return the first phrase of a kind, of what an NPC says beside its answers."""
-    return _filled((phrases.get(kind) or PHRASES[kind])[0], values)
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:

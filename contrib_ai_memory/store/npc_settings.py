@@ -132,7 +132,7 @@ def _validated(name: str, raw: Any) -> Any:
     if name == "PHRASES" and (unknown := phrases.unknown(value)):
         raise conf.InvalidSetting(
             f"PHRASES: {redact(', '.join(unknown)[:60])}: no such kind; the kinds are "
-            f"{', '.join(phrases.kinds)}."
+            f"{', '.join(phrases.texts)}."
         )
     return value
 

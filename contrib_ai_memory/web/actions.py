@@ -39,17 +39,12 @@ def told(operation: Operation, npc: Any, result: Any) -> str:
 
 
 class OperationView(NPCView):
-    """The form of an operation; its methods get the rest of the URL as `where`.
-
-    Attributes:
-        heading: Of the page and its button.
-        preset: Arguments that are not asked for.
-    """
+    """The form of an operation; its methods get the rest of the URL as `where`."""
 
     template = "ai_memory/form.html"
     operation: Any = None
-    heading = ""
-    preset: Mapping[str, Any] = {}
+    heading = ""  # of the page and its button
+    preset: Mapping[str, Any] = {}  # arguments that are not asked for
 
     def prepared(self, **where: Any) -> dict[str, Any]:
         operation = self.operation
@@ -242,11 +237,7 @@ def _going(npc: Any, chosen: list[str]) -> Any:
 
 
 def urls_of_forms(**others: Any) -> list[URLPattern]:
-    """Return the URLs of all forms in the table.
-
-    Args:
-        others: The views with a form of their own, by operation.
-    """
+    """Return the URLs of all forms in the table; `others` are views of their own, by operation."""
     own = {"edit": EditView, "persona": PersonaView, "set_schedule": ScheduleView, **others}
     found = []
     for each in TABLE.values():

@@ -62,8 +62,7 @@ PROBLEM = "application/problem+json"  # RFC 9457
 class OperationSchema(AutoSchema):
     """Describes the methods that an endpoint has an operation for, and leaves out all others.
 
-    drf-spectacular's own decorator would require its schema class to be the game's
-    DEFAULT_SCHEMA_CLASS.
+    drf-spectacular's own decorator would require that the game names its schema class.
     """
 
     @property
@@ -99,19 +98,13 @@ class OperationSchema(AutoSchema):
 
 
 class Endpoint:
-    """An operation as one HTTP method of a URL serves it.
-
-    Attributes:
-        input: Serializer of the body or, for methods without one, of the query.
-        output: Serializer of a successful response; of each of its items with `many`.
-        code: Status of a successful response.
-    """
+    """An operation as one HTTP method of a URL serves it."""
 
     def __init__(self, operation: Operation):
         self.operation = operation
-        self.input = input_of(operation)
-        self.output, self.many = output_of(operation)
-        _method, _url, self.code = operation.route
+        self.input = input_of(operation)  # of the body or, for methods without one, of the query
+        self.output, self.many = output_of(operation)  # of each item, if it is a list
+        _method, _url, self.code = operation.route  # status of a successful response
 
 
 class AccessThrottle(ScopedRateThrottle):
@@ -194,11 +187,8 @@ class Resource(APIView):
 def _refuse_cross_site(request: Request) -> None:
     """Refuse changes that a browser sends for a page of another site.
 
-    A browser with a stored HTTP Basic password adds it to every later request, whichever page sends
-    it, and Django checks its CSRF token for sessions only.
-
-    Raises:
-        PermissionDenied
+    It adds a stored HTTP Basic password to every request, whichever page sends it, and Django
+    checks its CSRF token for sessions only.
     """
     origin = request.META.get("HTTP_ORIGIN")
     if request.method in SAFE_METHODS or origin is None:

@@ -122,8 +122,8 @@ class RequestView(GameView):
         return self.show(status=status, asked=asked, going=going, form=form)
 
     def _ask(self, work: Any, identity: str, chosen: set[int] | None = None) -> Any:
-        """Return `work(who, asked, npcs)`, called with one player's requests, and the NPCs from
-        which this visitor may erase: all of them, or those that were chosen."""
+        """Return `work(who, asked, npcs)`: one player's requests, and the NPCs from which this
+        visitor may erase, all or those that were chosen."""
         account, seconds = self.request.user.pk, gate.WHOLE_MEMORY
         return gate.ask(account, _with_requests, identity, chosen, work, timeout=seconds)
 

@@ -139,11 +139,11 @@ def ask_npc(
 def on_reactor(
     function: Callable[..., Any], *args: Any, timeout: float = TIMEOUT, **kwargs: Any
 ) -> Any:
-    """Call `function` on the reactor thread and return its result, or that of its Deferred.
+    """Call `function` on the reactor thread and return its result, or that of its Deferred; without
+    a running reactor (tests, a shell) at once.
 
-    Without a running reactor (tests, a shell) it is called at once. Twisted's
-    `blockingCallFromThread` would wait for ever, so a stalled reactor would take every web thread
-    with it.
+    Twisted's `blockingCallFromThread` would wait for ever: a stalled reactor would take every web
+    thread with it.
 
     Args:
         function: Must return plain data: no Evennia or Django object may leave the reactor thread.

@@ -66,10 +66,9 @@ def page_policy() -> str:
 
 
 class _Frame(HTMLParser):
-    """Collects the URLs and the hashes of inline code in templates.
+    """Collects the URLs and the hashes of inline code in templates, by what they are of.
 
-    Attributes:
-        sources: By what they are of. Of code with template tags the hash is not known beforehand.
+    Of code with template tags the hash is not known beforehand.
     """
 
     def __init__(self) -> None:

@@ -31,24 +31,17 @@ _FAILED = "That went wrong. Details are in server/logs/ai_memory.log."
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One long change, as plain data.
-
-    Attributes:
-        back: URL of the page to return to.
-        state: "running", "done" or "failed".
-        told: How far it is, or what came of it.
-        file: A file it made, which stays for some time; `file_name` is for the visitor.
-    """
+    """One long change, as plain data."""
 
     id: str
     heading: str
     account_id: int
-    back: str
+    back: str  # URL of the page to return to
     started: str
-    state: str = "running"
-    told: str = ""
-    file: Path | None = None
-    file_name: str = ""
+    state: str = "running"  # or "done", or "failed"
+    told: str = ""  # how far it is, or what came of it
+    file: Path | None = None  # that it made, which stays for some time
+    file_name: str = ""  # for the visitor
 
 
 _tasks: dict[str, Task] = {}  # reactor thread only

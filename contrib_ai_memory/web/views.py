@@ -47,22 +47,14 @@ DAY = next(each for each in TABLE["journal"].arguments if each.name == "day")
 
 
 class StaffView(View):
-    """Base class of all pages: access control, error pages, security headers.
+    """Base class of all pages: access control, error pages, security headers."""
 
-    Attributes:
-        template: Rendered by `show`.
-        title: Title of the page.
-        tab: The highlighted tab, one of `tabs`.
-        filters: The fields of the form above what is shown.
-        submit: The label of its button.
-    """
-
-    template = ""
+    template = ""  # rendered by `show`
     title = ""
-    tab = ""
+    tab = ""  # the highlighted one of `tabs`
     tabs: Sequence[Any] = ()
-    filters: Mapping[str, forms.Field] = {}
-    submit = "Filter"
+    filters: Mapping[str, forms.Field] = {}  # the fields of the form above what is shown
+    submit = "Filter"  # the label of its button
     form: Any = None
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -99,12 +91,8 @@ class StaffView(View):
         return gate.ask(self.request.user.pk, self.read, **where, **self.form.asked)
 
     def read(self, *of: Any, **asked: Any) -> Any:
-        """Return what the template shows, or a Deferred of it (reactor thread).
-
-        Args:
-            of: The NPC, or the account for a page about the whole game.
-            asked: What is chosen in the form, by name.
-        """
+        """Return what the template shows, or a Deferred of it (reactor thread): of the NPC, or for
+        the account on a page about the whole game; `asked` is what is chosen in the form."""
         return {}
 
     def show(self, *, status: int = 200, **context: Any) -> HttpResponse:
@@ -148,24 +136,17 @@ def is_number(text: str) -> bool:
 
 
 class NPCView(StaffView):
-    """Base class of the pages about one NPC.
-
-    Attributes:
-        template: Rendered by `show`; by default the one called like the tab.
-        tab: The highlighted tab, and the page's name in the security log.
-        access_type: The access to the memory that the page requires.
-        timeout: Seconds that it may take.
-    """
+    """Base class of the pages about one NPC: by default the template called like its tab, which is
+    its name in the security log too."""
 
     tabs = TABS
-    access_type: access.Action = "look"
+    access_type: access.Action = "look"  # that the page requires
     timeout = gate.TIMEOUT
 
     def look(
         self, npc_id: int, function: Callable[..., Any], *args: Any, **kwargs: Any
     ) -> tuple[dict[str, Any], Any]:
-        """Return what the page's heading shows, and `function(npc, *args, **kwargs)`; log the
-        look."""
+        """Return the page's heading, and `function(npc, *args, **kwargs)`; log the look."""
 
         def looked(npc: Any, who: Any) -> defer.Deferred:
             audit.record_look(who, f"the page {self.tab}", npc)
@@ -508,17 +489,13 @@ class ChartsView(NPCView):
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Numbers with a bar each, by day or on a scale, or by name.
-
-    Attributes:
-        top: The value of the longest bar; 0 for the largest of the numbers.
-    """
+    """Numbers with a bar each, by day or on a scale, or by name."""
 
     title: str
     headings: tuple[str, str]
     rows: Sequence[tuple[str, float]]
     named: bool = False
-    top: float = 0
+    top: float = 0  # the value of the longest bar; 0 for the largest of the numbers
 
     @property
     def scale(self) -> float:
