@@ -44,7 +44,7 @@ from .provider import (
 from .schemas import Unfit
 from .spoken import NO_VOICE, Voice, closes_unopened, utterance, voice_of
 from .streaming import LONGEST, Enough, Stream
-from .tools import Tool, Turn, callable_in, turn_in, without_tools
+from .tools import Tool, Turn, turn_in, without_tools
 from .usage import estimated
 
 Counter = Callable[[str, int, int], None]  # purpose, tokens in, tokens out
@@ -127,14 +127,13 @@ class OpenAIProvider:
 
         Every call in `messages` is followed by its result. The text is fit to be spoken.
         """
-        names = callable_in(tools)
 
         def enough(text: str) -> bool:
             if self._begins_in_thought is None or (
                 self._begins_in_thought and not closes_unopened(text)
             ):
                 return False
-            return utterance(text, voice, names, whole=False).ended
+            return utterance(text, voice, whole=False).ended
 
         answer = self._with_tools(messages, tools, time.monotonic() + self.timeout, enough)
         if answer.text.strip():

@@ -21,6 +21,7 @@ from pydantic import (
     ValidationError,
     field_validator,
 )
+from pydantic_core import from_json
 
 from ..embedding import emotions
 from ..log import logger
@@ -440,10 +441,10 @@ def completion(body: bytes) -> Completion:
         ProviderError: It is no Chat Completions response.
     """
     try:
-        answer = mapping(parsed(body.decode()))
+        answer = mapping(json.loads(body.decode()))
     except UnicodeDecodeError:
         raise ProviderError("the server's answer is not UTF-8") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ProviderError("the server's answer is not JSON") from None
     choices, usage = answer.get("choices"), mapping(answer.get("usage"))
     if not isinstance(choices, list):
@@ -476,39 +477,14 @@ def understood(model: type[Schema], text: str, *, cut_off: bool = False) -> Sche
         Unfit: There is none, or it does not have the form asked for.
     """
     text = without_thinking(text)
-    start = max(text.find("{"), 0)
+    start, end = max(text.find("{"), 0), text.rfind("}") + 1
+    if cut_off:  # up to the last object that is whole, else without the text that breaks off
+        end = end or len(text)
     try:
-        data = (
-            parsed(closed(text[start:])) if cut_off else parsed(text[start : text.rfind("}") + 1])
-        )
+        data = from_json(text[start:end], allow_partial=cut_off)
     except ValueError:
         raise Unfit("the model's answer is not JSON") from None
     return fitting(model, data)
-
-
-def closed(text: str) -> str:
-    """Close a JSON text that breaks off, after the last list, object or item of a list.
-
-    >>> closed('{"facts": [{"line": 1, "text": "a"}, {"line": 2, "te')
-    '{"facts": [{"line": 1, "text": "a"}]}'
-    """
-    whole, ends, quoted, escaped = "", "", False, False
-    for place, sign in enumerate(text):
-        if quoted:
-            quoted = escaped or sign != '"'
-            escaped = sign == "\\" and not escaped
-        elif sign == '"':
-            quoted = True
-        elif sign in "{[":
-            ends = ("}" if sign == "{" else "]") + ends
-        elif sign in "}]":
-            ends = ends[1:]
-            whole = text[: place + 1] + ends
-            if not ends:
-                break
-        elif sign == "," and ends.startswith("]"):
-            whole = text[:place] + ends
-    return whole
 
 
 def fitting(model: type[Schema], data: object) -> Schema:
@@ -548,15 +524,3 @@ def founded(
             "%d of %d %s cite nothing that was given: dropped", invented, len(found), what
         )
     return kept
-
-
-def parsed(text: str) -> object:
-    """Parse JSON text.
-
-    Raises:
-        ValueError: It is not JSON.
-    """
-    try:
-        return json.loads(text)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None

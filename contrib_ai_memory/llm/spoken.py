@@ -1,8 +1,8 @@
 """What an NPC can speak of a model's text: no reasoning, template tokens, calls, stage directions.
 
-Small models write more than the spoken words: their reasoning, the tokens of their chat template,
-tool calls as text, the NPC's name and quotation marks, actions, turns of others. `utterance` takes
-that off and finds the calls. Pure functions of text, which never raise.
+Models write more than the spoken words: their reasoning, the tokens of their chat template, tool
+calls as text, the NPC's name and quotation marks, actions, turns of others. `utterance` takes that
+off. Pure functions of text, which never raise.
 
 What may as well be spoken stays: an emphasised word loses its asterisks alone, and a name before
 a colon is a speaker's only where a turn begins. What is left is spoken only if the NPC can say it
@@ -12,15 +12,10 @@ and speaks neither to the NPC nor of the listener as somebody absent.
 
 from __future__ import annotations
 
-import ast
-import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
-from typing import Any
 
 from .. import language
 from ..language import Named
@@ -32,9 +27,6 @@ LONGEST = 12_000  # characters that are looked at, without the reasoning
 REPLY_LENGTH = 2000  # characters that an NPC says at once
 EMOTE_LENGTH = 300  # characters of what it is seen doing at once
 TALE = 3  # so many times as long may an answer be that tells a tale
-CALLS_READ = 20  # written calls that are read of one text
-
-Tools = frozenset[str]  # names of the offered tools
 
 SILENCE = "..."  # a reply of a model that says nothing
 WHISPERS = "*whispers*"  # in front of the words of a model that tell a secret
@@ -75,19 +67,10 @@ def voice_of(request: ReplyRequest, described: str) -> Voice:
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenCall:
-    """A tool call found in a text; `arguments` is JSON."""
-
-    name: str
-    arguments: str
-
-
-@dataclass(frozen=True, slots=True)
 class Utterance:
     """The parts of a model's text."""
 
     text: str  # the spoken words; empty if there are none
-    calls: tuple[WrittenCall, ...] = ()  # of offered tools
     actions: tuple[str, ...] = ()  # what it was to be seen doing: "smiles"
     ended: bool = False  # more was written after the words that are spoken
 
@@ -108,13 +91,11 @@ class Utterance:
         return any(map(_WHISPERS.search, self.actions))
 
 
-def utterance(
-    text: str, voice: Voice = NO_VOICE, tools: Tools = frozenset(), *, whole: bool = True
-) -> Utterance:
+def utterance(text: str, voice: Voice = NO_VOICE, *, whole: bool = True) -> Utterance:
     """Read a model's text; unless it is `whole`, a sentence that breaks off is left out."""
     text = without_thinking(text)[:LONGEST]
-    text, calls = _without_calls(text, tools, voice)
-    text, next_turn = _first_turn(text)
+    call = _CALL.search(text)
+    text, next_turn = _first_turn(text[: call.start()] if call else text)
     text, others_turn, whispers = _own_lines(_untagged(text), voice)
     text, actions = _without_actions(_unmarked(text), voice)
     text = " ".join(_unquoted(text, voice).split())
@@ -125,7 +106,7 @@ def utterance(
         text, actions = "", ()
     elif whispers:
         actions = (*actions, "whispers")
-    return Utterance(text, calls, actions, ended=next_turn or others_turn or more)
+    return Utterance(text, actions, ended=next_turn or others_turn or more)
 
 
 # --- reasoning ------------------------------------------------------------------------------------
@@ -136,19 +117,16 @@ _THINKING = re.compile(
     rf"|</(?:{_TAGS})\s*>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>",
     re.IGNORECASE,
 )
-_CHANNEL = re.compile(
-    r"(?:<\|start\|>\s*assistant[^<]{0,80})?<\|channel\|>\s*(?P<channel>\w*)(?P<to>[^<]{0,80})"
-    r"(?:<\|constrain\|>[^<]{0,20})?<\|message\|>"
+# of gpt-oss, where a server does not read its channels or drops their tokens: all but the last
+_CHANNELS = re.compile(
+    r"(?:\A\s*analysis(?=[A-Z\"'])|<\|channel\|>).*?(?:assistantfinal|final<\|message\|>|\Z)",
+    re.DOTALL,
 )
-_CALLED = re.compile(r"to=(?:functions\.)?([\w-]{1,64})")
-_MESSAGE_END = re.compile(r"<\|(?:end|return|call|start|channel)\|>")
-_BARE_CHANNEL = re.compile(r"^\s*analysis(?=[A-Z\"'])")
-_BARE_FINAL = "assistantfinal"
 
 
 def without_thinking(text: str) -> str:
     """Strip the reasoning before or within an answer, whole or cut off."""
-    text = _of_channels(text)
+    text = _CHANNELS.sub("", text)
     kept: list[str] = []
     place, inside, seen = 0, False, False
     for mark in _THINKING.finditer(text):
@@ -172,167 +150,15 @@ def closes_unopened(text: str) -> bool:
     return mark is not None and not mark["open"]
 
 
-def _of_channels(text: str) -> str:
-    """Return what stands in the channels for the listener (gpt-oss), with the calls."""
-    if _BARE_CHANNEL.match(text):  # a server that drops the tokens alone
-        return text.partition(_BARE_FINAL)[2]
-    marks = list(_CHANNEL.finditer(text))
-    if not marks:
-        return text
-    parts = [text[: marks[0].start()]]
-    for mark in marks:
-        end = _MESSAGE_END.search(text, mark.end())
-        body = text[mark.end() : end.start() if end else len(text)]
-        called = _CALLED.search(mark["to"])
-        if called:
-            parts.append(f"\nfunctions.{called[1]}({body})\n")
-        elif mark["channel"] != "analysis":
-            parts.append(body)
-    return "\n".join(parts)
-
-
 # --- calls ----------------------------------------------------------------------------------------
 
-_CALL_TAG = r"tool_calls?|function_calls?|tool_code|tool_use|tool_responses?|tool_results?"
-_TAGGED = re.compile(
-    rf"<({_CALL_TAG})\b[^>\n]{{0,40}}>(?:(?s:.)*?</\1>|[^\n]*)"
-    r"|(?:\[TOOL_CALLS\]|<\|python_tag\|>)[^\n]*",
-    re.IGNORECASE,
+# how a call or any JSON begins, in the forms of the models' templates; nothing behind it is spoken
+_CALL = re.compile(
+    r"\{\s*(?:[\"'}]|\Z)|<[|｜]?(?:tool|function|invoke|python_tag)|\[TOOL_CALLS\]"
+    r"|\b(?:functions|tools|default_api)\.\w|^[ \t]*Action(?: Input)?:"
+    r"|^[ \t`*\[-]{0,8}[a-z][a-z_]{1,40}\(",
+    re.MULTILINE,
 )
-_ELEMENT = re.compile(
-    r"<(function|invoke)\b[^>\n]{0,80}>.*?(?:</\1>|\Z)|<tool_call>\s*[\w-]{1,64}\s*<arg_key>.*?"
-    r"(?:</tool_call>|\Z)",
-    re.DOTALL,
-)
-_SEPARATED = re.compile(r"function<｜tool▁sep｜>")
-_JSON = re.compile(r"\{\s*(?:\}|[\"'][^\"'\n]{1,60}[\"']\s*:)|\{\s*[\"'][^\"'\n]{0,60}\Z")
-_BEFORE_JSON = re.compile(
-    r"(?:(?:Action:\s*)?(?P<prefix>(?:functions|tools|default_api)\.)?"
-    r"(?P<name>[A-Za-z_][\w-]{0,63})(?::\d{1,3})?)?"
-    r"(?:\s|\[ARGS\]|\[TOOL_CALLS\]|<[^<>\n]{1,40}>|```\w{0,10}|[\[(,]|Action Input:)*\Z"
-)
-_SIGNS = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}]', re.DOTALL)
-_AFTER_JSON = re.compile(r"(?:\s*(?:[\])]|,(?=\s*[\[{])|```|</?[\w|｜▁]{1,30}>))*")
-_NAMES_OF_NAMES = ("name", "function", "tool", "tool_name", "function_name", "action")
-_NAMES_OF_ARGUMENTS = (
-    "arguments parameters args params input kwargs tool_input action_input tool_args".split()
-)
-_NAMES_OF_SPEECH = (
-    "reply response answer speech dialogue dialog spoken said say message text content output"
-).split()
-
-
-def _without_calls(text: str, tools: Tools, voice: Voice) -> tuple[str, tuple[WrittenCall, ...]]:
-    """Take the calls out of a text, and all JSON; a reply inside JSON is put in its place.
-
-    Calls in JSON are found; those in other forms are taken out alone.
-    """
-    calls: list[WrittenCall] = []
-    text = _without_json(_SEPARATED.sub("\n", text), calls, tools, voice)
-    for form in (_ELEMENT, _TAGGED, _code_of(tools)):
-        text = form.sub("\n", text)
-    text = re.sub(r"\[[\s,;]*\]", " ", text)
-    return text, tuple(dict.fromkeys(calls))[:CALLS_READ]
-
-
-@cache
-def _code_of(tools: Tools) -> re.Pattern[str]:
-    """Match calls written as code: `recall(query="the ferry")`; "I recall(ed) it" is none."""
-    names = "|".join(map(re.escape, sorted(tools, key=len, reverse=True))) or r"(?!)"
-    return re.compile(
-        rf"(?:^|(?<=[\[,(\n`]))[ \t`*-]{{0,8}}(?:print\()?"
-        rf"(?:(?:functions|tools|default_api)\.[\w-]{{1,64}}|{names})(?:\.call)?"
-        r"\((?:[^()\n]|\([^()\n]*\))*\)*",
-        re.MULTILINE,
-    )
-
-
-def _without_json(text: str, calls: list[WrittenCall], tools: Tools, voice: Voice) -> str:
-    parts, place = list[str](), 0
-    while found := _JSON.search(text, place):
-        data, end = _object_at(text, found.start())
-        before = _BEFORE_JSON.search(text, max(place, found.start() - 160), found.start())
-        start = found.start() if before is None else before.start()
-        named = before["name"] if before else None
-        if before and named and not before["prefix"] and named not in tools:
-            start, named = before.end("name"), None  # a word of the sentence before
-        parts.append(text[place:start])
-        if isinstance(data, dict):
-            shaped = list(_calls_in(data, tools))
-            for name, given in shaped:
-                _note(calls, name, given, tools)
-            if not shaped and named:
-                _note(calls, named, data, tools)
-            elif not shaped:
-                parts.append(_speech_in(data, voice))
-        after = _AFTER_JSON.match(text, end)
-        place = after.end() if after else end
-        parts.append("\n")
-    return "".join(parts) + text[place:]
-
-
-def _object_at(text: str, start: int) -> tuple[Any, int]:
-    """Parse the JSON object at an offset. Returns it, or None, and where it ends."""
-    try:
-        return json.JSONDecoder(strict=False).raw_decode(text, start)
-    except (ValueError, RecursionError):
-        pass
-    depth = 0
-    for sign in _SIGNS.finditer(text, start):
-        depth += {"{": 1, "}": -1}.get(sign[0], 0)
-        if not depth:
-            return _parsed(text[start : sign.end()]), sign.end()
-    return None, len(text)
-
-
-def _parsed(code: str) -> Any:
-    """Parse JSON, or a Python literal: small models write a dict where JSON was meant."""
-    for parse in (json.loads, ast.literal_eval):
-        with suppress(ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
-            return parse(code)
-    return None
-
-
-def _calls_in(data: Mapping[Any, Any], tools: Tools) -> Iterable[tuple[str, Any]]:
-    """Yield name and arguments of each call that a JSON object is or holds."""
-    inner = data.get("tool_calls") or data.get("function_call") or data.get("tool_call")
-    for each in inner if isinstance(inner, list) else [inner]:
-        if isinstance(each, Mapping) and "tool_calls" not in each:
-            yield from _calls_in(each, tools)
-    if inner:
-        return
-    if isinstance(data.get("function"), Mapping):
-        yield from _calls_in({k: v for k, v in data["function"].items() if k != "function"}, tools)
-        return
-    arguments = next((data[each] for each in _NAMES_OF_ARGUMENTS if each in data), None)
-    for key in _NAMES_OF_NAMES:
-        if isinstance(data.get(key), str):
-            name = data[key].removeprefix("functions.")
-            beside = {k: v for k, v in data.items() if k not in (key, "type", "id")}
-            given = beside if arguments is None and name in tools else arguments
-            if given is not None:
-                yield name, given
-                return
-    for name, given in data.items() if len(data) == 1 else ():
-        if name in tools and isinstance(given, Mapping):
-            yield name, given
-
-
-def _speech_in(data: Mapping[Any, Any], voice: Voice) -> str:
-    """Return the reply in a JSON object, which some models write in place of a text."""
-    keys = {str(key).lower(): value for key, value in data.items()}
-    for key in (*map(str.lower, voice.names), *_NAMES_OF_SPEECH):
-        if isinstance(keys.get(key), str):
-            return f"\n{keys[key]}\n"
-    return ""
-
-
-def _note(calls: list[WrittenCall], name: str, given: Any, tools: Tools) -> None:
-    """Keep a call of an offered tool."""
-    given = _parsed(given) if isinstance(given, str) else given
-    if name in tools and isinstance(given, Mapping) and len(calls) < CALLS_READ:
-        with suppress(TypeError, ValueError, RecursionError):
-            calls.append(WrittenCall(name, json.dumps(given)))
 
 
 # --- template tokens ------------------------------------------------------------------------------
@@ -383,13 +209,8 @@ def _first_turn(text: str) -> tuple[str, bool]:
 
 
 def _untagged(text: str) -> str:
-    """Remove template tokens and tags; removing one may make another of its sides."""
-    for _ in range(5):
-        text = _BROKEN_TOKEN.sub("", text)
-        shorter = _TOKEN.sub(" ", text)
-        if shorter == text:
-            break
-        text = shorter
+    """Remove template tokens and tags; `_plain` removes what is made of their sides."""
+    text = _TOKEN.sub(" ", _BROKEN_TOKEN.sub("", text))
     return text.replace("▁", " ").replace("Ġ", " ")
 
 

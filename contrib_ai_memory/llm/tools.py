@@ -14,6 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError
+from pydantic_core import from_json
 
 from .. import conf
 from ..embedding.emotions import LABELS
@@ -207,7 +208,7 @@ def _parsed(arguments: str) -> dict[str, Any]:
     if len(arguments) > ARGUMENTS_LENGTH:
         raise BadCall(f"the arguments have more than {ARGUMENTS_LENGTH} characters")
     try:
-        data = schemas.parsed(arguments or "{}")
+        data = from_json(arguments or "{}")
     except ValueError:
         raise BadCall("the arguments are not JSON") from None
     if not isinstance(data, dict):
@@ -223,25 +224,16 @@ def turn_in(
 ) -> Turn:
     """Read what is spoken of a server's response, and its tool calls if tools were offered.
 
-    A call that is written as text counts as one.
-
     Args:
         after: Whether tools were called before; the actions may be these, then.
     """
     if is_silence(answer.text) and not answer.tool_calls:
         return Turn(SILENCE)
-    told = utterance(answer.text, voice, callable_in(offered), whole=not answer.cut_off)
-    raw = (answer.tool_calls if offered else []) or [
-        {"function": {"name": call.name, "arguments": call.arguments}} for call in told.calls
-    ]
+    told = utterance(answer.text, voice, whole=not answer.cut_off)
+    raw = answer.tool_calls if offered else []
     calls = _calls_in(raw[:CALLS_A_ROUND])
     seen = "" if after else told.seen(voice)
     return Turn(told.text, calls, max(0, len(raw) - CALLS_A_ROUND), told.whispered, seen)
-
-
-def callable_in(offered: Sequence[Tool]) -> frozenset[str]:
-    """Return the names of the tools that a text may call: all, where some are offered."""
-    return frozenset(_BY_NAME if offered else ())
 
 
 def _calls_in(raw: Sequence[Any]) -> tuple[ToolCall, ...]:
