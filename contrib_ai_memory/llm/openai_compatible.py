@@ -307,7 +307,9 @@ class OpenAIProvider:
                     if not self._adapt(sent):
                         raise
         except openai.OpenAIError as error:
-            kind, status = _kind_of(error), getattr(error, "status_code", 0)
+            status = getattr(error, "status_code", 0)
+            # without the server's text, which may repeat the prompt
+            kind = type(error).__name__ + (f" (HTTP {status})" if status else "")
             seconds = time.monotonic() - started
             logger().info("%s: no answer, %.2f s, %s (%s)", purpose, seconds, settings.model, kind)
             problem = f"{settings.base_url}: {kind}"
@@ -326,7 +328,7 @@ class OpenAIProvider:
         create = self._client.chat.completions.with_streaming_response.create
         with create(
             model=self.settings.model,
-            messages=prompts.encodable(messages),
+            messages=messages,
             timeout=max(deadline - time.monotonic(), LEAST_SECONDS),
             **sent,
         ) as response:
@@ -454,12 +456,6 @@ def _pause(state: RetryCallState) -> float:
 
 def _pause_asked(error: BaseException | None) -> float | None:
     return retry_after(error.response.headers) if isinstance(error, openai.APIStatusError) else None
-
-
-def _kind_of(error: Exception) -> str:
-    """Name the kind of an error, without the server's text, which may repeat the prompt."""
-    status = getattr(error, "status_code", None)
-    return type(error).__name__ + (f" (HTTP {status})" if status else "")
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

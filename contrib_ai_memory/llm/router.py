@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Generator, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
@@ -159,22 +158,16 @@ def _ask_model(
             guard.complain(operation, error)
         elif not isinstance(error, BudgetUsedUp):  # which `Usage` logs
             guard.misanswered(operation, error)
-            yield _count_unusable(chosen, operation)
+            chosen.unusable += operation == DIGEST
+            if chosen.unusable == UNUSABLE:
+                name, chosen.unusable = chosen.settings.name, 0
+                yield offload.run(offload.MEMORY, give_up, name, priority=offload.NIGHT)
         return "", None
     finally:
         guard.over(ticket)
     guard.succeed(operation)
     chosen.unusable = 0
     return MODEL, answer
-
-
-def _count_unusable(chosen: ModelServer, operation: str) -> defer.Deferred:
-    """Count an answer that cannot be used; after many in a row, rules keep the nights."""
-    chosen.unusable += operation == DIGEST
-    if chosen.unusable < UNUSABLE:
-        return defer.succeed(None)
-    chosen.unusable = 0
-    return offload.run(offload.MEMORY, give_up, chosen.settings.name, priority=offload.NIGHT)
 
 
 @defer.inlineCallbacks
@@ -228,11 +221,7 @@ class ModelServer:
     """The openai provider behind its token budgets, created on the thread that first uses it."""
 
     def __init__(
-        self,
-        settings: conf.LLMSettings,
-        counts: Usage,
-        lane: str = offload.MODEL,
-        background: int | None = None,
+        self, settings: conf.LLMSettings, counts: Usage, lane: str, background: int | None
     ):
         self.settings = settings
         self.lane = lane
@@ -334,11 +323,7 @@ def problem_with_own_provider() -> str:
     return ""
 
 
-@lru_cache(maxsize=64)  # two for each model that an NPC is set to
-def _model_server_of(
-    settings: conf.LLMSettings, counts: Usage, lane: str, background: int | None
-) -> ModelServer:
-    return ModelServer(settings, counts, lane, background)
+_model_server_of = lru_cache(maxsize=64)(ModelServer)  # two for each model that an NPC is set to
 
 
 @lru_cache(maxsize=1)
@@ -382,10 +367,8 @@ def status(settings: conf.Settings | None = None, npc: str | None = None) -> str
     if problem := replying or (background and breaker_of(background, "digest").problem):
         whose = "" if replying else " for nights and background work"
         return f"offline provider{whose}, because the model server does not answer: {problem}"
-    try:
-        chosen.check(npc)
-    except BudgetUsedUp as used:
-        return f"offline provider until midnight UTC, because {used}"
+    if used_up := _spent(chosen, npc):
+        return f"offline provider until midnight UTC, because {used_up}"
     told = chosen.settings.name
     night = settings.night_llm
     if night is None or settings.background_llm:
@@ -409,10 +392,8 @@ def _spent(chosen: ModelServer, npc: str | None) -> str:
     return ""
 
 
+_usage_in = lru_cache(maxsize=1)(Usage)
+
+
 def _counts() -> Usage:
     return _usage_in(conf.directory() / FILE)
-
-
-@lru_cache(maxsize=1)
-def _usage_in(path: Path) -> Usage:
-    return Usage(path)

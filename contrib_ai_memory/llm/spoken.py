@@ -163,24 +163,27 @@ _CALL = re.compile(
 
 # --- template tokens ------------------------------------------------------------------------------
 
-_END = (
+_START = (
+    r"(?:<\|(?:im_start|start_header_id|start|start_of_role)\|>|<start_of_turn>"
+    r"|(?:^|\n)#{2,4}(?=[ \t]*\w+[ \t]*:))\s*"
+)
+_OWN = (
+    rf"{_START}(?:assistant|model|ai|response)\b\s*:?"
+    r"|<\|assistant\|>|\[/INST\]|<</SYS>>|<｜Assistant｜>|</(?:scene|memory)>"
+)
+_OTHER = (
+    rf"{_START}(?:user|human|system|tool|developer|instruction|input|ipython)\b"
+    r"|<\|(?:user|system|human|tool|observation)\|>|\[INST\]|<<SYS>>|<｜User｜>"
+    r"|<(?:scene|memory)>|\[(?:EPISODIC|SEMANTIC|PROCEDURAL|WORKING)\]"
+    r"|(?:Known since )?[A-Z][a-z]+day \d{4}-\d\d-\d\d:"
+)
+# what stands between the turns of the model: ends of turns, and whole turns of others
+_TURNS = re.compile(
     r"<\|(?:im_end|eot_id|eom_id|end|return|call|endoftext|end_of_text|end_of_turn|eot)\|>"
     r"|</s>|<eos>|<end_of_turn>|<end_of_utterance>|<｜end▁of▁sentence｜>"
+    rf"|{_OWN}|(?:{_OTHER}).*?(?={_OWN}|\Z)",
+    re.IGNORECASE | re.DOTALL,
 )
-_TURN = re.compile(
-    rf"(?P<end>{_END})"
-    r"|(?P<start><\|(?:im_start|start_header_id|start|start_of_role)\|>|<start_of_turn>"
-    r"|(?:^|\n)#{2,4}[ \t]*(?=(?:instruction|response|human|user|assistant|input)[ \t]*:))"
-    r"|(?P<other><\|(?:user|system|human|tool|observation)\|>|\[INST\]|<<SYS>>|<｜User｜>"
-    r"|<(?:scene|memory)>|\[(?:EPISODIC|SEMANTIC|PROCEDURAL|WORKING)\]"
-    r"|(?:Known since )?[A-Z][a-z]+day \d{4}-\d\d-\d\d:)"
-    r"|(?P<own><\|assistant\|>|\[/INST\]|<</SYS>>|<｜Assistant｜>|</(?:scene|memory)>)",
-    re.IGNORECASE,
-)
-_OTHER_ROLE = re.compile(
-    r"\s*(?:user|human|system|tool|developer|instruction|input|ipython)\b\s*:?", re.IGNORECASE
-)
-_OWN_ROLE = re.compile(r"\s*(?:assistant|model|ai|response)\b\s*:?", re.IGNORECASE)
 _TOKEN = re.compile(
     r"<\|[^<>|\n]{0,40}\|?>|<｜[^<>｜\n]{0,40}｜>|</?s>|<</?SYS>>|<0x[0-9A-F]{2}>"
     r"|\[/?(?:INST|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|ARGS|SYSTEM_PROMPT|THINK)\]"
@@ -191,20 +194,10 @@ _BROKEN_TOKEN = re.compile(r"(?:<[|｜/]?[\w|｜▁]{0,40}|\[/?[A-Z_]{2,20})\Z")
 
 def _first_turn(text: str) -> tuple[str, bool]:
     """Return the first turn that is the model's own, and whether another follows it."""
-    own, header, place = True, False, 0
-    for mark in [*_TURN.finditer(text), None]:
-        part = text[place : mark.start() if mark else len(text)]
-        if header:
-            own = not _OTHER_ROLE.match(part)
-            role = _OWN_ROLE.match(part) or _OTHER_ROLE.match(part)
-            part = part[role.end() :] if role else part
-        if own and WORD.search(_TOKEN.sub("", part)):
-            return part, mark is not None
-        if mark is None:
-            break
-        header = bool(mark["start"])
-        own = not mark["other"]
-        place = mark.end()
+    turns = _TURNS.split(text)
+    for number, turn in enumerate(turns, start=1):
+        if WORD.search(_TOKEN.sub("", turn)):
+            return turn, number < len(turns)
     return "", False
 
 
