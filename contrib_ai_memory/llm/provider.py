@@ -129,20 +129,13 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """What one look at a passage gives.
+    """What one look at a passage gives; facts and experiences cite journal ids of its new lines."""
 
-    Attributes:
-        importance: Of lines by their journal id, 1-10; one that is left out keeps what it has.
-        facts: Each with the journal ids of the new lines that it rests on.
-        experiences: At most one of each audience, with the journal ids of lines that it rests on;
-            None if rules make them.
-        confided: Journal ids of the unjudged lines that were said in confidence; None if they are
-            still unjudged.
-    """
-
-    importance: Mapping[int, int]
+    importance: Mapping[int, int]  # 1-10 by journal id; a line that is left out keeps what it has
     facts: tuple[FactDraft, ...] = ()
+    # at most one of each audience; None if rules make them
     experiences: tuple[ExperienceDraft, ...] | None = ()
+    # journal ids of unjudged lines that were said in confidence; None if they are still unjudged
     confided: frozenset[int] | None = None
 
 
@@ -172,17 +165,13 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class AttributeDraft:
-    """An attribute of a person, drawn from observations (Pa, O-MEM).
+    """An attribute of a person, drawn from observations (Pa, O-MEM)."""
 
-    `type` is one of `ATTRIBUTE_TYPES`; `evidence` are journal ids; `confidence` is 0-1. `replaces`
-    are the values of known attributes that it repeats or outdates; None if the provider was not
-    asked.
-    """
-
-    type: str
+    type: str  # of `ATTRIBUTE_TYPES`
     value: str
-    evidence: tuple[int, ...]
-    confidence: float
+    evidence: tuple[int, ...]  # journal ids
+    confidence: float  # 0-1
+    # values of known attributes that it repeats or outdates; None if the provider was not asked
     replaces: tuple[str, ...] | None = None
 
 

@@ -103,32 +103,21 @@ LESSONS_FROM = 0.45
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the NPC answers.
+    """What the NPC answers; `row` and `weighed` as `Reply` has them."""
 
-    Attributes:
-        text: Empty if its tools have said everything.
-        private: Whether it tells a secret.
-        recalled: The memories in it.
-        rounds: The tool calls and their results, as `store.chat_log` keeps them.
-        overheard: Messages before the answered line that the model was shown and the chat log does
-            not have: kept there, the next request begins with the same messages.
-        lessons: Ids of the experiences whose lessons the model was told.
-        row: As `Reply` has it.
-        done_by_telling: Ids of the agenda items that it told and that are done by that.
-        weighed: As `Reply` has it, with the link ids of memories. Of a model's answer, which is in
-            words of its own, the memories that the recall found best, without text.
-    """
-
-    text: str
-    private: bool
-    recalled: tuple[Recalled, ...] = ()
-    rounds: tuple[dict[str, Any], ...] = ()
+    text: str  # empty if its tools have said everything
+    private: bool  # whether it tells a secret
+    recalled: tuple[Recalled, ...] = ()  # the memories in it
+    rounds: tuple[dict[str, Any], ...] = ()  # tool calls and results, as `store.chat_log` has them
+    # messages before the answered line that the model was shown and the chat log does not have:
+    # kept there, the next request begins with the same messages
     overheard: tuple[dict[str, Any], ...] = ()
     provenance: Provenance = NO_PROVENANCE
-    lessons: tuple[str, ...] = ()
+    lessons: tuple[str, ...] = ()  # ids of the experiences whose lessons the model was told
+    # with the link ids of memories; of a model's answer those that the recall found best, textless
     weighed: tuple[Weighed, ...] = ()
     row: str = ""
-    done_by_telling: tuple[str, ...] = ()
+    done_by_telling: tuple[str, ...] = ()  # ids of agenda items that it told, done by that
 
 
 @defer.inlineCallbacks

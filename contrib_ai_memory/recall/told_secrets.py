@@ -33,14 +33,11 @@ _NUMBER = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A private text that the speaker knows, and who may hear it.
-
-    `own` are words of the speaker.
-    """
+    """A private text that the speaker knows, and who may hear it."""
 
     text: str
     witnesses: tuple[str, ...]
-    own: bool = False
+    own: bool = False  # words of the speaker
 
     @property
     def audience(self) -> tuple[str, ...]:

@@ -104,18 +104,12 @@ def _narrowest(cited: Sequence[Entry]) -> Entry | None:
 
 @dataclass(frozen=True, slots=True)
 class _Heard:
-    """What is shown of a passage, to one audience and to others alone.
+    """What is shown of a passage, to one audience and to others alone."""
 
-    Attributes:
-        hidden, shown: Stems and numbers that stand in either.
-        hidden_days: Days that only what is hidden names, YYYY-MM-DD.
-        hidden_at, shown_at: Vectors of unit length, (texts, size).
-    """
-
-    hidden: set[str]
+    hidden: set[str]  # stems and numbers that stand in it
     shown: set[str]
-    hidden_days: set[str]
-    hidden_at: np.ndarray
+    hidden_days: set[str]  # days that only what is hidden names, YYYY-MM-DD
+    hidden_at: np.ndarray  # vectors of unit length, (texts, size)
     shown_at: np.ndarray
 
     @classmethod

@@ -92,7 +92,11 @@ def _observe(memory: Memory) -> Generator[Any, Any, PassReport]:
     with memory.evidence.work_on(batch, priority=offload.NIGHT) as work:
         least = None if router.rules_judge(settings) else settings.MIN_IMPORTANCE
         heard = yield work.run(heard_in, memory.id, batch, memory.name, about_npc, least)
-        for identity, entries in _by_entity(batch).items():
+        touched: dict[str, list[Entry]] = {}
+        for entry in batch:
+            for identity in sorted({*filter(None, [entry.source_entity]), *entry.entities}):
+                touched.setdefault(identity, []).append(entry)
+        for identity, entries in touched.items():
             changed += _note(memory, identity, entries, heard)
             yield work.breathe()
     memory.journal.advance_cursor(CURSOR, end)
@@ -134,23 +138,18 @@ def heard_in(
             told = spoken.claims(entry, npc_name)[:SENTENCES_AN_ENTRY]
         elif entry.id not in over and entry.importance >= (least or 0):
             told = [(entry.content, entry.with_speaker())]
+        private, who = entry.audience is not None, entry.audience or ()
         observed = tuple(
-            (sentence, _observation(entry, place, text) if text else None)
+            (
+                sentence,
+                ProfileObservation(short(text), entry.id, entry.timestamp, private, who, place)
+                if text
+                else None,
+            )
             for place, (sentence, text) in enumerate(told)
         )
         heard[entry.id] = Heard(observed, warmth.get(entry.id, 0.0))
     return heard
-
-
-def _observation(entry: Entry, place: int, text: str) -> ProfileObservation:
-    return ProfileObservation(
-        text=short(text),
-        journal_id=entry.id,
-        timestamp=entry.timestamp,
-        private=entry.audience is not None,
-        witnesses=entry.audience or (),
-        sentence=place,
-    )
 
 
 def _is_about_npc(memory: Memory, entry: Entry) -> bool:
@@ -162,14 +161,6 @@ def _is_about_npc(memory: Memory, entry: Entry) -> bool:
     alone = set(entry.witnesses) <= {entry.source_entity}
     addressed = entry.private or alone or memory.owner.is_named(entry.content)
     return addressed and language.get().manner(entry.content).says_you
-
-
-def _by_entity(batch: Iterable[Entry]) -> dict[str, list[Entry]]:
-    touched: dict[str, list[Entry]] = {}
-    for entry in batch:
-        for identity in sorted({*filter(None, [entry.source_entity]), *entry.entities}):
-            touched.setdefault(identity, []).append(entry)
-    return touched
 
 
 def _note(memory: Memory, identity: str, entries: Iterable[Entry], heard: dict[int, Heard]) -> bool:

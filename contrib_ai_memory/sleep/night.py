@@ -52,49 +52,42 @@ NIGHTS_KEPT = 30
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """One pass of the night, by its name in [A]; `title` is what builders and admins read."""
+    """One pass of the night; `title` is what builders and admins read."""
 
-    name: str
     title: str
     phase: Phase
     step: Callable[[Any], defer.Deferred]
 
-
-def _pass(title: str, phase: Phase, step: Callable[[Any], defer.Deferred]) -> Pass:
-    return Pass(step.__name__, title, phase, step)
+    @property
+    def name(self) -> str:
+        """Its name in [A]."""
+        return self.step.__name__
 
 
 PASSES = (
-    _pass("weighing the day", COMPACTING, scoring.score_pending_entries),
-    _pass("drawing facts", COMPACTING, consolidation.run_sleep_consolidation),
-    _pass("linking memories", DREAMING, association.run_dreaming_tick),
-    _pass("cutting dangling links", DREAMING, pruning.prune_orphaned_memory_links),
-    _pass("describing people", DREAMING, entity_consolidation.run_entity_consolidation_batch),
-    _pass("reflecting", DREAMING, reflection.run_reflection),
-    _pass("summarising old talk", DREAMING, compression.compress_sessions),
-    _pass("forgetting small talk", DREAMING, pruning.prune_low_importance_entries),
-    _pass("closing conversations", DREAMING, pruning.clear_stale_conversations),
-    _pass("shortening conversations", DREAMING, chat_compaction.compact_conversation_history),
+    Pass("weighing the day", COMPACTING, scoring.score_pending_entries),
+    Pass("drawing facts", COMPACTING, consolidation.run_sleep_consolidation),
+    Pass("linking memories", DREAMING, association.run_dreaming_tick),
+    Pass("cutting dangling links", DREAMING, pruning.prune_orphaned_memory_links),
+    Pass("describing people", DREAMING, entity_consolidation.run_entity_consolidation_batch),
+    Pass("reflecting", DREAMING, reflection.run_reflection),
+    Pass("summarising old talk", DREAMING, compression.compress_sessions),
+    Pass("forgetting small talk", DREAMING, pruning.prune_low_importance_entries),
+    Pass("closing conversations", DREAMING, pruning.clear_stale_conversations),
+    Pass("shortening conversations", DREAMING, chat_compaction.compact_conversation_history),
 )
 TITLES = {each.name: each.title for each in PASSES}
 
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """The state of a night: the pass it is in, and what each pass did so far.
+    """The state of a night: the pass it is in, and what each pass did so far."""
 
-    Attributes:
-        position: Index of the pass in `PASSES`.
-        passes: {name: {"read", "changed", "steps", "seconds", "errors"}}, and the attributes of
-            `llm.tally.Tally`.
-        started: ISO timestamp.
-        failures: Consecutive ones of the current pass.
-    """
-
-    position: int = 0
+    position: int = 0  # of the pass in `PASSES`
+    # by name: "read", "changed", "steps", "seconds", "errors", and the attributes of `Tally`
     passes: dict[str, dict[str, Any]] = field(default_factory=dict)
-    started: str = ""
-    failures: int = 0
+    started: str = ""  # ISO 8601
+    failures: int = 0  # of the current pass, one after the other
 
     @property
     def whole(self) -> bool:

@@ -46,19 +46,13 @@ Named = Mapping[str, Mapping[str, Relation]]  # text of a new fact → id of a k
 
 @dataclass(frozen=True, slots=True)
 class New:
-    """A new fact with those that it is compared with.
-
-    Attributes:
-        known: Facts of the same audience and speaker, with their similarity, nearest first.
-        ended: Facts that it ended before a killed step runs again.
-        stored: Whether the store has it, with all of its evidence.
-    """
+    """A new fact with those that it is compared with."""
 
     fact: MemoryRecord
     vector: np.ndarray
-    known: tuple[tuple[MemoryRecord, float], ...]
-    ended: tuple[MemoryRecord, ...]
-    stored: bool
+    known: tuple[tuple[MemoryRecord, float], ...]  # with their similarity, nearest first
+    ended: tuple[MemoryRecord, ...]  # by it, before a killed step ran again
+    stored: bool  # whether the store has it, with all of its evidence
 
 
 @defer.inlineCallbacks
