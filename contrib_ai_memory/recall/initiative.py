@@ -17,9 +17,8 @@ from ..llm import router
 from ..records import TALK_KINDS, Entry, Situation, seconds_between
 from ..store.npc_memory import Memory
 from .open_items import open_items
-from .reply import Answer, beside, done_by_telling, request_of
+from .reply import Answer, answer_of, beside, request_of
 from .situation import news
-from .tool_loop import is_kept, marked, provenance_of
 
 COMPANY = 3  # people present beyond which it opens no subject
 CAME_LATELY = 60.0  # seconds in which somebody who came in is told what waits for them
@@ -77,11 +76,10 @@ def opening(
             for each in news(memory, entry)
             if each.id not in told and each.about not in present
         )
-    recalled = tuple(beside(records, ()))
     request = request_of(
         memory,
         entry,
-        recalled=recalled,
+        recalled=tuple(beside(records, ())),
         kind="silence",
         situation=Situation(
             agenda=items,
@@ -93,14 +91,4 @@ def opening(
     with memory.evidence.work_on([entry, *records]) as work:
         _by, made = yield router.ask("reply", request, by=(router.OFFLINE,), priority=offload.LOOK)
         work.check()
-    if not made.text:
-        return None
-    used = tuple(each for each in recalled if each.memory.id in (made.told or ()))
-    return Answer(
-        made.text,
-        any(is_kept(memory, each.memory) for each in used),
-        used,
-        provenance=marked(provenance_of(entry, used), True),
-        row=made.row,
-        done_by_telling=done_by_telling(items, made),
-    )
+    return answer_of(memory, entry, request, made, router.OFFLINE) if made.text else None

@@ -33,7 +33,6 @@ from ..records import (
     LineInTalk,
     MemoryRecord,
     Message,
-    OpenItem,
     Provenance,
     Recalled,
     RecallRequest,
@@ -150,18 +149,46 @@ def answer(memory: Memory, entry: Entry, actions: Actions) -> Generator[Any, Any
         if reply is None:
             provider, reply = yield ask(settings=memory.settings)
         work.check()
-    used = tuple(r for r in request.recalled if reply.told is None or r.memory.id in reply.told)
-    provenance = provenance_of(entry, used)
     # a model that failed after calling tools has acted on all that it was given
-    if reply.told is None or loop.rounds:
-        provenance = joined(loop.provenance, provenance)
+    given = loop.provenance if reply.told is None or loop.rounds else NO_PROVENANCE
+    return answer_of(memory, entry, request, reply, provider, given, tuple(loop.rounds))
+
+
+def answer_of(
+    memory: Memory,
+    entry: Entry,
+    request: ReplyRequest,
+    reply: Reply,
+    provider: str,
+    given: Provenance = NO_PROVENANCE,
+    rounds: tuple[dict[str, Any], ...] = (),
+) -> Answer:
+    """Return the answer that a provider's reply makes; `given` is what it rests on beside."""
+    used = tuple(r for r in request.recalled if reply.told is None or r.memory.id in reply.told)
+    provenance = joined(given, provenance_of(entry, used))
     # without a model it has only stock phrases and retellings
     retold = provider == router.OFFLINE or retells(reply.text, used)
-    said = marked(provenance, retold)
-    private = any(is_kept(memory, each.memory) for each in used)
-    rounds, weighed = tuple(loop.rounds), by_link(reply.weighed, request.recalled)
-    done = done_by_telling(request.situation.agenda, reply)
-    return Answer(reply.text, private, used, rounds, (), said, (), weighed, reply.row, done)
+    told = {*(reply.told or ())}
+    return Answer(
+        reply.text,
+        any(is_kept(memory, each.memory) for each in used),
+        used,
+        rounds,
+        provenance=marked(provenance, retold),
+        weighed=by_link(reply.weighed, request.recalled),
+        row=reply.row,
+        done_by_telling=tuple(
+            each.done_by_telling
+            for each in request.situation.agenda
+            if told.issuperset(each.evidence) and each.done_by_telling
+        ),
+    )
+
+
+def by_link(weighed: Iterable[Weighed], recalled: Iterable[Recalled]) -> tuple[Weighed, ...]:
+    """Return weighed sentences with the link ids of their memories."""
+    linked = {each.memory.id: link_id(each.memory) for each in recalled}
+    return tuple(replace(each, memory=linked.get(each.memory, "")) for each in weighed)
 
 
 def request_of(memory: Memory, entry: Entry, **more: Any) -> ReplyRequest:
@@ -180,12 +207,6 @@ def request_of(memory: Memory, entry: Entry, **more: Any) -> ReplyRequest:
         "said_lately": said_lately(memory),
     }
     return ReplyRequest(**whole | more)
-
-
-def by_link(weighed: Iterable[Weighed], recalled: Iterable[Recalled]) -> tuple[Weighed, ...]:
-    """Return weighed sentences with the link ids of their memories."""
-    linked = {each.memory.id: link_id(each.memory) for each in recalled}
-    return tuple(replace(each, memory=linked.get(each.memory, "")) for each in weighed)
 
 
 @defer.inlineCallbacks
@@ -352,16 +373,6 @@ def _to_tell(asked: _Asked, near: Iterable[Neighbour]) -> tuple[Recalled, ...]:
         for each in near
         if may_hear((told := each.memory).private, told.witnesses, listeners)
         and not (told.outranked or told.invalid_at)
-    )
-
-
-def done_by_telling(items: Iterable[OpenItem], reply: Reply) -> tuple[str, ...]:
-    """Return the ids of the agenda items that are done now that a reply tells them."""
-    told = {*(reply.told or ())}
-    return tuple(
-        each.done_by_telling
-        for each in items
-        if told.issuperset(each.evidence) and each.done_by_telling
     )
 
 
