@@ -12,13 +12,22 @@ from typing import Any
 import httpx
 
 from .. import conf
-from .streaming import listed, mapping
 
 PEEK_SECONDS = 3.0  # for one look
 MOST_TOKENS = 10_000_000  # a context window or a usage above this is wrong
 # the ports on which servers of language models listen by default
 PORTS = {11434: "Ollama", 1234: "LM Studio", 8080: "llama.cpp"}
 _EMBEDS = re.compile(r"embed|\bbge\b|minilm|rerank", re.IGNORECASE)  # names of no language models
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """Return an object of what a server sent, which may be anything; else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def listed(value: object) -> list[Any]:
+    """Return a list of what a server sent; else an empty one."""
+    return value if isinstance(value, list) else []
 
 
 def context_length(settings: conf.LLMSettings) -> int | None:

@@ -20,6 +20,8 @@ from typing import Literal, Protocol, get_args, runtime_checkable
 from ..records import Entry, ExperienceDraft, FactDraft, MemoryRecord, Reply, ReplyRequest
 from ..text.redaction import redact
 
+LONGEST = 4  # times `LLM.timeout`: a streamed answer that goes on being written
+
 
 class ProviderError(RuntimeError):
     """The provider gave no usable answer; the offline one does the work. The message says why."""

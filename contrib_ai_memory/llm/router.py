@@ -22,9 +22,8 @@ from twisted.internet import defer
 from .. import conf, language, offload
 from .breaker import Breaker
 from .findings import UNUSABLE, give_up
-from .provider import Provider, ProviderError, Unreachable
+from .provider import LONGEST, Provider, ProviderError, Unreachable
 from .silent_provider import SILENT
-from .streaming import LONGEST
 from .tally import Tally, of_call
 from .usage import FILE, BudgetUsedUp, Usage
 

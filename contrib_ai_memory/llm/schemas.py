@@ -28,7 +28,7 @@ from ..log import logger
 from ..records import ExperienceDraft, FactDraft
 from ..text.sanitising import oneline, sanitise
 from . import tally
-from .model_server_info import MOST_TOKENS
+from .model_server_info import MOST_TOKENS, listed, mapping
 from .provider import (
     FACT_KINDS,
     AttributeDraft,
@@ -40,7 +40,6 @@ from .provider import (
     Relation,
 )
 from .spoken import without_thinking
-from .streaming import listed, mapping
 
 FACTS = 100  # items of one answer, in each list whose length the request does not give
 IDS = 200

@@ -112,11 +112,10 @@ def utterance(text: str, voice: Voice = NO_VOICE, *, whole: bool = True) -> Utte
 # --- reasoning ------------------------------------------------------------------------------------
 
 _TAGS = r"(?:seed:)?think(?:ing)?|thoughts?|reasoning|reflection|scratchpad|analysis"
-_THINKING = re.compile(
-    rf"(?P<open><(?:{_TAGS})\s*>|\[THINK\]|◁think▷|<\|begin_of_thought\|>)"
-    rf"|</(?:{_TAGS})\s*>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>",
-    re.IGNORECASE,
-)
+_OPEN = rf"<(?:{_TAGS})\s*>|\[THINK\]|◁think▷|<\|begin_of_thought\|>"
+_CLOSE = rf"</(?:{_TAGS})\s*>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>"
+_THOUGHT = re.compile(rf"(?:{_OPEN}).*?(?:{_CLOSE}|\Z)", re.IGNORECASE | re.DOTALL)
+_UNOPENED = re.compile(rf".*(?:{_CLOSE})", re.IGNORECASE | re.DOTALL)  # the template had opened it
 # of gpt-oss, where a server does not read its channels or drops their tokens: all but the last
 _CHANNELS = re.compile(
     r"(?:\A\s*analysis(?=[A-Z\"'])|<\|channel\|>).*?(?:assistantfinal|final<\|message\|>|\Z)",
@@ -126,28 +125,14 @@ _CHANNELS = re.compile(
 
 def without_thinking(text: str) -> str:
     """Strip the reasoning before or within an answer, whole or cut off."""
-    text = _CHANNELS.sub("", text)
-    kept: list[str] = []
-    place, inside, seen = 0, False, False
-    for mark in _THINKING.finditer(text):
-        if mark["open"] and not inside:
-            kept.append(text[place : mark.start()])
-            inside = True
-        elif not mark["open"]:
-            if not seen and not inside:
-                kept.clear()  # the template had opened it
-            elif not inside:
-                kept.append(text[place : mark.start()])
-            inside = False
-        seen = True
-        place = mark.end()
-    return "".join(kept) + ("" if inside else text[place:])
+    text = _THOUGHT.sub("", _CHANNELS.sub("", text))
+    unopened = _UNOPENED.match(text)
+    return text[unopened.end() :] if unopened else text
 
 
 def closes_unopened(text: str) -> bool:
     """Whether a text ends reasoning that it did not begin, which the model's template opens."""
-    mark = _THINKING.search(text)
-    return mark is not None and not mark["open"]
+    return _UNOPENED.match(_THOUGHT.sub("", text)) is not None
 
 
 # --- calls ----------------------------------------------------------------------------------------

@@ -19,10 +19,10 @@ from pydantic_core import from_json
 from .. import conf
 from ..embedding.emotions import LABELS
 from . import schemas
+from .model_server_info import mapping
 from .prompts import Messages
 from .schemas import Plain
 from .spoken import EMOTE_LENGTH, NO_VOICE, SILENCE, Voice, is_silence, utterance
-from .streaming import mapping
 
 CALLS_A_ROUND = 8  # further calls are not carried out
 ARGUMENTS_LENGTH = 4000  # characters of the arguments of one call
