@@ -199,17 +199,16 @@ class OpenAIProvider:
             try:
                 answer = self._answered("reply", messages, deadline, enough, **options)
             except Refused as refusal:
-                # tools that were accepted before are not the reason, unless it names them
+                # tools that were accepted before are not the reason, unless it names them: it may
+                # have been started again, without them
                 unlikely = refusal.status not in _FORM_REFUSED or (tools and self.takes_tools)
                 if unlikely and not refusal.named:
                     raise
-                if refusal.named:
-                    self.takes_tools = None  # it may have been started again, without them
             else:
                 self.takes_tools = bool(tools) or self.takes_tools
                 return answer
         answer = self._answered("reply", without_tools(messages), deadline, enough)
-        if tools and self.takes_tools is None:
+        if tools and self.takes_tools is not False:
             self.takes_tools = False
             logger().info("model server: takes no tools, is asked without them.")
         return answer

@@ -26,7 +26,7 @@ from pydantic_core import from_json
 from ..embedding import emotions
 from ..log import logger
 from ..records import ExperienceDraft, FactDraft
-from ..text.sanitising import oneline, sanitise
+from ..text.sanitising import oneline, sanitise, shortened
 from . import tally
 from .model_server_info import MOST_TOKENS, listed, mapping
 from .provider import (
@@ -222,13 +222,13 @@ def _fact(
     kind = fact.kind.lower() if fact.kind.lower() in FACT_KINDS else "other"
     preference = kind == "preference"
     return FactDraft(
-        text=_cut(fact.text, 400),
+        text=shortened(fact.text, 400),
         journal_ids=tuple(sorted(lines[number] for number in numbers)),
         memory_type="procedural" if preference else "semantic",
-        slot=_cut(fact.to, 100).lower() if preference else "",
+        slot=shortened(fact.to, 100).lower() if preference else "",
         kind=kind,
-        subject=_cut(fact.about, 100),
-        object="" if preference else _cut(fact.to, 100),
+        subject=shortened(fact.about, 100),
+        object="" if preference else shortened(fact.to, 100),
         date=_iso_date(fact.date),
         same_as=known.get(fact.same_as, ""),
         ends=tuple(known[number] for number in cited(fact.ends, known)),
@@ -239,9 +239,9 @@ def _experience(
     experience: DigestExperience, numbers: Sequence[int], lines: Mapping[int, int]
 ) -> ExperienceDraft:
     return ExperienceDraft(
-        essence=_cut(experience.text, 600),
+        essence=shortened(experience.text, 600),
         memory_weight=experience.weight,
-        the_lesson=_cut(experience.lesson, 400),
+        the_lesson=shortened(experience.lesson, 400),
         dominant_emotions=emotions.validated(experience.emotions),
         journal_ids=tuple(sorted(lines[number] for number in numbers)),
     )
@@ -253,10 +253,6 @@ def _iso_date(text: str) -> str:
         return date.fromisoformat(text[:10]).isoformat()
     except ValueError:
         return ""
-
-
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
 class SummaryAnswer(Plain):

@@ -258,23 +258,17 @@ class ToolLoop:
     @defer.inlineCallbacks
     def _memorize(self, arguments: tools.Memorize) -> Generator[Any, Any, str]:
         noted = self._note(arguments.essence)
-        experience = MemoryRecord(
-            id=memory_id_for(self._memory.id, "experience", noted.id),
-            content=arguments.essence,
-            key=arguments.essence,
-            record="experience",
+        experience = MemoryRecord.drawn(
+            memory_id_for(self._memory.id, "experience", noted.id),
+            arguments.essence,
+            "experience",
+            [noted],
             about=self._entry.source_entity,
-            session_id=self._entry.session_id,
             importance=max(arguments.weight, conf.CONSCIOUS_WEIGHT),
             memory_weight=arguments.weight,
             dominant_emotions=tuple(arguments.emotions),
             the_lesson=arguments.lesson,
             journal_ids=(self._entry.id, noted.id),
-            entities=noted.entities,
-            witnesses=noted.witnesses,
-            private=noted.private,
-            created_at=noted.timestamp,
-            last_accessed=noted.timestamp,
             tags=(CONSCIOUS,),
             provider=router.MODEL,
         )
@@ -388,9 +382,6 @@ class ToolLoop:
             raise ToolError("that is not what your character would say")
         return told
 
-    def _say(self, arguments: tools.Say) -> defer.Deferred:
-        return self._aloud(arguments.text)
-
     @defer.inlineCallbacks
     def _is_assistant(self, text: str) -> Generator[Any, Any, bool]:
         """Return whether the model speaks as itself, which is not said."""
@@ -449,7 +440,7 @@ _TOOLS: dict[type[tools.Arguments], Callable[[ToolLoop, Any], Any]] = {
     tools.RecallEmotion: ToolLoop._recall,
     tools.NoteAbout: ToolLoop._note_about,
     tools.GoToSleep: ToolLoop._go_to_sleep,
-    tools.Say: ToolLoop._say,
+    tools.Say: lambda loop, arguments: loop._aloud(arguments.text),
     tools.Whisper: ToolLoop._whisper,
     tools.Emote: ToolLoop._emote,
 }

@@ -64,11 +64,10 @@ ABOUT_ITSELF = "about the NPC itself"  # the reason why persona protection refus
 WEIGHTY = 7  # heuristic importance of a line, 1-10, that makes talk weighty
 
 
-@defer.inlineCallbacks
-def run_sleep_consolidation(memory: Memory) -> Generator[Any, Any, PassReport]:
+def run_sleep_consolidation(memory: Memory) -> defer.Deferred:
     """Consolidate the next batch: of scored entries where rules judge, else of new ones."""
-    consolidate = _consolidate_scored if router.rules_judge(memory.settings) else _look_at_next
-    return (yield consolidate(memory))
+    by_rules = router.rules_judge(memory.settings)
+    return _consolidate_scored(memory) if by_rules else _look_at_next(memory)
 
 
 # --- where rules judge ----------------------------------------------------------------------------

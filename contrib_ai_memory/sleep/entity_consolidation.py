@@ -46,7 +46,7 @@ from ..store.profiles import (
     audience_of,
 )
 from ..store.protocol import MemoryStore
-from ..text.sanitising import oneline
+from ..text.sanitising import oneline, shortened
 from . import consolidation
 from .reconciliation import compared
 
@@ -390,8 +390,7 @@ def _reinforced(old: ProfileAttribute, new: ProfileAttribute) -> ProfileAttribut
 
 def short(text: str) -> str:
     """Cut to one line of bounded length."""
-    text = oneline(text)
-    return text if len(text) <= TEXT_LENGTH else text[: TEXT_LENGTH - 1].rstrip() + "…"
+    return shortened(oneline(text), TEXT_LENGTH)
 
 
 # --- favorability ---------------------------------------------------------------------------------
