@@ -27,7 +27,7 @@ from tenacity import (
 
 from .. import conf, offload
 from ..log import logger
-from ..records import MemoryRecord, Reply, ReplyRequest
+from ..records import MemoryRecord
 from . import prompts, schemas
 from .model_server_info import listed, mapping
 from .prompts import Messages
@@ -45,7 +45,7 @@ from .provider import (
     Unreachable,
 )
 from .schemas import Unfit
-from .spoken import NO_VOICE, Voice, closes_unopened, utterance, voice_of
+from .spoken import NO_VOICE, Voice, closes_unopened, utterance
 from .tools import Tool, Turn, turn_in, without_tools
 from .usage import estimated
 
@@ -122,11 +122,6 @@ class OpenAIProvider:
         return [each for each in _ADAPTATIONS if each[0] not in self._parameters]
 
     # --- the protocol -------------------------------------------------------------------------
-
-    def reply(self, request: ReplyRequest) -> Reply:
-        messages = prompts.reply(request)
-        voice = voice_of(request, messages[0]["content"])
-        return Reply(self.converse(messages, (), voice).text)
 
     def converse(self, messages: Messages, tools: Sequence[Tool], voice: Voice = NO_VOICE) -> Turn:
         """Continue a talk: a text, or tool calls; not empty unless tools were called before.

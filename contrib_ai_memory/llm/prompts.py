@@ -179,11 +179,6 @@ FORMS = ("json_schema", "json_object", "text")  # how JSON is asked for, the str
 Messages = list[dict[str, Any]]  # of Chat Completions
 
 
-def reply(request: ReplyRequest) -> Messages:
-    """Messages that ask for an answer to the speaker, with the request's conversation."""
-    return talk(request, [said(turn) for turn in request.conversation])
-
-
 def talk(request: ReplyRequest, past: Messages) -> Messages:
     """Messages that ask for an answer to the speaker, after the messages of `past`.
 

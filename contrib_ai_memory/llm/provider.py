@@ -51,7 +51,7 @@ class Refused(ProviderError):
 class Provider(Protocol):
     """A language provider; one that inherits this class draws nothing where it says nothing else.
 
-    `openai` also has `converse`, talk with tools.
+    `openai` has `converse`, talk with tools, in place of `reply`.
 
     Attributes:
         name: Kept with what it draws. "offline" marks what rules drew rather than a model.

@@ -31,7 +31,7 @@ from .usage import FILE, BudgetUsedUp, Usage
 # which does without a model
 MODEL, OWN, OFFLINE = "openai", "own", "offline"
 ANYBODY, WITHOUT_MODEL = (MODEL, OWN, OFFLINE), (OWN, OFFLINE)
-REPLIES = ("converse", "reply")  # operations that somebody waits for
+CONVERSE = "converse"  # the operation that somebody waits for
 DIGEST = "digest"  # the operation that keeps the memory
 breaker = Breaker(meanwhile="The offline provider does the work of nights and background")
 reply_breaker = Breaker()  # its own: a slow night sends no reply to the offline provider
@@ -50,7 +50,7 @@ def ask(
     """Call one operation of the provider protocol off the reactor thread.
 
     Args:
-        operation: A method of `Provider`; of MODEL alone, `converse` too.
+        operation: A method of `Provider`; of MODEL, `converse` in place of `reply`.
         by: Who is asked until one answers: MODEL, OWN, OFFLINE.
         priority: offload.REPLY, LOOK, AWAKE or NIGHT.
         npc: The agent id charged for it; None charges the game alone.
@@ -230,7 +230,7 @@ class ModelServer:
         self.unusable = 0  # answers at night in a row
         # of a streamed answer, `timeout` counts from one piece to the next
         self.timeout = settings.timeout * LONGEST
-        self._provider: Provider | None = None
+        self._provider: Any = None  # an OpenAIProvider
         self._creating = threading.Lock()
         self._here = threading.local()  # the NPC that this thread's call is charged to
 
@@ -264,13 +264,13 @@ class ModelServer:
 
 
 def model_server(
-    settings: conf.Settings | None = None, operation: str = REPLIES[0]
+    settings: conf.Settings | None = None, operation: str = CONVERSE
 ) -> ModelServer | None:
     """Return the model for an operation; None if the settings choose another provider."""
     settings = settings or conf.get()
     if settings.LLM is None or settings.PROVIDER not in (None, MODEL):
         return None
-    if operation in REPLIES:
+    if operation == CONVERSE:
         if not settings.LLM.speaks:
             return None
         return _model_server_of(settings.LLM, _counts(), offload.MODEL, None)
@@ -288,7 +288,7 @@ def breaker_of(chosen: ModelServer, operation: str) -> Breaker:
     """
     if chosen is not model_server(None, operation):
         return chosen.breaker
-    return reply_breaker if operation in REPLIES else breaker
+    return reply_breaker if operation == CONVERSE else breaker
 
 
 def own_provider(settings: conf.Settings | None = None) -> Provider | None:
@@ -361,7 +361,7 @@ def status(settings: conf.Settings | None = None, npc: str | None = None) -> str
         return "offline provider (this NPC is set to do without a language model)"
     if chosen is None:
         return "offline provider (no language model is set)"
-    replying = breaker_of(chosen, REPLIES[0]).problem
+    replying = breaker_of(chosen, CONVERSE).problem
     background = model_server(settings, "digest")
     if problem := replying or (background and breaker_of(background, "digest").problem):
         whose = "" if replying else " for nights and background work"
