@@ -210,7 +210,8 @@ _UNNAMED = re.compile(
     r"(?:[:：]|,(?=[ \t]*[\"“]))[*_]{0,3}[ \t]*",
     re.IGNORECASE,
 )
-_INLINE = re.compile(r"(?<=[.!?…\"”*)]) +(?:User|Human|Assistant|System): +(?=[A-Z\"“])")
+# a role in the middle of a line
+_INLINE = re.compile(r"(?<=[.!?…\"”*)]) +(?=(?:User|Human|Assistant|System): +[A-Z\"“])")
 
 
 def _label(names: str) -> re.Pattern[str]:
@@ -237,11 +238,10 @@ def _own_lines(text: str, voice: Voice) -> tuple[str, bool, bool]:
     others = [name for name in voice.others if name.lower() not in mine]
     names = _alternatives(others, _OTHER_LABELS)
     other = _label(rf"(?:{names})(?: and (?:{names}))?")
-    inline = _INLINE.search(text)
     taken: list[str] = []
     whispers = False
     listed = False  # "I have two guests:" is followed by names that speak nothing
-    for line in (text[: inline.start()] if inline else text).split("\n"):
+    for line in _INLINE.sub("\n", text).split("\n"):
         label, unnamed = _turn(other, line), _UNNAMED.match(line)
         calls = label and label["who"].lower() == "you" and not label["says"]  # "You: get out!"
         if label or (unnamed and not unnamed["own"]):
@@ -256,7 +256,7 @@ def _own_lines(text: str, voice: Voice) -> tuple[str, bool, bool]:
             whispers = whispers or bool(_WHISPERS.search(label[0]))
         if line.strip() or taken:
             taken.append(line)
-    return "\n".join(taken), inline is not None, whispers
+    return "\n".join(taken), False, whispers
 
 
 def _turn(labels: re.Pattern[str], line: str) -> re.Match[str] | None:
