@@ -76,12 +76,7 @@ _BACKOFF = wait_random_exponential(multiplier=0.5, max=5)
 
 
 class OpenAIProvider:
-    """Chat Completions over HTTP.
-
-    Args:
-        settings: The server and its limits.
-        count: Called for every answered call: purpose, tokens in, tokens out.
-    """
+    """Chat Completions over HTTP; `count` is called for every answered call."""
 
     name = "openai"
     lane = offload.MODEL

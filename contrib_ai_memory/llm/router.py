@@ -281,11 +281,8 @@ def model_server(
 
 
 def breaker_of(chosen: ModelServer, operation: str) -> Breaker:
-    """Return the breaker of a model's calls of one operation.
-
-    The game's own models have one for replies and one for the rest. A wrong name in one NPC's
-    settings stops no other NPC.
-    """
+    """Return a model's breaker: the game's have one for replies and one for the rest, and a wrong
+    name in one NPC's settings stops no other NPC."""
     if chosen is not model_server(None, operation):
         return chosen.breaker
     return reply_breaker if operation == CONVERSE else breaker

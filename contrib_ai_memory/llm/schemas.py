@@ -180,11 +180,7 @@ class DigestAnswer(Plain):
     experiences: Annotated[list[DigestExperience], Listed] = Field([], max_length=FACTS)
 
     def drafts(self, passage: Passage) -> Digest:
-        """Resolve the numbers of an answer.
-
-        Raises:
-            Unfit: Most lines have no importance, or all facts rest on nothing that was given.
-        """
+        """Resolve the numbers; `Unfit` if most lines have no importance or all facts no ground."""
         lines = dict(enumerate((entry.id for entry in passage.entries), start=1))
         scores = {lines[one.line]: one.importance for one in self.importance if one.line in lines}
         if 2 * len(scores) < len(lines):
@@ -335,11 +331,7 @@ class ComparisonAnswer(Plain):
     relations: Annotated[list[PairRelation], Listed] = Field(max_length=IDS)
 
     def drafts(self, pairs: int) -> list[Relation]:
-        """The relation of each of so many pairs; one that is not named is unrelated.
-
-        Raises:
-            Unfit: It ends most of several.
-        """
+        """The relation of each pair, mostly none; `Unfit` if it ends most of several."""
         known = range(1, pairs + 1)
         found = founded("relations", self.relations, lambda one: cited([one.pair], known))
         relation_of = {number: Relation(one.relation) for one, (number,) in found}
@@ -430,11 +422,7 @@ class Completion:
 
 
 def completion(body: bytes) -> Completion:
-    """Parse the server's response.
-
-    Raises:
-        ProviderError: It is no Chat Completions response.
-    """
+    """Parse the server's response; a `ProviderError` if it is no Chat Completions response."""
     try:
         answer = mapping(json.loads(body.decode()))
     except UnicodeDecodeError:
@@ -463,13 +451,8 @@ Schema = TypeVar("Schema", bound=BaseModel)
 
 
 def understood(model: type[Schema], text: str, *, cut_off: bool = False) -> Schema:
-    """Read the JSON object in a model's answer, ignoring reasoning and any text around it.
-
-    Args:
-        cut_off: Whether the text breaks off; it is read as far as it is whole.
-
-    Raises:
-        Unfit: There is none, or it does not have the form asked for.
+    """Read the JSON object in a model's answer, ignoring reasoning and any text around it; where
+    the text breaks off (`cut_off`), as far as it is whole. `Unfit` if there is none of this form.
     """
     text = without_thinking(text)
     start, end = max(text.find("{"), 0), text.rfind("}") + 1
@@ -483,11 +466,7 @@ def understood(model: type[Schema], text: str, *, cut_off: bool = False) -> Sche
 
 
 def fitting(model: type[Schema], data: object) -> Schema:
-    """Validate an answer against the schema that was asked for.
-
-    Raises:
-        Unfit: Names the first violation, without quoting the answer.
-    """
+    """Validate an answer; `Unfit` names the first violation, without quoting the answer."""
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -506,8 +485,7 @@ def founded(
 ) -> list[tuple[Schema, tuple[int, ...]]]:
     """Pair each item with its evidence; drop those that cite nothing that was shown.
 
-    Raises:
-        Unfit: All of them are invented: the work is done again rather than lost.
+    `Unfit` if all of them are invented: the work is done again rather than lost.
     """
     kept = [(one, evidence) for one in found if (evidence := evidence_of(one))]
     invented = len(found) - len(kept)

@@ -168,10 +168,7 @@ def offered(
 
 @cache
 def _parameters(kind: type[Arguments], whole: bool) -> Mapping[str, Any]:
-    """Return the JSON Schema of a tool's arguments, as far as a model needs it.
-
-    It is made once: that takes milliseconds, and the reactor thread asks for it.
-    """
+    """Return the JSON Schema of a tool's arguments, made once: that takes the reactor thread ms."""
     schema = kind.model_json_schema()
     required = schema.get("required", [])
     properties: dict[str, Any] = {}
@@ -188,11 +185,7 @@ def _parameters(kind: type[Arguments], whole: bool) -> Mapping[str, Any]:
 
 
 def read(call: ToolCall) -> Arguments:
-    """Validate and sanitise the arguments of a call.
-
-    Raises:
-        BadCall: There is no such tool, or its arguments are invalid.
-    """
+    """Validate and sanitise the arguments of a call; a `BadCall` says what is wrong with it."""
     kind = _BY_NAME.get(call.name)
     if kind is None:
         raise BadCall(f"there is no tool {call.name}; there are {', '.join(_BY_NAME)}")
@@ -224,8 +217,7 @@ def turn_in(
 ) -> Turn:
     """Read what is spoken of a server's response, and its tool calls if tools were offered.
 
-    Args:
-        after: Whether tools were called before; the actions may be these, then.
+    `after` calls of tools, the actions in the text may be these, and are not shown again.
     """
     if is_silence(answer.text) and not answer.tool_calls:
         return Turn(SILENCE)

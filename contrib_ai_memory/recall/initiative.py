@@ -62,12 +62,9 @@ def occasion(
 def opening(
     memory: Memory, entry: Entry, present: Collection[str], *, came_in: bool, told: Collection[str]
 ) -> Generator[Any, Any, Answer | None]:
-    """Compose what it says, as a Deferred `Answer`; None if there is nothing to say.
+    """Compose what it says on an `occasion`, as a Deferred `Answer`; None if that is nothing.
 
-    Args:
-        entry, came_in: As `occasion` gives them.
-        present: Identities of all who are here, whose own words are no news.
-        told: Ids of memories that it has opened a subject with.
+    No news are the words of those `present` (identities), and what it has `told` (ids).
     """
     items, records = open_items(memory, entry) if came_in else ((), ())
     if not came_in:

@@ -101,11 +101,8 @@ class Ranked:
 def score(
     candidates: Sequence[Candidate], request: RecallRequest, best: np.ndarray | None = None
 ) -> list[Ranked]:
-    """Score candidates by the request's score profile and weights, best first.
-
-    Args:
-        best: `best_of_lanes` of those that they are ranked with; by default, of the candidates.
-    """
+    """Score candidates by the request's score profile and weights, best first; `best_of_lanes` of
+    those that they are ranked with is by default their own."""
     if not candidates:
         return []
     table = clues(candidates, request, best_of_lanes(candidates) if best is None else best)

@@ -39,11 +39,7 @@ def compact_conversation_history(memory: Memory) -> defer.Deferred:
 
 @defer.inlineCallbacks
 def compact(memory: Memory, share: float, priority: int) -> Generator[Any, Any, PassReport]:
-    """Compact the conversation history if it takes this share of the context window.
-
-    Args:
-        share: `AT_NIGHT` or `EMERGENCY`.
-    """
+    """Compact the history if it takes a share (`AT_NIGHT`, `EMERGENCY`) of the context window."""
     context = min(memory.settings.CONTEXT_TOKENS, chat_log.LARGEST)
     if memory.chat_log.tokens < share * context:
         return PassReport(done=True)

@@ -65,12 +65,9 @@ def compress_sessions(memory: Memory) -> Generator[Any, Any, PassReport]:
 
 @defer.inlineCallbacks
 def _pending(memory: Memory, work: Work) -> Generator[Any, Any, tuple[list[Session], int, bool]]:
-    """Find conversations after the cursor that have no summary, oldest first.
-
-    Returns (as a Deferred):
-        Those that are over and consolidated, the first entry that may belong to any, and whether
-        the journal goes on after the entries that one step reads.
-    """
+    """Find conversations after the cursor that have no summary, oldest first: those that are over
+    and consolidated, the first entry that may belong to any, and whether the journal goes on after
+    the entries that one step reads."""
     start = memory.journal.cursors.get(CURSOR, 0)
     settled = memory.journal.cursors.get(consolidation.CURSOR, 0)
     end = min(settled, start + READ_AT_MOST)

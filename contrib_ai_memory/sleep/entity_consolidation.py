@@ -121,10 +121,8 @@ def heard_in(
 ) -> dict[int, Heard]:
     """Observe entries, but for those that hold no longer (worker thread).
 
-    Args:
-        about_npc: Ids of the entries whose feeling counts.
-        least: Importance from which the words of an entry are observed as they are; None: rules
-            cut and filter its sentences.
+    The feeling of those of `about_npc` counts. From the importance `least` on, the words of an
+    entry are observed as they are; None: rules cut and filter its sentences.
     """
     spoken = language.get()
     stored = memory_store.shared().get([entry_memory_id(agent_id, entry.id) for entry in batch])
@@ -208,11 +206,8 @@ def _observations_of(
 def _next_due(
     memory: Memory, work: Work
 ) -> Generator[Any, Any, tuple[Profile, list[ProfileObservation], int] | None]:
-    """Find the first entity with enough new observations, or whose consolidation has begun.
-
-    Returns (as a Deferred):
-        Its profile, those that one audience knows, and what it is settling then.
-    """
+    """Find the first entity with enough new observations, or whose consolidation has begun: its
+    profile, those that one audience knows, and what it is settling then."""
     by_rules = router.rules_judge(memory.settings)
     at_least = (1 if by_rules else LINES_FOR_ONE) * memory.settings.MIN_OBSERVATIONS
     for identity in memory.profiles.identities():
@@ -411,11 +406,7 @@ AGREEING = 2  # of the three nearest emotions, the nearest not being opposed
 
 
 def moved(before: Relationship, entry: Entry, warmth: float) -> Relationship:
-    """The relationship with the source of an entry, after it.
-
-    Args:
-        warmth: `warmth_of` an entry about the NPC, else 0.
-    """
+    """The relationship with the source of an entry, after it; `warmth` is 0 if not of the NPC."""
     session = entry.session_id or day_of(entry.timestamp)
     had = dict(before.gained).get(session, 0.0)
     talk = _talk(entry, before.favorability, had)

@@ -141,12 +141,7 @@ def run_sleep_tick(
 ) -> Generator[Any, Any, Night]:
     """Run one tick of the night: a bounded number of steps, for a bounded time.
 
-    Args:
-        night: The state of the night.
-        wake_requested: Whether somebody has asked for the NPC to wake.
-
-    Returns (as a Deferred):
-        The new state. A tick ends at the first point where a requested wake may be honoured.
+    It ends at the first point where a requested wake may be honoured. Returns the new state.
     """
     started = time.monotonic()
     # lines heard last are indexed and extracted before the night works on them
@@ -228,10 +223,7 @@ class Sleep:
         return {} if own == conf.SleepSchedule().model_dump() else own
 
     def set_schedule(self, **changes: Any) -> None:
-        """Change the NPC's own schedule; the keys are those of `conf.SleepSchedule`.
-
-        Without any, remove it: that of its settings applies again.
-        """
+        """Change the NPC's own schedule (`conf.SleepSchedule`); without changes, remove it."""
         own = self.own_schedule | changes if changes else None
         attributes.write(self._script, "sleep_schedule", own)
         self._script.db.scheduled_night = None

@@ -59,14 +59,13 @@ class New:
 def reconcile(
     memory: Memory, facts: Sequence[MemoryRecord], work: Work, named: Named | None = None
 ) -> Generator[Any, Any, list[str]]:
-    """Store facts, join them to those that they repeat, or end those that they contradict.
+    """Store facts of one audience, join them to those that they repeat, or end those that they
+    contradict.
 
     A step that was killed in between finishes when it runs again. Run again with the same evidence,
     nothing changes.
 
     Args:
-        facts: Of one audience; none of them is written yet.
-        work: Rests on their evidence.
         named: What the facts repeat or end, where their provider was shown what is known; it is not
             asked again then.
 
@@ -110,11 +109,8 @@ def compared(pairs: Sequence[Pair], work: Work) -> Generator[Any, Any, list[Rela
 
 
 def candidates(agent_id: str, facts: Sequence[MemoryRecord], named: Named) -> list[New]:
-    """Find the facts that new ones are compared with, each other included (worker thread).
-
-    Or those that were named for them. One of another audience is left alone: a whisper neither
-    strengthens nor ends what was said aloud.
-    """
+    """Find the facts of their audience that new ones are compared with, each other included, or
+    those that were named for them (worker thread)."""
     store = memory_store.shared()
     vectors = embedder.shared().encode([fact.content for fact in facts], keep=True)
     wanted = [named.get(fact.content, {}) for fact in facts]
