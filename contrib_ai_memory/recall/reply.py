@@ -216,6 +216,8 @@ def prepare(memory: Memory, entry: Entry) -> Generator[Any, Any, tuple[ToolLoop,
     settings = memory.settings
     recalled = yield recall_for(memory, entry)
     said, whole = _as_meant(memory, entry)
+    about = [each.memory.about for each in recalled.memories if each.memory.about][:ABOUT_BEST]
+    people = (entry.source_entity, *memory.people.mentioned(entry.content), *about)
     asked = _Asked(
         memory.id,
         memory.clock(),
@@ -225,7 +227,7 @@ def prepare(memory: Memory, entry: Entry) -> Generator[Any, Any, tuple[ToolLoop,
         whole,
         memory.people.names(),
         heard(memory, entry),
-        people=() if settings.by_sources else _people(memory, entry, recalled.memories),
+        people=() if settings.by_sources else tuple(dict.fromkeys(filter(None, people))),
         offline=router.rules_answer(settings),
         own=tuple(each.memory for each in recalled.memories if OWN in each.memory.tags)[:OWN_READ],
         agreed=frozenset(number for item in memory.agenda for number in item.evidence),
@@ -356,13 +358,6 @@ def _commits(own: MemoryRecord, heard: LineInTalk) -> bool:
     line = TalkLine(own.speaker, own.content, "say")
     reading = language.get().read(LineInTalk(line, (heard.line.speaker,), heard.npc))
     return reading is not None and any(act.kind in COMMITS for act in reading.possible)
-
-
-def _people(memory: Memory, entry: Entry, recalled: Sequence[Recalled]) -> tuple[str, ...]:
-    """Return the speaker, whom the line names and whom the best memories are about."""
-    about = [each.memory.about for each in recalled if each.memory.about][:ABOUT_BEST]
-    named = memory.people.mentioned(entry.content)
-    return tuple(dict.fromkeys(filter(None, (entry.source_entity, *named, *about))))
 
 
 def _to_tell(asked: _Asked, near: Iterable[Neighbour]) -> tuple[Recalled, ...]:

@@ -9,7 +9,7 @@ most private of what the model was given; what it says and does, if that tells a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
@@ -157,7 +157,8 @@ class ToolLoop:
                 break
             done = yield self._round(turn)
             messages = [*messages, *map(bare, done)]
-            if not tools.needs_result(turn) and not any(map(_is_refused, done)):
+            refused = any(m["role"] == "tool" and m["content"].startswith(REFUSED) for m in done)
+            if not tools.needs_result(turn) and not refused:
                 turn = replace(turn, text="")  # it was said beside the calls
                 break
         if is_silence(turn.text):
@@ -453,11 +454,6 @@ def offered_now(settings: conf.Settings) -> list[tools.Tool]:
     needless = () if settings.by_sources else tools.NEEDLESS
     kinds = [each for each in (*tools.REMEMBERING, *tools.ACTING) if each not in needless]
     return tools.offered(kinds, whole=settings.by_sources)
-
-
-def _is_refused(message: Mapping[str, Any]) -> bool:
-    """Whether a message is the result of a call that was not carried out."""
-    return message["role"] == "tool" and message["content"].startswith(REFUSED)
 
 
 def provenance_of(

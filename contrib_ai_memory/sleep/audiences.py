@@ -121,11 +121,14 @@ class _Heard:
         hidden = [text for of, text in told if not _hears(audience, of)]
         vectors = embedder.shared().encode([*hidden, *shown], known=True)
         everybody = (whole.npc_name, whole.goals, *whole.known_names)
+        days: dict[bool, set[str]] = {True: set(), False: set()}
+        for each in lines:
+            day = language.get().due(each.words, each.timestamp)
+            days[_hears(audience, each.audience)].add(day)
         return cls(
             _telling(hidden),
             _telling([*shown, *everybody]),
-            _days(each for each in lines if not _hears(audience, each.audience))
-            - _days(each for each in lines if _hears(audience, each.audience)),
+            days[False] - days[True] - {""},
             vectors[: len(hidden)],
             vectors[len(hidden) :],
         )
@@ -150,10 +153,6 @@ class _Heard:
 
 def _telling(texts: Iterable[str]) -> set[str]:
     return set().union(*map(telling, texts))
-
-
-def _days(lines: Iterable[Entry]) -> set[str]:
-    return {language.get().due(each.words, each.timestamp) for each in lines} - {""}
 
 
 def _day(iso: str) -> str:

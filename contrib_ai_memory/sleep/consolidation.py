@@ -318,7 +318,7 @@ def _look(
             found, refused = yield work.run(audiences.apart, digest, whole, parts)
             _count_refused(memory, refused, work)
             for part, drawn in zip(parts, found, strict=True):
-                facts = [_of_audience(fact, part.known, part.entries[0]) for fact in drawn.facts]
+                facts = [_of_audience(fact, part) for fact in drawn.facts]
                 drawn = replace(drawn, facts=tuple(_of_others(memory, facts, work)))
                 checked = yield work.run(router.answer_of, router.OFFLINE, "checked", drawn, part)
                 _count_refused(memory, checked.refused, work)
@@ -333,9 +333,9 @@ def _look(
     return changed
 
 
-def _of_audience(draft: FactDraft, known: Iterable[MemoryRecord], entry: Entry) -> FactDraft:
-    """Return a draft that ends and repeats only what the audience of an entry knows alone."""
-    own = {fact.id for fact in known if fact.audience == entry.audience}
+def _of_audience(draft: FactDraft, part: Passage) -> FactDraft:
+    """Return a draft that ends and repeats only what the audience of a part knows alone."""
+    own = {fact.id for fact in part.known if fact.audience == part.entries[0].audience}
     return replace(
         draft,
         same_as=draft.same_as if draft.same_as in own else "",
