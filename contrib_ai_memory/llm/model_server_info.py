@@ -71,11 +71,8 @@ def models(settings: conf.LLMSettings) -> list[str]:
 
 
 def on_this_machine(ports: Iterable[int] = PORTS) -> Iterator[tuple[str, list[str]]]:
-    """Look for model servers on ports of 127.0.0.1.
-
-    Yields:
-        The URL of each that lists models, up to and including /v1, with their names.
-    """
+    """Yield the URL, up to and including /v1, of each server on ports of 127.0.0.1 that lists
+    models, with their names."""
     for port in ports:
         url = f"http://127.0.0.1:{port}/v1"
         known = models(conf.LLMSettings.model_validate({"base_url": url, "model": "any"}))

@@ -31,10 +31,7 @@ def occasion(
 ) -> tuple[Entry, bool] | None:
     """Return what there is to speak to: the entry of a person, and whether they have just come in.
 
-    Args:
-        people: Identities of those present whom it may talk to.
-        opened_at: When it last opened a subject; "" for never.
-        seconds: That must lie between two subjects.
+    It may talk to `people` (identities), `seconds` after it last opened a subject ("" for never).
     """
     now = memory.clock()
     seen = [

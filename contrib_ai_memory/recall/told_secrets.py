@@ -53,15 +53,11 @@ def tells_secret(
     *,
     marked: bool = False,
 ) -> defer.Deferred:
-    """Return, as a Deferred, whether words tell one of several secrets.
+    """Return, as a Deferred, whether words that answer `asked` tell one of several secrets.
 
     Where that cannot be found out in time they count as telling one: the embedding server is away,
-    or the worker too busy.
-
-    Args:
-        asked: What they answer.
-        public: What everybody may know of that the speaker has in mind.
-        marked: Whether the speaker holds them for a secret.
+    or the worker too busy. `public` is what the speaker has in mind that everybody may know of;
+    `marked` are words that the speaker holds for a secret.
     """
     if not secrets:
         return defer.succeed(False)

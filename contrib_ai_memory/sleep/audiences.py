@@ -56,13 +56,8 @@ def together(parts: Sequence[Passage]) -> Passage:
 def apart(
     digest: Digest, whole: Passage, parts: Sequence[Passage]
 ) -> tuple[list[Digest], Counter[str]]:
-    """Take apart what was drawn from a passage (worker thread).
-
-    What is drawn from lines in confidence and from others cites only the former from then on.
-
-    Returns:
-        What was drawn from each part, and how much was refused, by the reason.
-    """
+    """Take what was drawn from a passage apart, and count what is refused by the reason (worker
+    thread). What is drawn from lines in confidence and from others cites only the former."""
     if len(parts) == 1:
         return [digest], Counter()
     refused = Counter[str]()

@@ -231,11 +231,7 @@ class Sleep:
     # --- falling asleep -----------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Fall asleep; the night advances with the heartbeat.
-
-        Raises:
-            SwitchedOff: The contrib is switched off, or the NPC is paused.
-        """
+        """Fall asleep, or raise SwitchedOff; the night advances with the heartbeat."""
         self._check_switched_on()
         if not self._script.asleep:
             self._script.db.operating_mode = "sleep"
@@ -250,8 +246,7 @@ class Sleep:
         """Fall asleep of its own will, as the tool of the same name does [A].
 
         Args:
-            asked_by: Identity of the person who wants it to sleep: their own talk does not keep
-                it awake.
+            asked_by: Identity of a person whose own talk does not keep it awake.
 
         Raises:
             NotNow: It is asleep already, in a conversation, or has somebody to answer.
@@ -297,11 +292,7 @@ class Sleep:
     # --- waking -------------------------------------------------------------------------------
 
     def wake(self) -> bool:
-        """Ask the NPC to wake; while compacting that is deferred until the phase is over.
-
-        Returns:
-            Whether it is awake now.
-        """
+        """Ask the NPC to wake, after compacting if it is. Returns whether it is awake now."""
         if self._script.asleep and self.night.may_wake and self._script.state.busy_since is None:
             self._end(self.night)
         elif self._script.asleep:
@@ -336,11 +327,8 @@ class Sleep:
     ) -> Generator[Any, Any, dict[str, dict[str, Any]]]:
         """Sleep a whole night now, tick after tick, and wake up.
 
-        Args:
-            progress: Called with the name of each pass that a tick begins with, once.
-
-        Returns (as a Deferred):
-            What each pass did: {name: {"read": n, "changed": n, ...}}.
+        `progress` is called with the name of each pass that a tick begins with, once. Returns what
+        each pass did, as `Night.passes`.
 
         Raises (in the Deferred):
             SwitchedOff: The contrib was switched off meanwhile, the NPC paused or deleted.

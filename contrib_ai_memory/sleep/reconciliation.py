@@ -150,10 +150,8 @@ def store_facts(
     """Write compared facts, one after the other (worker thread).
 
     A fact is marked as ended before its replacement is written, and the memories that told it
-    before that, so that a step that was killed finishes when it runs again.
-
-    Returns:
-        For each fact the id of the one that now holds its evidence, and the facts that have ended.
+    before that, so that a step that was killed finishes when it runs again. Returns for each fact
+    the id of the one that now holds its evidence, and the facts that have ended.
     """
     store = memory_store.shared()
     ended = [past for each in new for past in each.ended]
