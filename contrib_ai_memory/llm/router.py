@@ -64,11 +64,8 @@ def ask(
     for each in by:
         if each == MODEL:
             name, answer = yield _ask_model(operation, args, priority, npc, settings, tally)
-        elif each == OWN:
-            name, answer = yield _ask_own(operation, args, priority, settings, tally)
         else:
-            answer = yield _run(OFFLINE, without_model(), operation, args, priority)
-            name = OFFLINE
+            name, answer = yield _ask_class(each, operation, args, priority, settings, tally)
         if name:
             tally.made(name)
             return name, answer
@@ -170,41 +167,39 @@ def _ask_model(
 
 
 @defer.inlineCallbacks
-def _ask_own(
+def _ask_class(
+    which: str,
     operation: str,
     args: tuple[Any, ...],
     priority: int,
     settings: conf.Settings | None,
     tally: Tally,
 ) -> Generator[Any, Any, tuple[str, Any]]:
-    """Ask the game's own provider, if it has one."""
-    own = own_provider(settings)
-    if own is None:
+    """Ask the game's OWN provider, if it has one, or the OFFLINE one."""
+    own = which == OWN
+    provider = own_provider(settings) if own else without_model()
+    if provider is None:
         return "", None
     try:
-        path = (settings or conf.get()).PROVIDER
-        answer = yield _run(str(path), own, operation, args, priority)
+        answer = yield offload.run(
+            provider.lane,
+            answer_of,
+            str((settings or conf.get()).PROVIDER) if own else OFFLINE,
+            operation,
+            *args,
+            priority=priority,
+            timeout=provider.timeout,
+            reads=not own,
+        )
     except (ProviderError, offload.TimedOut, offload.Busy) as error:
+        if not own:
+            raise
         tally.fail(type(error).__name__)  # its message may quote what was said
         breaker.complain(operation, error)
         return "", None
-    breaker.succeed(operation)
-    return own.name, answer
-
-
-def _run(
-    path: str, provider: Provider, operation: str, args: tuple[Any, ...], priority: int
-) -> defer.Deferred:
-    return offload.run(
-        provider.lane,
-        answer_of,
-        path,
-        operation,
-        *args,
-        priority=priority,
-        timeout=provider.timeout,
-        reads=path == OFFLINE,
-    )
+    if own:
+        breaker.succeed(operation)
+    return provider.name if own else OFFLINE, answer
 
 
 def answer_of(provider: str, operation: str, *args: Any) -> Any:
