@@ -243,7 +243,7 @@ class ToolLoop:
             arguments = tools.read(call)
             result = yield defer.maybeDeferred(_TOOLS[type(arguments)], self, arguments)
             self._acted = self._acted or type(arguments) in tools.ACTING
-        except (tools.BadCall, ToolError, emotions.UnknownEmotion) as problem:
+        except (tools.BadCall, ToolError) as problem:
             return f"{REFUSED}: {problem}"
         except (offload.Busy, offload.TimedOut):
             return f"{REFUSED}: there was no time for it."

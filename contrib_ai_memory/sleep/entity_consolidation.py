@@ -244,7 +244,10 @@ def _consolidate(
         )
         new = attributes_of(shown, drafts)
         if not router.rules_judge(memory.settings):
-            new = [replace(each, context=_context(shown, held)) for each in new]
+            ids = [noted.journal_id for noted in shown]
+            ids += [each for known in held for each in known.evidence]
+            context = join_ranges(ranges_of(ids), *(known.context for known in held))
+            new = [replace(each, context=context) for each in new]
         relations: dict[tuple[str, str], Relation] = {
             (short(draft.value), old): Relation.CHANGES
             for draft in drafts
@@ -260,13 +263,6 @@ def _consolidate(
     memory.profiles.put(profile.consolidated({each.key for each in group}, known, settling))
     changed = set(known).difference(profile.attributes)
     return PassReport(done=False, read=len(shown), changed=len(changed))
-
-
-def _context(shown: Iterable[ProfileObservation], held: Iterable[ProfileAttribute]) -> str:
-    """The journal ids of all that a language model is shown to describe somebody."""
-    held = list(held)
-    ids = [*(noted.journal_id for noted in shown), *(each for k in held for each in k.evidence)]
-    return join_ranges(ranges_of(ids), *(known.context for known in held))
 
 
 # --- attributes -----------------------------------------------------------------------------------
