@@ -380,7 +380,7 @@ class Language:
         provider: Does the work of a language model where there is none (`llm.provider`); None for
             one that draws nothing and says no more than PHRASES.
         lesson: Of what is remembered on purpose without one.
-        third_person: Verbs in the third person singular, which begin stage directions.
+        third_person: Verbs in the third person singular, which tell of somebody behind a name.
         any_lines: What anybody might say to anybody (`recall.sheet.nearness`).
     """
 

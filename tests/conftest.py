@@ -257,11 +257,19 @@ def speaks_through(settings, server, store_folder):
 def llm(speaks_through):
     """The provider of that server; llm(timeout=1) changes more of its settings."""
     from contrib_ai_memory import conf
+    from contrib_ai_memory.llm import prompts
     from contrib_ai_memory.llm.openai_compatible import OpenAIProvider
+    from contrib_ai_memory.llm.spoken import voice_of
+
+    class Provider(OpenAIProvider):
+        def reply(self, request):
+            """Answer without tools."""
+            messages = prompts.talk(request, [])
+            return self.converse(messages, (), voice_of(request, messages[0]["content"]))
 
     def use(**more):
         speaks_through(**more)
-        return OpenAIProvider(conf.get().LLM)
+        return Provider(conf.get().LLM)
 
     use()
     return use

@@ -370,7 +370,7 @@ def test_a_pinned_entry_is_not_hidden_behind_a_summary(day, alice):
     entry = entry_of(day, "ferry")
     other = entry_of(day, "bridge")
     wait(edit.pin(day, alice, str(entry.id)))
-    session = compression.Session(entry.session_id, (day.memory.journal.get(entry.id), other))
+    session = [day.memory.journal.get(entry.id), other]
     compression.store_summary(day.memory.id, session, "They talked.", "offline")
     pinned, plain = memory_store.shared().get(
         [entry_memory_id(day.memory.id, each.id) for each in (entry, other)]

@@ -44,7 +44,7 @@ MALICE = {
     "a body that is cut off": ({"cut": 0.5}, "Connection"),
     "cut off in the middle of the JSON": (
         {"structured": json.dumps(invented())[:9], "finish": "length"},
-        "not JSON",
+        "importance: Field required",
     ),
     "empty text": ({"structured": ""}, "empty answer"),
     "an empty body": ({"body": b""}, "not JSON"),

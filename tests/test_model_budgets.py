@@ -12,7 +12,7 @@ import pytest
 from model_server import digest
 
 from contrib_ai_memory import conf, offload
-from contrib_ai_memory.llm import breaker, openai_compatible, router
+from contrib_ai_memory.llm import breaker, openai_compatible, prompts, router
 from contrib_ai_memory.llm.provider import Passage, Unreachable
 from contrib_ai_memory.llm.usage import Usage
 from contrib_ai_memory.records import Entry, ReplyRequest
@@ -255,7 +255,7 @@ def test_where_a_server_does_not_say_what_it_cost_that_is_reckoned_from_the_text
 
     provider = openai_compatible.OpenAIProvider(conf.get().LLM, lambda *call: counted.append(call))
     server.behave(usage=usage, text="Well met, dear Alice.")
-    provider.reply(REQUEST)
+    provider.converse(prompts.talk(REQUEST, []), ())
     [(purpose, tokens_in, tokens_out)] = counted
     told = usage if usage and "x" in usage else None
     assert purpose == "reply"
@@ -268,7 +268,7 @@ def test_what_was_spent_is_counted_by_purpose_and_by_npc(server, llm):
     server.behave(usage=COSTS)
     for npc in ("mara-id", "mara-id", "finn-id", None):
         assert score(npc) == "openai"
-    offload.wait(router.ask("reply", REQUEST, npc="mara-id"))
+    offload.wait(router.ask("converse", prompts.talk(REQUEST, []), (), npc="mara-id"))
     spent = router.usage()
     assert (spent["calls"], spent["tokens_in"], spent["tokens_out"]) == (5, 150, 50)
     assert spent["by_purpose"]["digest"]["calls"] == 4

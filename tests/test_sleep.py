@@ -248,7 +248,7 @@ def test_one_tick_does_a_bounded_number_of_steps(mara, monkeypatch):
         return defer.succeed(PassReport(done=False, read=1))
 
     monkeypatch.setattr(
-        night_module, "PASSES", (night_module.Pass("endless", "endless", COMPACTING, endless),)
+        night_module, "PASSES", (night_module.Pass("endless", COMPACTING, endless),)
     )
     result = offload.wait(night_module.run_sleep_tick(mara.memory, Night()))
     assert len(steps) == night_module.STEPS_A_TICK
@@ -270,8 +270,8 @@ def test_a_pass_that_breaks_off_is_tried_again_then_left_out_and_told_of(mara, m
         return defer.succeed(PassReport(done=True, read=1))
 
     passes = (
-        night_module.Pass("broken", "broken", COMPACTING, broken),
-        night_module.Pass("fine", "fine", DREAMING, fine),
+        night_module.Pass("broken", COMPACTING, broken),
+        night_module.Pass("fine", DREAMING, fine),
     )
     monkeypatch.setattr(night_module, "PASSES", passes)
     done = night(mara)

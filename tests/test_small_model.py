@@ -185,6 +185,14 @@ def test_an_answer_that_was_cut_off_is_kept_as_far_as_it_is_whole():
         schemas.understood(schemas.QuestionsAnswer, '{"questions": ["Wh', cut_off=True)
 
 
+def test_what_was_said_in_confidence_is_never_read_in_part():
+    drawn = {"importance": [{"line": 1, "importance": 5}], "facts": [], "experiences": []}
+    text = json.dumps(drawn)[:-1] + ', "confided": [1, 2'
+    with pytest.raises(schemas.Unfit):
+        schemas.understood(schemas.JudgingDigestAnswer, text, cut_off=True)
+    assert schemas.understood(schemas.JudgingDigestAnswer, text + "]}").confided == [1, 2]
+
+
 def test_one_that_was_cut_off_is_not_asked_for_again(server, llm):
     server.behave(structured='{"summary": "It was a long', finish="length")
     with pytest.raises(ProviderError):

@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 
 from contrib_ai_memory.english.addressing import without_address
 from contrib_ai_memory.english.assistant_talk import is_of_assistant
-from contrib_ai_memory.llm import tools
 from contrib_ai_memory.llm.spoken import Voice, utterance
 from contrib_ai_memory.store import attributes
 
 VOICE = Voice(("Mara", "innkeeper"), ("Alice", "Bram"), sentences=4)
-OFFERED = tools.callable_in(tools.offered())
 WORDS = re.compile(r"\w+")
 
 # a text as a model sends it, and what is spoken of it
@@ -86,9 +84,8 @@ SPOKEN = [
     ("# Greeting\n- Well met.\n- Sit down.", "Greeting Well met. Sit down."),
     ("```\nWell met.\n```", "Well met."),
     ("Well met.\n```python\nprint('x')\n```", "Well met."),
-    ('{"thought": "greet", "reply": "Well met."}', "Well met."),
-    ('{"Mara": "Well met."}', "Well met."),
-    ('{"mood": "glad"}', ""),
+    ('{"thought": "greet", "reply": "Well met."}', ""),
+    ('Well met. {"mood": "glad"}', "Well met."),
     # length
     ("One. Two. Three. Four. Five. Six.", "One. Two. Three. Four."),
     ("一。二。三。四。五。", "一。二。三。四。"),
@@ -179,12 +176,6 @@ WRITTEN = {
     ),
 }
 
-# forms that are taken out of the speech, and not carried out
-NOT_FOUND = {
-    *("Llama 3.1", "Llama 3.2", "Gemma", "code", "code without a name"),
-    *("Qwen Coder", "GLM", "an invocation"),
-}
-
 MARKERS = re.compile(
     r"<\||\|>|</?[A-Za-z][^<>]*>|\[/?(?:INST|TOOL_CALLS|THINK|ARGS)\]|```|<｜|｜>|\*\*"
 )
@@ -192,61 +183,35 @@ MARKERS = re.compile(
 
 @pytest.mark.parametrize(("text", "spoken"), SPOKEN)
 def test_only_the_spoken_words_are_left(text, spoken):
-    assert utterance(text, VOICE, OFFERED).text == spoken
+    assert utterance(text, VOICE).text == spoken
 
 
 @pytest.mark.parametrize("text", LEGITIMATE)
 def test_a_sentence_that_an_npc_may_say_is_said_as_it_is(text):
-    told = utterance(text, VOICE, OFFERED)
-    assert (told.text, told.calls, told.actions, told.ended) == (text, (), (), False)
+    told = utterance(text, VOICE)
+    assert (told.text, told.actions, told.ended) == (text, (), False)
 
 
 @pytest.mark.parametrize(("text", "spoken"), EMPHASIS)
 def test_an_emphasised_word_is_spoken(text, spoken):
-    assert utterance(text, VOICE, OFFERED).text == spoken
+    assert utterance(text, VOICE).text == spoken
 
 
 @pytest.mark.parametrize("form", WRITTEN)
-def test_a_call_that_is_written_as_text_is_found_and_not_spoken(form):
+def test_a_call_that_is_written_as_text_is_not_spoken_and_words_before_it_are(form):
     text = WRITTEN[form].replace("%s", json.dumps(FERRY))
-    told = utterance(text, VOICE, OFFERED)
-    found = [(call.name, json.loads(call.arguments)) for call in told.calls]
-    assert found == ([] if form in NOT_FOUND else [("recall", FERRY)])
-    assert told.text == ""
-
-
-@pytest.mark.parametrize("form", WRITTEN)
-def test_words_before_a_written_call_are_spoken(form):
-    text = WRITTEN[form].replace("%s", json.dumps(FERRY))
-    told = utterance(f"Let me think, Alice.\n{text}", VOICE, OFFERED)
-    assert (told.text, len(told.calls)) == ("Let me think, Alice.", form not in NOT_FOUND)
-
-
-@pytest.mark.parametrize("form", WRITTEN)
-def test_a_call_of_no_offered_tool_is_neither_made_nor_spoken(form):
-    text = WRITTEN[form].replace("%s", json.dumps(FERRY)).replace("recall", "drop_database")
-    told = utterance(text, VOICE, OFFERED)
-    assert told.calls == ()
-    assert "ferry" not in told.text or form in ("Llama 3.2", "code", "code without a name", "Gemma")
+    assert utterance(text, VOICE).text == ""
+    assert utterance(f"Let me think, Alice.\n{text}", VOICE).text == "Let me think, Alice."
 
 
 @pytest.mark.parametrize("form", WRITTEN)
 @pytest.mark.parametrize("share", [0.4, 0.6, 0.8])
 def test_a_call_that_breaks_off_is_not_spoken(form, share):
     text = WRITTEN[form].replace("%s", json.dumps(FERRY))
-    told = utterance("Let me think, Alice.\n" + text[: int(len(text) * share)], VOICE, OFFERED)
+    told = utterance("Let me think, Alice.\n" + text[: int(len(text) * share)], VOICE)
     assert told.text.startswith("Let me think, Alice.")
     assert not MARKERS.search(told.text)
     assert '"' not in told.text
-
-
-def test_two_calls_in_one_text_are_both_found():
-    calls = [
-        {"name": "recall", "arguments": FERRY},
-        {"name": "emote", "arguments": {"text": "nods"}},
-    ]
-    text = json.dumps(calls)
-    assert [call.name for call in utterance(text, VOICE, OFFERED).calls] == ["recall", "emote"]
 
 
 def test_a_text_that_breaks_off_is_spoken_up_to_its_last_whole_sentence():
@@ -266,19 +231,16 @@ PIECES = st.sampled_from(
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.lists(PIECES | st.text(max_size=12), max_size=12).map("".join))
 def test_nothing_makes_it_raise_or_speak_a_marker(text):
-    told = utterance(text, VOICE, OFFERED)
+    told = utterance(text, VOICE)
     assert not MARKERS.search(told.text)
     assert "\n" not in told.text
-    for call in told.calls:
-        assert call.name in OFFERED
-        assert isinstance(json.loads(call.arguments), dict)
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.lists(PIECES | st.text(max_size=12), max_size=12).map("".join))
 def test_what_is_spoken_is_fit_to_be_spoken_again(text):
-    told = utterance(text, VOICE, OFFERED).text
-    again = utterance(told, VOICE, OFFERED).text
+    told = utterance(text, VOICE).text
+    again = utterance(told, VOICE).text
     assert len(again) <= len(told)
 
 
@@ -295,7 +257,7 @@ def test_what_is_spoken_is_fit_to_be_spoken_again(text):
 )  # fmt: skip
 def test_no_text_takes_long(text):
     began = time.monotonic()
-    utterance(text, VOICE, OFFERED)
+    utterance(text, VOICE)
     assert time.monotonic() - began < 2
 
 
@@ -355,7 +317,7 @@ BY_FORM = [case for case in SMALL["replies"] if "assistant" not in case]
 
 @pytest.mark.parametrize("case", BY_FORM, ids=lambda case: case["reply"][:40])
 def test_of_a_small_models_reply_is_spoken_only_what_a_person_would_say(case):
-    told = utterance(case["reply"], as_mara(case["line"], case["speaker"]), OFFERED)
+    told = utterance(case["reply"], as_mara(case["line"], case["speaker"]))
     assert told.text == case["spoken"]
 
 
@@ -372,18 +334,18 @@ def test_every_reply_of_a_strong_model_is_spoken(evening):
 
 @pytest.mark.parametrize(("heard", "text"), FIT)
 def test_a_reply_that_a_person_may_give_is_spoken(heard, text):
-    assert WORDS.findall(utterance(text, as_mara(heard), OFFERED).text) == WORDS.findall(text)
+    assert WORDS.findall(utterance(text, as_mara(heard)).text) == WORDS.findall(text)
 
 
 @pytest.mark.parametrize(("heard", "text"), UNFIT)
 def test_a_reply_that_nobody_would_give_is_not_spoken(heard, text):
-    told = utterance(text, as_mara(heard), OFFERED)
+    told = utterance(text, as_mara(heard))
     assert (told.text, told.actions) == ("", ())
 
 
 def test_who_is_somebody_else_may_be_told_of():
     aloud = "Bram, Alice keeps the ferry now."
-    assert utterance(aloud, as_mara("Who keeps it, Alice?"), OFFERED).text == aloud
+    assert utterance(aloud, as_mara("Who keeps it, Alice?")).text == aloud
 
 
 # --- in the game ----------------------------------------------------------------------------------
@@ -449,7 +411,7 @@ def test_a_character_may_refuse_and_speak_of_itself(mara):
 
 def test_small_models_that_speak_as_assistants_are_found_by_the_comparison(mara):
     for case in SMALL["replies"]:
-        told = utterance(case["reply"], as_mara(case["line"], case["speaker"]), OFFERED).text
+        told = utterance(case["reply"], as_mara(case["line"], case["speaker"])).text
         said = without_address(told, ("mara", "alice", "bram"))
         assert is_of_assistant(said) == ("assistant" in case), told
 
@@ -480,17 +442,6 @@ def test_players_hear_the_spoken_words_alone(server, llm, mara, alice, hears, te
     heard = hears(alice)
     alice.execute_cmd("say Good day.")
     assert heard[-1].endswith('says, "Well met, Alice."')
-
-
-def test_a_written_call_is_carried_out_and_its_result_sent_back(server, llm, mara, alice, hears):
-    call = {"name": "emote", "arguments": {"text": "pours an ale."}}
-    server.behave_once(text=f"<tool_call>{json.dumps(call)}</tool_call>")
-    server.behave(text="There you are.")
-    heard = hears(alice)
-    alice.execute_cmd("say An ale, please.")
-    assert any("Mara pours an ale." in line for line in heard)
-    assert "There you are." in heard[-1]
-    assert server.requests[-1].results == ["Done."]
 
 
 def test_words_beside_a_call_are_spoken_before_its_result_is_there(server, llm, mara, alice, hears):

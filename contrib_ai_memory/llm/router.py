@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Generator, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
@@ -23,9 +22,8 @@ from twisted.internet import defer
 from .. import conf, language, offload
 from .breaker import Breaker
 from .findings import UNUSABLE, give_up
-from .provider import Provider, ProviderError, Unreachable
+from .provider import LONGEST, Provider, ProviderError, Unreachable
 from .silent_provider import SILENT
-from .streaming import LONGEST
 from .tally import Tally, of_call
 from .usage import FILE, BudgetUsedUp, Usage
 
@@ -33,7 +31,7 @@ from .usage import FILE, BudgetUsedUp, Usage
 # which does without a model
 MODEL, OWN, OFFLINE = "openai", "own", "offline"
 ANYBODY, WITHOUT_MODEL = (MODEL, OWN, OFFLINE), (OWN, OFFLINE)
-REPLIES = ("converse", "reply")  # operations that somebody waits for
+CONVERSE = "converse"  # the operation that somebody waits for
 DIGEST = "digest"  # the operation that keeps the memory
 breaker = Breaker(meanwhile="The offline provider does the work of nights and background")
 reply_breaker = Breaker()  # its own: a slow night sends no reply to the offline provider
@@ -52,7 +50,7 @@ def ask(
     """Call one operation of the provider protocol off the reactor thread.
 
     Args:
-        operation: A method of `Provider`; of MODEL alone, `converse` too.
+        operation: A method of `Provider`; of MODEL, `converse` in place of `reply`.
         by: Who is asked until one answers: MODEL, OWN, OFFLINE.
         priority: offload.REPLY, LOOK, AWAKE or NIGHT.
         npc: The agent id charged for it; None charges the game alone.
@@ -66,11 +64,8 @@ def ask(
     for each in by:
         if each == MODEL:
             name, answer = yield _ask_model(operation, args, priority, npc, settings, tally)
-        elif each == OWN:
-            name, answer = yield _ask_own(operation, args, priority, settings, tally)
         else:
-            answer = yield _run(OFFLINE, without_model(), operation, args, priority)
-            name = OFFLINE
+            name, answer = yield _ask_class(each, operation, args, priority, settings, tally)
         if name:
             tally.made(name)
             return name, answer
@@ -159,7 +154,10 @@ def _ask_model(
             guard.complain(operation, error)
         elif not isinstance(error, BudgetUsedUp):  # which `Usage` logs
             guard.misanswered(operation, error)
-            yield _count_unusable(chosen, operation)
+            chosen.unusable += operation == DIGEST
+            if chosen.unusable == UNUSABLE:
+                name, chosen.unusable = chosen.settings.name, 0
+                yield offload.run(offload.MEMORY, give_up, name, priority=offload.NIGHT)
         return "", None
     finally:
         guard.over(ticket)
@@ -168,51 +166,40 @@ def _ask_model(
     return MODEL, answer
 
 
-def _count_unusable(chosen: ModelServer, operation: str) -> defer.Deferred:
-    """Count an answer that cannot be used; after many in a row, rules keep the nights."""
-    chosen.unusable += operation == DIGEST
-    if chosen.unusable < UNUSABLE:
-        return defer.succeed(None)
-    chosen.unusable = 0
-    return offload.run(offload.MEMORY, give_up, chosen.settings.name, priority=offload.NIGHT)
-
-
 @defer.inlineCallbacks
-def _ask_own(
+def _ask_class(
+    which: str,
     operation: str,
     args: tuple[Any, ...],
     priority: int,
     settings: conf.Settings | None,
     tally: Tally,
 ) -> Generator[Any, Any, tuple[str, Any]]:
-    """Ask the game's own provider, if it has one."""
-    own = own_provider(settings)
-    if own is None:
+    """Ask the game's OWN provider, if it has one, or the OFFLINE one."""
+    own = which == OWN
+    provider = own_provider(settings) if own else without_model()
+    if provider is None:
         return "", None
     try:
-        path = (settings or conf.get()).PROVIDER
-        answer = yield _run(str(path), own, operation, args, priority)
+        answer = yield offload.run(
+            provider.lane,
+            answer_of,
+            str((settings or conf.get()).PROVIDER) if own else OFFLINE,
+            operation,
+            *args,
+            priority=priority,
+            timeout=provider.timeout,
+            reads=not own,
+        )
     except (ProviderError, offload.TimedOut, offload.Busy) as error:
+        if not own:
+            raise
         tally.fail(type(error).__name__)  # its message may quote what was said
         breaker.complain(operation, error)
         return "", None
-    breaker.succeed(operation)
-    return own.name, answer
-
-
-def _run(
-    path: str, provider: Provider, operation: str, args: tuple[Any, ...], priority: int
-) -> defer.Deferred:
-    return offload.run(
-        provider.lane,
-        answer_of,
-        path,
-        operation,
-        *args,
-        priority=priority,
-        timeout=provider.timeout,
-        reads=path == OFFLINE,
-    )
+    if own:
+        breaker.succeed(operation)
+    return provider.name if own else OFFLINE, answer
 
 
 def answer_of(provider: str, operation: str, *args: Any) -> Any:
@@ -228,11 +215,7 @@ class ModelServer:
     """The openai provider behind its token budgets, created on the thread that first uses it."""
 
     def __init__(
-        self,
-        settings: conf.LLMSettings,
-        counts: Usage,
-        lane: str = offload.MODEL,
-        background: int | None = None,
+        self, settings: conf.LLMSettings, counts: Usage, lane: str, background: int | None
     ):
         self.settings = settings
         self.lane = lane
@@ -242,7 +225,7 @@ class ModelServer:
         self.unusable = 0  # answers at night in a row
         # of a streamed answer, `timeout` counts from one piece to the next
         self.timeout = settings.timeout * LONGEST
-        self._provider: Provider | None = None
+        self._provider: Any = None  # an OpenAIProvider
         self._creating = threading.Lock()
         self._here = threading.local()  # the NPC that this thread's call is charged to
 
@@ -276,13 +259,13 @@ class ModelServer:
 
 
 def model_server(
-    settings: conf.Settings | None = None, operation: str = REPLIES[0]
+    settings: conf.Settings | None = None, operation: str = CONVERSE
 ) -> ModelServer | None:
     """Return the model for an operation; None if the settings choose another provider."""
     settings = settings or conf.get()
     if settings.LLM is None or settings.PROVIDER not in (None, MODEL):
         return None
-    if operation in REPLIES:
+    if operation == CONVERSE:
         if not settings.LLM.speaks:
             return None
         return _model_server_of(settings.LLM, _counts(), offload.MODEL, None)
@@ -293,14 +276,11 @@ def model_server(
 
 
 def breaker_of(chosen: ModelServer, operation: str) -> Breaker:
-    """Return the breaker of a model's calls of one operation.
-
-    The game's own models have one for replies and one for the rest. A wrong name in one NPC's
-    settings stops no other NPC.
-    """
+    """Return a model's breaker: the game's have one for replies and one for the rest, and a wrong
+    name in one NPC's settings stops no other NPC."""
     if chosen is not model_server(None, operation):
         return chosen.breaker
-    return reply_breaker if operation in REPLIES else breaker
+    return reply_breaker if operation == CONVERSE else breaker
 
 
 def own_provider(settings: conf.Settings | None = None) -> Provider | None:
@@ -334,11 +314,7 @@ def problem_with_own_provider() -> str:
     return ""
 
 
-@lru_cache(maxsize=64)  # two for each model that an NPC is set to
-def _model_server_of(
-    settings: conf.LLMSettings, counts: Usage, lane: str, background: int | None
-) -> ModelServer:
-    return ModelServer(settings, counts, lane, background)
+_model_server_of = lru_cache(maxsize=64)(ModelServer)  # two for each model that an NPC is set to
 
 
 @lru_cache(maxsize=1)
@@ -377,15 +353,13 @@ def status(settings: conf.Settings | None = None, npc: str | None = None) -> str
         return "offline provider (this NPC is set to do without a language model)"
     if chosen is None:
         return "offline provider (no language model is set)"
-    replying = breaker_of(chosen, REPLIES[0]).problem
+    replying = breaker_of(chosen, CONVERSE).problem
     background = model_server(settings, "digest")
     if problem := replying or (background and breaker_of(background, "digest").problem):
         whose = "" if replying else " for nights and background work"
         return f"offline provider{whose}, because the model server does not answer: {problem}"
-    try:
-        chosen.check(npc)
-    except BudgetUsedUp as used:
-        return f"offline provider until midnight UTC, because {used}"
+    if used_up := _spent(chosen, npc):
+        return f"offline provider until midnight UTC, because {used_up}"
     told = chosen.settings.name
     night = settings.night_llm
     if night is None or settings.background_llm:
@@ -409,10 +383,8 @@ def _spent(chosen: ModelServer, npc: str | None) -> str:
     return ""
 
 
+_usage_in = lru_cache(maxsize=1)(Usage)
+
+
 def _counts() -> Usage:
     return _usage_in(conf.directory() / FILE)
-
-
-@lru_cache(maxsize=1)
-def _usage_in(path: Path) -> Usage:
-    return Usage(path)

@@ -21,13 +21,14 @@ from pydantic import (
     ValidationError,
     field_validator,
 )
+from pydantic_core import from_json
 
 from ..embedding import emotions
 from ..log import logger
 from ..records import ExperienceDraft, FactDraft
-from ..text.sanitising import oneline, sanitise
+from ..text.sanitising import oneline, sanitise, shortened
 from . import tally
-from .model_server_info import MOST_TOKENS
+from .model_server_info import MOST_TOKENS, listed, mapping
 from .provider import (
     FACT_KINDS,
     AttributeDraft,
@@ -39,7 +40,6 @@ from .provider import (
     Relation,
 )
 from .spoken import without_thinking
-from .streaming import listed, mapping
 
 FACTS = 100  # items of one answer, in each list whose length the request does not give
 IDS = 200
@@ -180,11 +180,7 @@ class DigestAnswer(Plain):
     experiences: Annotated[list[DigestExperience], Listed] = Field([], max_length=FACTS)
 
     def drafts(self, passage: Passage) -> Digest:
-        """Resolve the numbers of an answer.
-
-        Raises:
-            Unfit: Most lines have no importance, or all facts rest on nothing that was given.
-        """
+        """Resolve the numbers; `Unfit` if most lines have no importance or all facts no ground."""
         lines = dict(enumerate((entry.id for entry in passage.entries), start=1))
         scores = {lines[one.line]: one.importance for one in self.importance if one.line in lines}
         if 2 * len(scores) < len(lines):
@@ -222,13 +218,13 @@ def _fact(
     kind = fact.kind.lower() if fact.kind.lower() in FACT_KINDS else "other"
     preference = kind == "preference"
     return FactDraft(
-        text=_cut(fact.text, 400),
+        text=shortened(fact.text, 400),
         journal_ids=tuple(sorted(lines[number] for number in numbers)),
         memory_type="procedural" if preference else "semantic",
-        slot=_cut(fact.to, 100).lower() if preference else "",
+        slot=shortened(fact.to, 100).lower() if preference else "",
         kind=kind,
-        subject=_cut(fact.about, 100),
-        object="" if preference else _cut(fact.to, 100),
+        subject=shortened(fact.about, 100),
+        object="" if preference else shortened(fact.to, 100),
         date=_iso_date(fact.date),
         same_as=known.get(fact.same_as, ""),
         ends=tuple(known[number] for number in cited(fact.ends, known)),
@@ -239,9 +235,9 @@ def _experience(
     experience: DigestExperience, numbers: Sequence[int], lines: Mapping[int, int]
 ) -> ExperienceDraft:
     return ExperienceDraft(
-        essence=_cut(experience.text, 600),
+        essence=shortened(experience.text, 600),
         memory_weight=experience.weight,
-        the_lesson=_cut(experience.lesson, 400),
+        the_lesson=shortened(experience.lesson, 400),
         dominant_emotions=emotions.validated(experience.emotions),
         journal_ids=tuple(sorted(lines[number] for number in numbers)),
     )
@@ -253,10 +249,6 @@ def _iso_date(text: str) -> str:
         return date.fromisoformat(text[:10]).isoformat()
     except ValueError:
         return ""
-
-
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
 class SummaryAnswer(Plain):
@@ -339,11 +331,7 @@ class ComparisonAnswer(Plain):
     relations: Annotated[list[PairRelation], Listed] = Field(max_length=IDS)
 
     def drafts(self, pairs: int) -> list[Relation]:
-        """The relation of each of so many pairs; one that is not named is unrelated.
-
-        Raises:
-            Unfit: It ends most of several.
-        """
+        """The relation of each pair, mostly none; `Unfit` if it ends most of several."""
         known = range(1, pairs + 1)
         found = founded("relations", self.relations, lambda one: cited([one.pair], known))
         relation_of = {number: Relation(one.relation) for one, (number,) in found}
@@ -434,16 +422,12 @@ class Completion:
 
 
 def completion(body: bytes) -> Completion:
-    """Parse the server's response.
-
-    Raises:
-        ProviderError: It is no Chat Completions response.
-    """
+    """Parse the server's response; a `ProviderError` if it is no Chat Completions response."""
     try:
-        answer = mapping(parsed(body.decode()))
+        answer = mapping(json.loads(body.decode()))
     except UnicodeDecodeError:
         raise ProviderError("the server's answer is not UTF-8") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ProviderError("the server's answer is not JSON") from None
     choices, usage = answer.get("choices"), mapping(answer.get("usage"))
     if not isinstance(choices, list):
@@ -467,56 +451,22 @@ Schema = TypeVar("Schema", bound=BaseModel)
 
 
 def understood(model: type[Schema], text: str, *, cut_off: bool = False) -> Schema:
-    """Read the JSON object in a model's answer, ignoring reasoning and any text around it.
-
-    Args:
-        cut_off: Whether the text breaks off; it is read as far as it is whole.
-
-    Raises:
-        Unfit: There is none, or it does not have the form asked for.
+    """Read the JSON object in a model's answer, ignoring reasoning and any text around it; where
+    the text breaks off (`cut_off`), as far as it is whole. `Unfit` if there is none of this form.
     """
     text = without_thinking(text)
-    start = max(text.find("{"), 0)
+    start, end = max(text.find("{"), 0), text.rfind("}") + 1
+    if cut_off:  # up to the last object that is whole, else without the text that breaks off
+        end = end or len(text)
     try:
-        data = (
-            parsed(closed(text[start:])) if cut_off else parsed(text[start : text.rfind("}") + 1])
-        )
+        data = from_json(text[start:end], allow_partial=cut_off)
     except ValueError:
         raise Unfit("the model's answer is not JSON") from None
     return fitting(model, data)
 
 
-def closed(text: str) -> str:
-    """Close a JSON text that breaks off, after the last list, object or item of a list.
-
-    >>> closed('{"facts": [{"line": 1, "text": "a"}, {"line": 2, "te')
-    '{"facts": [{"line": 1, "text": "a"}]}'
-    """
-    whole, ends, quoted, escaped = "", "", False, False
-    for place, sign in enumerate(text):
-        if quoted:
-            quoted = escaped or sign != '"'
-            escaped = sign == "\\" and not escaped
-        elif sign == '"':
-            quoted = True
-        elif sign in "{[":
-            ends = ("}" if sign == "{" else "]") + ends
-        elif sign in "}]":
-            ends = ends[1:]
-            whole = text[: place + 1] + ends
-            if not ends:
-                break
-        elif sign == "," and ends.startswith("]"):
-            whole = text[:place] + ends
-    return whole
-
-
 def fitting(model: type[Schema], data: object) -> Schema:
-    """Validate an answer against the schema that was asked for.
-
-    Raises:
-        Unfit: Names the first violation, without quoting the answer.
-    """
+    """Validate an answer; `Unfit` names the first violation, without quoting the answer."""
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -535,8 +485,7 @@ def founded(
 ) -> list[tuple[Schema, tuple[int, ...]]]:
     """Pair each item with its evidence; drop those that cite nothing that was shown.
 
-    Raises:
-        Unfit: All of them are invented: the work is done again rather than lost.
+    `Unfit` if all of them are invented: the work is done again rather than lost.
     """
     kept = [(one, evidence) for one in found if (evidence := evidence_of(one))]
     invented = len(found) - len(kept)
@@ -548,15 +497,3 @@ def founded(
             "%d of %d %s cite nothing that was given: dropped", invented, len(found), what
         )
     return kept
-
-
-def parsed(text: str) -> object:
-    """Parse JSON text.
-
-    Raises:
-        ValueError: It is not JSON.
-    """
-    try:
-        return json.loads(text)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None

@@ -1,8 +1,8 @@
 """What an NPC can speak of a model's text: no reasoning, template tokens, calls, stage directions.
 
-Small models write more than the spoken words: their reasoning, the tokens of their chat template,
-tool calls as text, the NPC's name and quotation marks, actions, turns of others. `utterance` takes
-that off and finds the calls. Pure functions of text, which never raise.
+Models write more than the spoken words: their reasoning, the tokens of their chat template, tool
+calls as text, the NPC's name and quotation marks, actions, turns of others. `utterance` takes that
+off. Pure functions of text, which never raise.
 
 What may as well be spoken stays: an emphasised word loses its asterisks alone, and a name before
 a colon is a speaker's only where a turn begins. What is left is spoken only if the NPC can say it
@@ -12,15 +12,10 @@ and speaks neither to the NPC nor of the listener as somebody absent.
 
 from __future__ import annotations
 
-import ast
-import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
-from typing import Any
 
 from .. import language
 from ..language import Named
@@ -32,9 +27,6 @@ LONGEST = 12_000  # characters that are looked at, without the reasoning
 REPLY_LENGTH = 2000  # characters that an NPC says at once
 EMOTE_LENGTH = 300  # characters of what it is seen doing at once
 TALE = 3  # so many times as long may an answer be that tells a tale
-CALLS_READ = 20  # written calls that are read of one text
-
-Tools = frozenset[str]  # names of the offered tools
 
 SILENCE = "..."  # a reply of a model that says nothing
 WHISPERS = "*whispers*"  # in front of the words of a model that tell a secret
@@ -75,19 +67,10 @@ def voice_of(request: ReplyRequest, described: str) -> Voice:
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenCall:
-    """A tool call found in a text; `arguments` is JSON."""
-
-    name: str
-    arguments: str
-
-
-@dataclass(frozen=True, slots=True)
 class Utterance:
     """The parts of a model's text."""
 
     text: str  # the spoken words; empty if there are none
-    calls: tuple[WrittenCall, ...] = ()  # of offered tools
     actions: tuple[str, ...] = ()  # what it was to be seen doing: "smiles"
     ended: bool = False  # more was written after the words that are spoken
 
@@ -108,13 +91,11 @@ class Utterance:
         return any(map(_WHISPERS.search, self.actions))
 
 
-def utterance(
-    text: str, voice: Voice = NO_VOICE, tools: Tools = frozenset(), *, whole: bool = True
-) -> Utterance:
+def utterance(text: str, voice: Voice = NO_VOICE, *, whole: bool = True) -> Utterance:
     """Read a model's text; unless it is `whole`, a sentence that breaks off is left out."""
     text = without_thinking(text)[:LONGEST]
-    text, calls = _without_calls(text, tools, voice)
-    text, next_turn = _first_turn(text)
+    call = _CALL.search(text)
+    text, next_turn = _first_turn(text[: call.start()] if call else text)
     text, others_turn, whispers = _own_lines(_untagged(text), voice)
     text, actions = _without_actions(_unmarked(text), voice)
     text = " ".join(_unquoted(text, voice).split())
@@ -125,236 +106,69 @@ def utterance(
         text, actions = "", ()
     elif whispers:
         actions = (*actions, "whispers")
-    return Utterance(text, calls, actions, ended=next_turn or others_turn or more)
+    return Utterance(text, actions, ended=next_turn or others_turn or more)
 
 
 # --- reasoning ------------------------------------------------------------------------------------
 
 _TAGS = r"(?:seed:)?think(?:ing)?|thoughts?|reasoning|reflection|scratchpad|analysis"
-_THINKING = re.compile(
-    rf"(?P<open><(?:{_TAGS})\s*>|\[THINK\]|◁think▷|<\|begin_of_thought\|>)"
-    rf"|</(?:{_TAGS})\s*>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>",
-    re.IGNORECASE,
+_OPEN = rf"<(?:{_TAGS})\s*>|\[THINK\]|◁think▷|<\|begin_of_thought\|>"
+_CLOSE = rf"</(?:{_TAGS})\s*>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>"
+_THOUGHT = re.compile(rf"(?:{_OPEN}).*?(?:{_CLOSE}|\Z)", re.IGNORECASE | re.DOTALL)
+_UNOPENED = re.compile(rf".*(?:{_CLOSE})", re.IGNORECASE | re.DOTALL)  # the template had opened it
+# of gpt-oss, where a server does not read its channels or drops their tokens: all but the last
+_CHANNELS = re.compile(
+    r"(?:\A\s*analysis(?=[A-Z\"'])|<\|channel\|>).*?(?:assistantfinal|final<\|message\|>|\Z)",
+    re.DOTALL,
 )
-_CHANNEL = re.compile(
-    r"(?:<\|start\|>\s*assistant[^<]{0,80})?<\|channel\|>\s*(?P<channel>\w*)(?P<to>[^<]{0,80})"
-    r"(?:<\|constrain\|>[^<]{0,20})?<\|message\|>"
-)
-_CALLED = re.compile(r"to=(?:functions\.)?([\w-]{1,64})")
-_MESSAGE_END = re.compile(r"<\|(?:end|return|call|start|channel)\|>")
-_BARE_CHANNEL = re.compile(r"^\s*analysis(?=[A-Z\"'])")
-_BARE_FINAL = "assistantfinal"
 
 
 def without_thinking(text: str) -> str:
     """Strip the reasoning before or within an answer, whole or cut off."""
-    text = _of_channels(text)
-    kept: list[str] = []
-    place, inside, seen = 0, False, False
-    for mark in _THINKING.finditer(text):
-        if mark["open"] and not inside:
-            kept.append(text[place : mark.start()])
-            inside = True
-        elif not mark["open"]:
-            if not seen and not inside:
-                kept.clear()  # the template had opened it
-            elif not inside:
-                kept.append(text[place : mark.start()])
-            inside = False
-        seen = True
-        place = mark.end()
-    return "".join(kept) + ("" if inside else text[place:])
+    text = _THOUGHT.sub("", _CHANNELS.sub("", text))
+    unopened = _UNOPENED.match(text)
+    return text[unopened.end() :] if unopened else text
 
 
 def closes_unopened(text: str) -> bool:
     """Whether a text ends reasoning that it did not begin, which the model's template opens."""
-    mark = _THINKING.search(text)
-    return mark is not None and not mark["open"]
-
-
-def _of_channels(text: str) -> str:
-    """Return what stands in the channels for the listener (gpt-oss), with the calls."""
-    if _BARE_CHANNEL.match(text):  # a server that drops the tokens alone
-        return text.partition(_BARE_FINAL)[2]
-    marks = list(_CHANNEL.finditer(text))
-    if not marks:
-        return text
-    parts = [text[: marks[0].start()]]
-    for mark in marks:
-        end = _MESSAGE_END.search(text, mark.end())
-        body = text[mark.end() : end.start() if end else len(text)]
-        called = _CALLED.search(mark["to"])
-        if called:
-            parts.append(f"\nfunctions.{called[1]}({body})\n")
-        elif mark["channel"] != "analysis":
-            parts.append(body)
-    return "\n".join(parts)
+    return _UNOPENED.match(_THOUGHT.sub("", text)) is not None
 
 
 # --- calls ----------------------------------------------------------------------------------------
 
-_CALL_TAG = r"tool_calls?|function_calls?|tool_code|tool_use|tool_responses?|tool_results?"
-_TAGGED = re.compile(
-    rf"<({_CALL_TAG})\b[^>\n]{{0,40}}>(?:(?s:.)*?</\1>|[^\n]*)"
-    r"|(?:\[TOOL_CALLS\]|<\|python_tag\|>)[^\n]*",
-    re.IGNORECASE,
+# how a call or any JSON begins, in the forms of the models' templates; nothing behind it is spoken
+_CALL = re.compile(
+    r"\{\s*(?:[\"'}]|\Z)|<[|｜]?(?:tool|function|invoke|python_tag)|\[TOOL_CALLS\]"
+    r"|\b(?:functions|tools|default_api)\.\w|^[ \t]*Action(?: Input)?:"
+    r"|^[ \t`*\[-]{0,8}[a-z][a-z_]{1,40}\(",
+    re.MULTILINE,
 )
-_ELEMENT = re.compile(
-    r"<(function|invoke)\b[^>\n]{0,80}>.*?(?:</\1>|\Z)|<tool_call>\s*[\w-]{1,64}\s*<arg_key>.*?"
-    r"(?:</tool_call>|\Z)",
-    re.DOTALL,
-)
-_SEPARATED = re.compile(r"function<｜tool▁sep｜>")
-_JSON = re.compile(r"\{\s*(?:\}|[\"'][^\"'\n]{1,60}[\"']\s*:)|\{\s*[\"'][^\"'\n]{0,60}\Z")
-_BEFORE_JSON = re.compile(
-    r"(?:(?:Action:\s*)?(?P<prefix>(?:functions|tools|default_api)\.)?"
-    r"(?P<name>[A-Za-z_][\w-]{0,63})(?::\d{1,3})?)?"
-    r"(?:\s|\[ARGS\]|\[TOOL_CALLS\]|<[^<>\n]{1,40}>|```\w{0,10}|[\[(,]|Action Input:)*\Z"
-)
-_SIGNS = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}]', re.DOTALL)
-_AFTER_JSON = re.compile(r"(?:\s*(?:[\])]|,(?=\s*[\[{])|```|</?[\w|｜▁]{1,30}>))*")
-_NAMES_OF_NAMES = ("name", "function", "tool", "tool_name", "function_name", "action")
-_NAMES_OF_ARGUMENTS = (
-    "arguments parameters args params input kwargs tool_input action_input tool_args".split()
-)
-_NAMES_OF_SPEECH = (
-    "reply response answer speech dialogue dialog spoken said say message text content output"
-).split()
-
-
-def _without_calls(text: str, tools: Tools, voice: Voice) -> tuple[str, tuple[WrittenCall, ...]]:
-    """Take the calls out of a text, and all JSON; a reply inside JSON is put in its place.
-
-    Calls in JSON are found; those in other forms are taken out alone.
-    """
-    calls: list[WrittenCall] = []
-    text = _without_json(_SEPARATED.sub("\n", text), calls, tools, voice)
-    for form in (_ELEMENT, _TAGGED, _code_of(tools)):
-        text = form.sub("\n", text)
-    text = re.sub(r"\[[\s,;]*\]", " ", text)
-    return text, tuple(dict.fromkeys(calls))[:CALLS_READ]
-
-
-@cache
-def _code_of(tools: Tools) -> re.Pattern[str]:
-    """Match calls written as code: `recall(query="the ferry")`; "I recall(ed) it" is none."""
-    names = "|".join(map(re.escape, sorted(tools, key=len, reverse=True))) or r"(?!)"
-    return re.compile(
-        rf"(?:^|(?<=[\[,(\n`]))[ \t`*-]{{0,8}}(?:print\()?"
-        rf"(?:(?:functions|tools|default_api)\.[\w-]{{1,64}}|{names})(?:\.call)?"
-        r"\((?:[^()\n]|\([^()\n]*\))*\)*",
-        re.MULTILINE,
-    )
-
-
-def _without_json(text: str, calls: list[WrittenCall], tools: Tools, voice: Voice) -> str:
-    parts, place = list[str](), 0
-    while found := _JSON.search(text, place):
-        data, end = _object_at(text, found.start())
-        before = _BEFORE_JSON.search(text, max(place, found.start() - 160), found.start())
-        start = found.start() if before is None else before.start()
-        named = before["name"] if before else None
-        if before and named and not before["prefix"] and named not in tools:
-            start, named = before.end("name"), None  # a word of the sentence before
-        parts.append(text[place:start])
-        if isinstance(data, dict):
-            shaped = list(_calls_in(data, tools))
-            for name, given in shaped:
-                _note(calls, name, given, tools)
-            if not shaped and named:
-                _note(calls, named, data, tools)
-            elif not shaped:
-                parts.append(_speech_in(data, voice))
-        after = _AFTER_JSON.match(text, end)
-        place = after.end() if after else end
-        parts.append("\n")
-    return "".join(parts) + text[place:]
-
-
-def _object_at(text: str, start: int) -> tuple[Any, int]:
-    """Parse the JSON object at an offset. Returns it, or None, and where it ends."""
-    try:
-        return json.JSONDecoder(strict=False).raw_decode(text, start)
-    except (ValueError, RecursionError):
-        pass
-    depth = 0
-    for sign in _SIGNS.finditer(text, start):
-        depth += {"{": 1, "}": -1}.get(sign[0], 0)
-        if not depth:
-            return _parsed(text[start : sign.end()]), sign.end()
-    return None, len(text)
-
-
-def _parsed(code: str) -> Any:
-    """Parse JSON, or a Python literal: small models write a dict where JSON was meant."""
-    for parse in (json.loads, ast.literal_eval):
-        with suppress(ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
-            return parse(code)
-    return None
-
-
-def _calls_in(data: Mapping[Any, Any], tools: Tools) -> Iterable[tuple[str, Any]]:
-    """Yield name and arguments of each call that a JSON object is or holds."""
-    inner = data.get("tool_calls") or data.get("function_call") or data.get("tool_call")
-    for each in inner if isinstance(inner, list) else [inner]:
-        if isinstance(each, Mapping) and "tool_calls" not in each:
-            yield from _calls_in(each, tools)
-    if inner:
-        return
-    if isinstance(data.get("function"), Mapping):
-        yield from _calls_in({k: v for k, v in data["function"].items() if k != "function"}, tools)
-        return
-    arguments = next((data[each] for each in _NAMES_OF_ARGUMENTS if each in data), None)
-    for key in _NAMES_OF_NAMES:
-        if isinstance(data.get(key), str):
-            name = data[key].removeprefix("functions.")
-            beside = {k: v for k, v in data.items() if k not in (key, "type", "id")}
-            given = beside if arguments is None and name in tools else arguments
-            if given is not None:
-                yield name, given
-                return
-    for name, given in data.items() if len(data) == 1 else ():
-        if name in tools and isinstance(given, Mapping):
-            yield name, given
-
-
-def _speech_in(data: Mapping[Any, Any], voice: Voice) -> str:
-    """Return the reply in a JSON object, which some models write in place of a text."""
-    keys = {str(key).lower(): value for key, value in data.items()}
-    for key in (*map(str.lower, voice.names), *_NAMES_OF_SPEECH):
-        if isinstance(keys.get(key), str):
-            return f"\n{keys[key]}\n"
-    return ""
-
-
-def _note(calls: list[WrittenCall], name: str, given: Any, tools: Tools) -> None:
-    """Keep a call of an offered tool."""
-    given = _parsed(given) if isinstance(given, str) else given
-    if name in tools and isinstance(given, Mapping) and len(calls) < CALLS_READ:
-        with suppress(TypeError, ValueError, RecursionError):
-            calls.append(WrittenCall(name, json.dumps(given)))
 
 
 # --- template tokens ------------------------------------------------------------------------------
 
-_END = (
+_START = (
+    r"(?:<\|(?:im_start|start_header_id|start|start_of_role)\|>|<start_of_turn>"
+    r"|(?:^|\n)#{2,4}(?=[ \t]*\w+[ \t]*:))\s*"
+)
+_OWN = (
+    rf"{_START}(?:assistant|model|ai|response)\b\s*:?"
+    r"|<\|assistant\|>|\[/INST\]|<</SYS>>|<｜Assistant｜>|</(?:scene|memory)>"
+)
+_OTHER = (
+    rf"{_START}(?:user|human|system|tool|developer|instruction|input|ipython)\b"
+    r"|<\|(?:user|system|human|tool|observation)\|>|\[INST\]|<<SYS>>|<｜User｜>"
+    r"|<(?:scene|memory)>|\[(?:EPISODIC|SEMANTIC|PROCEDURAL|WORKING)\]"
+    r"|(?:Known since )?[A-Z][a-z]+day \d{4}-\d\d-\d\d:"
+)
+# what stands between the turns of the model: ends of turns, and whole turns of others
+_TURNS = re.compile(
     r"<\|(?:im_end|eot_id|eom_id|end|return|call|endoftext|end_of_text|end_of_turn|eot)\|>"
     r"|</s>|<eos>|<end_of_turn>|<end_of_utterance>|<｜end▁of▁sentence｜>"
+    rf"|{_OWN}|(?:{_OTHER}).*?(?={_OWN}|\Z)",
+    re.IGNORECASE | re.DOTALL,
 )
-_TURN = re.compile(
-    rf"(?P<end>{_END})"
-    r"|(?P<start><\|(?:im_start|start_header_id|start|start_of_role)\|>|<start_of_turn>"
-    r"|(?:^|\n)#{2,4}[ \t]*(?=(?:instruction|response|human|user|assistant|input)[ \t]*:))"
-    r"|(?P<other><\|(?:user|system|human|tool|observation)\|>|\[INST\]|<<SYS>>|<｜User｜>"
-    r"|<(?:scene|memory)>|\[(?:EPISODIC|SEMANTIC|PROCEDURAL|WORKING)\]"
-    r"|(?:Known since )?[A-Z][a-z]+day \d{4}-\d\d-\d\d:)"
-    r"|(?P<own><\|assistant\|>|\[/INST\]|<</SYS>>|<｜Assistant｜>|</(?:scene|memory)>)",
-    re.IGNORECASE,
-)
-_OTHER_ROLE = re.compile(
-    r"\s*(?:user|human|system|tool|developer|instruction|input|ipython)\b\s*:?", re.IGNORECASE
-)
-_OWN_ROLE = re.compile(r"\s*(?:assistant|model|ai|response)\b\s*:?", re.IGNORECASE)
 _TOKEN = re.compile(
     r"<\|[^<>|\n]{0,40}\|?>|<｜[^<>｜\n]{0,40}｜>|</?s>|<</?SYS>>|<0x[0-9A-F]{2}>"
     r"|\[/?(?:INST|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|ARGS|SYSTEM_PROMPT|THINK)\]"
@@ -365,31 +179,16 @@ _BROKEN_TOKEN = re.compile(r"(?:<[|｜/]?[\w|｜▁]{0,40}|\[/?[A-Z_]{2,20})\Z")
 
 def _first_turn(text: str) -> tuple[str, bool]:
     """Return the first turn that is the model's own, and whether another follows it."""
-    own, header, place = True, False, 0
-    for mark in [*_TURN.finditer(text), None]:
-        part = text[place : mark.start() if mark else len(text)]
-        if header:
-            own = not _OTHER_ROLE.match(part)
-            role = _OWN_ROLE.match(part) or _OTHER_ROLE.match(part)
-            part = part[role.end() :] if role else part
-        if own and WORD.search(_TOKEN.sub("", part)):
-            return part, mark is not None
-        if mark is None:
-            break
-        header = bool(mark["start"])
-        own = not mark["other"]
-        place = mark.end()
+    turns = _TURNS.split(text)
+    for number, turn in enumerate(turns, start=1):
+        if WORD.search(_TOKEN.sub("", turn)):
+            return turn, number < len(turns)
     return "", False
 
 
 def _untagged(text: str) -> str:
-    """Remove template tokens and tags; removing one may make another of its sides."""
-    for _ in range(5):
-        text = _BROKEN_TOKEN.sub("", text)
-        shorter = _TOKEN.sub(" ", text)
-        if shorter == text:
-            break
-        text = shorter
+    """Remove template tokens and tags; `_plain` removes what is made of their sides."""
+    text = _TOKEN.sub(" ", _BROKEN_TOKEN.sub("", text))
     return text.replace("▁", " ").replace("Ġ", " ")
 
 
@@ -411,7 +210,8 @@ _UNNAMED = re.compile(
     r"(?:[:：]|,(?=[ \t]*[\"“]))[*_]{0,3}[ \t]*",
     re.IGNORECASE,
 )
-_INLINE = re.compile(r"(?<=[.!?…\"”*)]) +(?:User|Human|Assistant|System): +(?=[A-Z\"“])")
+# a role in the middle of a line
+_INLINE = re.compile(r"(?<=[.!?…\"”*)]) +(?=(?:User|Human|Assistant|System): +[A-Z\"“])")
 
 
 def _label(names: str) -> re.Pattern[str]:
@@ -438,11 +238,10 @@ def _own_lines(text: str, voice: Voice) -> tuple[str, bool, bool]:
     others = [name for name in voice.others if name.lower() not in mine]
     names = _alternatives(others, _OTHER_LABELS)
     other = _label(rf"(?:{names})(?: and (?:{names}))?")
-    inline = _INLINE.search(text)
     taken: list[str] = []
     whispers = False
     listed = False  # "I have two guests:" is followed by names that speak nothing
-    for line in (text[: inline.start()] if inline else text).split("\n"):
+    for line in _INLINE.sub("\n", text).split("\n"):
         label, unnamed = _turn(other, line), _UNNAMED.match(line)
         calls = label and label["who"].lower() == "you" and not label["says"]  # "You: get out!"
         if label or (unnamed and not unnamed["own"]):
@@ -457,7 +256,7 @@ def _own_lines(text: str, voice: Voice) -> tuple[str, bool, bool]:
             whispers = whispers or bool(_WHISPERS.search(label[0]))
         if line.strip() or taken:
             taken.append(line)
-    return "\n".join(taken), inline is not None, whispers
+    return "\n".join(taken), False, whispers
 
 
 def _turn(labels: re.Pattern[str], line: str) -> re.Match[str] | None:
@@ -488,16 +287,7 @@ _BOUNDARY_BEFORE = re.compile(r"(?:^|[.!?…:\"”’)\]*\n])\s*\Z")
 _BOUNDARY_AFTER = re.compile(r"\s*(?:\Z|[\"“«(\[*\n]|[^\W\d_a-zß-öø-ÿ])")
 _PAUSE_BEFORE = re.compile(r"[,;:—–…-]\s*\Z")
 
-_GESTURES = frozenset(
-    "nods smiles grins sighs chuckles laughs leans pauses shrugs winks frowns glances bows "
-    "gestures points looks turns wipes pours sets places raises lowers tilts shakes scratches "
-    "rubs clears crosses folds waves beckons steps walks sits stands kneels stares gazes peers "
-    "squints blinks snorts scoffs smirks beams blushes gasps groans growls grunts hums whistles "
-    "yawns coughs sniffs winces flinches hesitates thinks ponders considers whispers mutters "
-    "murmurs taps drums slides pushes pulls reaches picks hands offers takes holds grips claps "
-    "cackles giggles snickers rolls narrows softens straightens adjusts polishes stirs".split()
-)
-_SUBJECTS = frozenset("she he they i it her his their my the a".split())
+_SUBJECTS = frozenset("she he they i it her his their my the a an".split())
 
 
 def _unmarked(text: str) -> str:
@@ -518,80 +308,52 @@ def _without_actions(text: str, voice: Voice) -> tuple[str, tuple[str, ...]]:
             before, after = text[: span.start()][-40:], text[span.end() : span.end() + 40]
             parts.append(text[place : span.start()])
             place = span.end()
-            if _is_action(inner, before, after, voice, bracket=is_bracket):
+            if _is_action(inner, before, after, voice):
                 actions.append(inner)
             elif is_bracket and span[0].startswith("("):
                 parts.append(span[0])
             else:
                 parts.append(span["inner"])
         text = "".join(parts) + text[place:]
-    if (cut := _OPEN_STAR.search(text)) and _has_verb(cut["inner"], voice):
+    if (cut := _OPEN_STAR.search(text)) and _tells_deed(cut["inner"], voice):
         text = text[: cut.start()]
     text = re.sub(r"(?<!\w)[*_]{1,3}|[*_]{1,3}(?!\w)", "", text)
     text = text.replace("**", "").replace("[", "").replace("]", "")
     return re.sub(r"^[\s,;:—–-]+(?=\S)|\s+(?=[,.!?;](?:\s|$))", "", text), tuple(actions)
 
 
-def _is_action(inner: str, before: str, after: str, voice: Voice, *, bracket: bool) -> bool:
+def _is_action(inner: str, before: str, after: str, voice: Voice) -> bool:
     """Whether words between marks are done rather than spoken."""
     if not WORD.search(inner):
         return not any(map(str.isdigit, inner))
     if _ASIDE.match(inner):
         return True
-    if inner.endswith(("!", "?")) and not _gesture(inner, voice):
+    if inner.endswith(("!", "?")):
         return False  # it is said with force
-    if bracket:
-        return _gesture(inner, voice)
-    if _BOUNDARY_BEFORE.search(before) and (
-        _BOUNDARY_AFTER.match(after) or len(WORD.findall(inner)) > 1
-    ):
-        return _has_verb(inner, voice)
-    if _PAUSE_BEFORE.search(before) or len(WORD.findall(inner)) > 1:
-        return inner[:1].islower() and _gesture(inner, voice)
-    return False
+    several = len(WORD.findall(inner)) > 1
+    apart = _BOUNDARY_BEFORE.search(before) and (several or _BOUNDARY_AFTER.match(after))
+    paused = _PAUSE_BEFORE.search(before) and inner[:1].islower()
+    return bool(apart or paused) and _tells_deed(inner, voice)
 
 
-def _lead(inner: str, voice: Voice) -> tuple[str, bool]:
-    """Return the word that would be the verb, and whether a subject stands before it."""
-    names = {part for name in voice.names for part in name.lower().split()}
-    words = [word.lower() for word in WORD.findall(inner)]
-    subject = False
-    for number, word in enumerate(words):
-        article = number and words[number - 1] in ("the", "a", "her", "his", "their", "my")
-        if word in names or word in _SUBJECTS or article:
-            subject = True
-        elif not word.endswith("ly"):
-            return word, subject
-    return "", subject
+def _tells_deed(inner: str, voice: Voice) -> bool:
+    """Whether words begin as a stage direction does: "smiles", "slowly nodding", "the door creaks".
 
-
-def _gesture(inner: str, voice: Voice) -> bool:
-    lead, subject = _lead(inner, voice)
-    return lead in _GESTURES or (subject and lead in language.get().third_person)
-
-
-def _is_act(word: str) -> bool:
-    """Whether a word tells what somebody does: "nods"."""
-    return word in _GESTURES or word in language.get().third_person
+    By the form of the verb alone: models write them in English in any language.
+    """
+    who = "|".join(
+        map(re.escape, ("she", "he", "they", "the", "her", "his", "their", *voice.names))
+    )
+    verb = r"(?!\w*thing\b)(?:\w{2,}[^\Ws]s|\w{2,}ing)\b"
+    begins = rf"(?:(?:{who})\b(?: \w+){{0,2}} )?(?:\w+ly )?{verb}"
+    return re.match(begins, inner, re.IGNORECASE) is not None
 
 
 def _is_deed(text: str) -> bool:
     """Whether words begin with what somebody does: "ladles broth", not "smiling" or "a pause"."""
-    lead, subject = _lead(text, NO_VOICE)
-    return bool(lead) and not subject and not lead.endswith("ing")
-
-
-def _has_verb(inner: str, voice: Voice) -> bool:
-    """Whether words between marks, apart from a sentence, are a stage direction."""
-    lead, subject = _lead(inner, voice)
-    if not lead:
-        return not subject
-    if _is_act(lead):
-        return True
-    form = (lead.endswith("s") and not lead.endswith("ss")) or lead.endswith("ing")
-    if not form or len(lead) < 4 or lead.endswith("thing"):
-        return False
-    return subject or inner[:1].islower() or lead.endswith("ing")
+    words = [word.lower() for word in WORD.findall(text)]
+    lead = next((word for word in words if not word.endswith("ly")), "")
+    return bool(lead) and lead not in _SUBJECTS and not lead.endswith("ing")
 
 
 # --- quotation marks and sentences ----------------------------------------------------------------
@@ -631,7 +393,7 @@ def _is_narrative(outside: str, quoted: Sequence[str], voice: Voice) -> bool:
     if any(name.lower() in outside.lower() for name in voice.names if name):
         return True
     subject, *verb = [word.lower() for word in WORD.findall(outside)][:2]
-    return subject in ("she", "he", "they") and any(map(_is_act, verb))
+    return subject in ("she", "he", "they") and "".join(verb).endswith("s")
 
 
 def _sentences(text: str, most: int, *, whole: bool) -> tuple[str, bool]:
@@ -746,8 +508,10 @@ def _tells_of(sentence: str, listener: tuple[str, ...]) -> bool:
     """Whether a sentence tells of the listener as of somebody absent."""
     if language.get().named(sentence, listener) is Named.TOLD_OF:
         return True
-    words = WORD.findall(folded(sentence))
-    return any(one in listener and _is_act(verb) for one, verb in pairwise(words))
+    said, verbs = folded(sentence), language.get().third_person
+    if any(one in listener and verb in verbs for one, verb in pairwise(WORD.findall(said))):
+        return True
+    return any(re.match(rf"\W*{re.escape(one)} [a-z]+s\b", said) for one in listener)  # "nods"
 
 
 def is_silence(text: str) -> bool:

@@ -14,14 +14,15 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError
+from pydantic_core import from_json
 
 from .. import conf
 from ..embedding.emotions import LABELS
 from . import schemas
+from .model_server_info import mapping
 from .prompts import Messages
 from .schemas import Plain
 from .spoken import EMOTE_LENGTH, NO_VOICE, SILENCE, Voice, is_silence, utterance
-from .streaming import mapping
 
 CALLS_A_ROUND = 8  # further calls are not carried out
 ARGUMENTS_LENGTH = 4000  # characters of the arguments of one call
@@ -167,10 +168,7 @@ def offered(
 
 @cache
 def _parameters(kind: type[Arguments], whole: bool) -> Mapping[str, Any]:
-    """Return the JSON Schema of a tool's arguments, as far as a model needs it.
-
-    It is made once: that takes milliseconds, and the reactor thread asks for it.
-    """
+    """Return the JSON Schema of a tool's arguments, made once: that takes the reactor thread ms."""
     schema = kind.model_json_schema()
     required = schema.get("required", [])
     properties: dict[str, Any] = {}
@@ -187,11 +185,7 @@ def _parameters(kind: type[Arguments], whole: bool) -> Mapping[str, Any]:
 
 
 def read(call: ToolCall) -> Arguments:
-    """Validate and sanitise the arguments of a call.
-
-    Raises:
-        BadCall: There is no such tool, or its arguments are invalid.
-    """
+    """Validate and sanitise the arguments of a call; a `BadCall` says what is wrong with it."""
     kind = _BY_NAME.get(call.name)
     if kind is None:
         raise BadCall(f"there is no tool {call.name}; there are {', '.join(_BY_NAME)}")
@@ -207,7 +201,7 @@ def _parsed(arguments: str) -> dict[str, Any]:
     if len(arguments) > ARGUMENTS_LENGTH:
         raise BadCall(f"the arguments have more than {ARGUMENTS_LENGTH} characters")
     try:
-        data = schemas.parsed(arguments or "{}")
+        data = from_json(arguments or "{}")
     except ValueError:
         raise BadCall("the arguments are not JSON") from None
     if not isinstance(data, dict):
@@ -223,25 +217,15 @@ def turn_in(
 ) -> Turn:
     """Read what is spoken of a server's response, and its tool calls if tools were offered.
 
-    A call that is written as text counts as one.
-
-    Args:
-        after: Whether tools were called before; the actions may be these, then.
+    `after` calls of tools, the actions in the text may be these, and are not shown again.
     """
     if is_silence(answer.text) and not answer.tool_calls:
         return Turn(SILENCE)
-    told = utterance(answer.text, voice, callable_in(offered), whole=not answer.cut_off)
-    raw = (answer.tool_calls if offered else []) or [
-        {"function": {"name": call.name, "arguments": call.arguments}} for call in told.calls
-    ]
+    told = utterance(answer.text, voice, whole=not answer.cut_off)
+    raw = answer.tool_calls if offered else []
     calls = _calls_in(raw[:CALLS_A_ROUND])
     seen = "" if after else told.seen(voice)
     return Turn(told.text, calls, max(0, len(raw) - CALLS_A_ROUND), told.whispered, seen)
-
-
-def callable_in(offered: Sequence[Tool]) -> frozenset[str]:
-    """Return the names of the tools that a text may call: all, where some are offered."""
-    return frozenset(_BY_NAME if offered else ())
 
 
 def _calls_in(raw: Sequence[Any]) -> tuple[ToolCall, ...]:

@@ -98,12 +98,8 @@ class Usage:
     def check(
         self, npc: str | None, settings: conf.LLMSettings, background: int | None = None
     ) -> None:
-        """Check that there are tokens left, of `background` if that is all but replies; else log
-        once a day.
-
-        Raises:
-            BudgetUsedUp: Says whose budget it is.
-        """
+        """Raise BudgetUsedUp, logged once a day, if no tokens are left; of `background`, if given,
+        for all but replies."""
         with self._lock:
             day = self._present()
             replies = day.purposes.get(REPLY, Spent()).tokens

@@ -47,12 +47,10 @@ class BudgetExceeded(InputError):
 def fill(
     preferences: Iterable[Scored], memories: Iterable[Scored], request: RecallRequest
 ) -> list[Recalled]:
-    """Choose memories that fit the budget, skipping those that do not and near-copies.
+    """Choose memories that fit the budget, best first, skipping those that do not and near-copies.
 
-    Args:
-        preferences: Best first; they come first, within a quarter of the budget, outside `top_k`
-            (`by_sources`: within the whole budget and `top_k`).
-        memories: Best first; read no further than needed.
+    Preferences come first, within a quarter of the budget and outside `top_k` (`by_sources`: within
+    the whole budget and `top_k`). Memories are read no further than needed.
 
     Raises:
         BudgetExceeded: There are memories, and not even the smallest fits (not `by_sources`).

@@ -17,9 +17,8 @@ from ..llm import router
 from ..records import TALK_KINDS, Entry, Situation, seconds_between
 from ..store.npc_memory import Memory
 from .open_items import open_items
-from .reply import Answer, beside, done_by_telling, request_of
+from .reply import Answer, answer_of, beside, request_of
 from .situation import news
-from .tool_loop import is_kept, marked, provenance_of
 
 COMPANY = 3  # people present beyond which it opens no subject
 CAME_LATELY = 60.0  # seconds in which somebody who came in is told what waits for them
@@ -32,10 +31,7 @@ def occasion(
 ) -> tuple[Entry, bool] | None:
     """Return what there is to speak to: the entry of a person, and whether they have just come in.
 
-    Args:
-        people: Identities of those present whom it may talk to.
-        opened_at: When it last opened a subject; "" for never.
-        seconds: That must lie between two subjects.
+    It may talk to `people` (identities), `seconds` after it last opened a subject ("" for never).
     """
     now = memory.clock()
     seen = [
@@ -63,12 +59,9 @@ def occasion(
 def opening(
     memory: Memory, entry: Entry, present: Collection[str], *, came_in: bool, told: Collection[str]
 ) -> Generator[Any, Any, Answer | None]:
-    """Compose what it says, as a Deferred `Answer`; None if there is nothing to say.
+    """Compose what it says on an `occasion`, as a Deferred `Answer`; None if that is nothing.
 
-    Args:
-        entry, came_in: As `occasion` gives them.
-        present: Identities of all who are here, whose own words are no news.
-        told: Ids of memories that it has opened a subject with.
+    No news are the words of those `present` (identities), and what it has `told` (ids).
     """
     items, records = open_items(memory, entry) if came_in else ((), ())
     if not came_in:
@@ -77,11 +70,10 @@ def opening(
             for each in news(memory, entry)
             if each.id not in told and each.about not in present
         )
-    recalled = tuple(beside(records, ()))
     request = request_of(
         memory,
         entry,
-        recalled=recalled,
+        recalled=tuple(beside(records, ())),
         kind="silence",
         situation=Situation(
             agenda=items,
@@ -93,14 +85,4 @@ def opening(
     with memory.evidence.work_on([entry, *records]) as work:
         _by, made = yield router.ask("reply", request, by=(router.OFFLINE,), priority=offload.LOOK)
         work.check()
-    if not made.text:
-        return None
-    used = tuple(each for each in recalled if each.memory.id in (made.told or ()))
-    return Answer(
-        made.text,
-        any(is_kept(memory, each.memory) for each in used),
-        used,
-        provenance=marked(provenance_of(entry, used), True),
-        row=made.row,
-        done_by_telling=done_by_telling(items, made),
-    )
+    return answer_of(memory, entry, request, made, router.OFFLINE) if made.text else None

@@ -53,11 +53,8 @@ def mood_towards(
 ) -> Mood:
     """Return the mood as far as a listener may know its reasons (worker thread).
 
-    Its `experiences` are all that the emotions of `felt` come from.
-
-    Args:
-        private: Whether nobody else hears the answer; else what is private does not count.
-        guessed: Count the labels of the offline provider too, which are a hint, not a finding.
+    Its `experiences` are all that the emotions of `felt` come from. What is private counts if
+    nobody else hears the answer, and labels of the offline provider, which are guessed, if asked.
     """
     newest = memory_store.shared().newest(agent_id, "experience", NEWEST)
     known = [

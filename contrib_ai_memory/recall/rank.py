@@ -101,11 +101,8 @@ class Ranked:
 def score(
     candidates: Sequence[Candidate], request: RecallRequest, best: np.ndarray | None = None
 ) -> list[Ranked]:
-    """Score candidates by the request's score profile and weights, best first.
-
-    Args:
-        best: `best_of_lanes` of those that they are ranked with; by default, of the candidates.
-    """
+    """Score candidates by the request's score profile and weights, best first; `best_of_lanes` of
+    those that they are ranked with is by default their own."""
     if not candidates:
         return []
     table = clues(candidates, request, best_of_lanes(candidates) if best is None else best)
@@ -163,11 +160,8 @@ def best_of_lanes(candidates: Sequence[Candidate]) -> np.ndarray:
 
 
 def clues(candidates: Sequence[Candidate], request: RecallRequest, best: np.ndarray) -> np.ndarray:
-    """Return the clues of the candidates, 0-1, shape (len(candidates), len(CLUES)).
-
-    Args:
-        best: The score in each lane that becomes 1, shape (lanes,).
-    """
+    """Return the clues of the candidates, 0-1, shape (len(candidates), len(CLUES)); `best`, shape
+    (lanes,), are the scores that become 1."""
     asked = asked_for(request.query, request.now)
     lanes = np.array([each.lanes for each in candidates], dtype=float).clip(min=0)
     lanes = (lanes / np.maximum(best, LANE_FLOORS)).clip(max=1)
@@ -199,14 +193,9 @@ def relevance(table: np.ndarray, request: RecallRequest) -> np.ndarray:
 def score_profile(name: str) -> Callable[[ScoreParts], float] | None:
     """Return the function that makes the total from the parts of a score.
 
-    Args:
-        name: "relevance" [C §2.5]: the similarity as it is, for which there is no function (None);
-            emotions that were asked for add their bonus [B §3].
-            "salience" [B §3]: weight, recency, frequency and emotions count too. Or the path of a
-            function of the game.
-
-    Raises:
-        ImproperlyConfigured: There is no such function.
+    None for "relevance" [C §2.5]: the similarity as it is, with the bonus of emotions that were
+    asked for [B §3]. With "salience" [B §3] weight, recency, frequency and emotions count too. Any
+    other name is the path of a function of the game; ImproperlyConfigured if there is none.
     """
     if name in SCORE_PROFILES:
         return salience if name == "salience" else None

@@ -33,7 +33,6 @@ from ..records import (
     LineInTalk,
     MemoryRecord,
     Message,
-    OpenItem,
     Provenance,
     Recalled,
     RecallRequest,
@@ -103,32 +102,21 @@ LESSONS_FROM = 0.45
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the NPC answers.
+    """What the NPC answers; `row` and `weighed` as `Reply` has them."""
 
-    Attributes:
-        text: Empty if its tools have said everything.
-        private: Whether it tells a secret.
-        recalled: The memories in it.
-        rounds: The tool calls and their results, as `store.chat_log` keeps them.
-        overheard: Messages before the answered line that the model was shown and the chat log does
-            not have: kept there, the next request begins with the same messages.
-        lessons: Ids of the experiences whose lessons the model was told.
-        row: As `Reply` has it.
-        done_by_telling: Ids of the agenda items that it told and that are done by that.
-        weighed: As `Reply` has it, with the link ids of memories. Of a model's answer, which is in
-            words of its own, the memories that the recall found best, without text.
-    """
-
-    text: str
-    private: bool
-    recalled: tuple[Recalled, ...] = ()
-    rounds: tuple[dict[str, Any], ...] = ()
+    text: str  # empty if its tools have said everything
+    private: bool  # whether it tells a secret
+    recalled: tuple[Recalled, ...] = ()  # the memories in it
+    rounds: tuple[dict[str, Any], ...] = ()  # tool calls and results, as `store.chat_log` has them
+    # messages before the answered line that the model was shown and the chat log does not have:
+    # kept there, the next request begins with the same messages
     overheard: tuple[dict[str, Any], ...] = ()
     provenance: Provenance = NO_PROVENANCE
-    lessons: tuple[str, ...] = ()
+    lessons: tuple[str, ...] = ()  # ids of the experiences whose lessons the model was told
+    # with the link ids of memories; of a model's answer those that the recall found best, textless
     weighed: tuple[Weighed, ...] = ()
     row: str = ""
-    done_by_telling: tuple[str, ...] = ()
+    done_by_telling: tuple[str, ...] = ()  # ids of agenda items that it told, done by that
 
 
 @defer.inlineCallbacks
@@ -161,18 +149,46 @@ def answer(memory: Memory, entry: Entry, actions: Actions) -> Generator[Any, Any
         if reply is None:
             provider, reply = yield ask(settings=memory.settings)
         work.check()
-    used = tuple(r for r in request.recalled if reply.told is None or r.memory.id in reply.told)
-    provenance = provenance_of(entry, used)
     # a model that failed after calling tools has acted on all that it was given
-    if reply.told is None or loop.rounds:
-        provenance = joined(loop.provenance, provenance)
+    given = loop.provenance if reply.told is None or loop.rounds else NO_PROVENANCE
+    return answer_of(memory, entry, request, reply, provider, given, tuple(loop.rounds))
+
+
+def answer_of(
+    memory: Memory,
+    entry: Entry,
+    request: ReplyRequest,
+    reply: Reply,
+    provider: str,
+    given: Provenance = NO_PROVENANCE,
+    rounds: tuple[dict[str, Any], ...] = (),
+) -> Answer:
+    """Return the answer that a provider's reply makes; `given` is what it rests on beside."""
+    used = tuple(r for r in request.recalled if reply.told is None or r.memory.id in reply.told)
+    provenance = joined(given, provenance_of(entry, used))
     # without a model it has only stock phrases and retellings
     retold = provider == router.OFFLINE or retells(reply.text, used)
-    said = marked(provenance, retold)
-    private = any(is_kept(memory, each.memory) for each in used)
-    rounds, weighed = tuple(loop.rounds), by_link(reply.weighed, request.recalled)
-    done = done_by_telling(request.situation.agenda, reply)
-    return Answer(reply.text, private, used, rounds, (), said, (), weighed, reply.row, done)
+    told = {*(reply.told or ())}
+    return Answer(
+        reply.text,
+        any(is_kept(memory, each.memory) for each in used),
+        used,
+        rounds,
+        provenance=marked(provenance, retold),
+        weighed=by_link(reply.weighed, request.recalled),
+        row=reply.row,
+        done_by_telling=tuple(
+            each.done_by_telling
+            for each in request.situation.agenda
+            if told.issuperset(each.evidence) and each.done_by_telling
+        ),
+    )
+
+
+def by_link(weighed: Iterable[Weighed], recalled: Iterable[Recalled]) -> tuple[Weighed, ...]:
+    """Return weighed sentences with the link ids of their memories."""
+    linked = {each.memory.id: link_id(each.memory) for each in recalled}
+    return tuple(replace(each, memory=linked.get(each.memory, "")) for each in weighed)
 
 
 def request_of(memory: Memory, entry: Entry, **more: Any) -> ReplyRequest:
@@ -193,12 +209,6 @@ def request_of(memory: Memory, entry: Entry, **more: Any) -> ReplyRequest:
     return ReplyRequest(**whole | more)
 
 
-def by_link(weighed: Iterable[Weighed], recalled: Iterable[Recalled]) -> tuple[Weighed, ...]:
-    """Return weighed sentences with the link ids of their memories."""
-    linked = {each.memory.id: link_id(each.memory) for each in recalled}
-    return tuple(replace(each, memory=linked.get(each.memory, "")) for each in weighed)
-
-
 @defer.inlineCallbacks
 def prepare(memory: Memory, entry: Entry) -> Generator[Any, Any, tuple[ToolLoop, ReplyRequest]]:
     """Prepare the loop and the request of an answer. Nothing is sent, said or stored."""
@@ -207,6 +217,8 @@ def prepare(memory: Memory, entry: Entry) -> Generator[Any, Any, tuple[ToolLoop,
     turns = _turns_before(memory, entry)
     said, whole = _as_meant(memory, entry, turns)
     recalled = yield recall_for(memory, entry, entry.content if whole == said else whole)
+    about = [each.memory.about for each in recalled.memories if each.memory.about][:ABOUT_BEST]
+    people = (entry.source_entity, *memory.people.mentioned(entry.content), *about)
     asked = _Asked(
         memory.id,
         memory.clock(),
@@ -216,7 +228,7 @@ def prepare(memory: Memory, entry: Entry) -> Generator[Any, Any, tuple[ToolLoop,
         whole,
         memory.people.names(),
         heard(memory, entry),
-        people=() if settings.by_sources else _people(memory, entry, recalled.memories),
+        people=() if settings.by_sources else tuple(dict.fromkeys(filter(None, people))),
         offline=router.rules_answer(settings),
         own=tuple(each.memory for each in recalled.memories if OWN in each.memory.tags)[:OWN_READ],
         agreed=frozenset(number for item in memory.agenda for number in item.evidence),
@@ -346,13 +358,6 @@ def _commits(own: MemoryRecord, heard: LineInTalk) -> bool:
     return reading is not None and any(act.kind in COMMITS for act in reading.possible)
 
 
-def _people(memory: Memory, entry: Entry, recalled: Sequence[Recalled]) -> tuple[str, ...]:
-    """Return the speaker, whom the line names and whom the best memories are about."""
-    about = [each.memory.about for each in recalled if each.memory.about][:ABOUT_BEST]
-    named = memory.people.mentioned(entry.content)
-    return tuple(dict.fromkeys(filter(None, (entry.source_entity, *named, *about))))
-
-
 def _to_tell(asked: _Asked, near: Iterable[Neighbour]) -> tuple[Recalled, ...]:
     """Return those of the nearest memories that hold and may be told; in private, secrets too."""
     listeners = (asked.listener,) if asked.private else ()
@@ -361,16 +366,6 @@ def _to_tell(asked: _Asked, near: Iterable[Neighbour]) -> tuple[Recalled, ...]:
         for each in near
         if may_hear((told := each.memory).private, told.witnesses, listeners)
         and not (told.outranked or told.invalid_at)
-    )
-
-
-def done_by_telling(items: Iterable[OpenItem], reply: Reply) -> tuple[str, ...]:
-    """Return the ids of the agenda items that are done now that a reply tells them."""
-    told = {*(reply.told or ())}
-    return tuple(
-        each.done_by_telling
-        for each in items
-        if told.issuperset(each.evidence) and each.done_by_telling
     )
 
 

@@ -36,12 +36,8 @@ def rerank(request: RecallRequest, ranked: Sequence[Ranked]) -> list[Ranked]:
 
 
 def reordered(ranked: Sequence[Ranked], verdicts: Sequence[float] | None) -> list[Ranked]:
-    """Order by the scores of a cross-encoder in place of the similarity [C §2.5].
-
-    Args:
-        verdicts: Its scores of `ranked`, 0-1. None if it failed: then the total is 0.8 relevance +
-            0.2 importance.
-    """
+    """Order by the scores of a cross-encoder, 0-1, in place of the similarity [C §2.5]; where it
+    failed (None), the total is 0.8 relevance + 0.2 importance."""
     if verdicts is None:
         blended = [
             BLEND_RELEVANCE * each.similarity + BLEND_IMPORTANCE * each.candidate.importance

@@ -75,11 +75,7 @@ def recall(
 def emotion_request(labels: Sequence[str], query: str = "") -> RecallRequest:
     """Make a request for memories that felt like `labels`, scored by [B], which counts emotions.
 
-    Args:
-        query: Without one, the labels are searched.
-
-    Raises:
-        UnknownEmotion: A label is not in the taxonomy.
+    Without a query, the labels are searched. UnknownEmotion if one is not in the taxonomy.
     """
     felt = emotions.known(labels)
     return RecallRequest(
@@ -166,10 +162,7 @@ _begun: OrderedDict[str, Ranking] = OrderedDict()  # by number, newest last
 
 def begin(request: RecallRequest) -> tuple[str, list[str]]:
     """Rank candidates and keep them for `finish`, since hundreds of them come to a megabyte.
-
-    Returns:
-        The number of the ranking, and the link ids of the best.
-    """
+    Returns the number of the ranking, and the link ids of the best."""
     number = uuid.uuid4().hex
     _begun[number] = ranking = find(request)
     while len(_begun) > RANKINGS_KEPT:
@@ -236,11 +229,7 @@ def _vector_of(words: str) -> np.ndarray:
 
 
 def choose(ranking: Ranking, linked: Collection[str] = ()) -> RecallResult:
-    """Fill the token budget with the best of the candidates and of what they are linked with.
-
-    Args:
-        linked: Ids of memories that need not be among the candidates.
-    """
+    """Fill the token budget with the best of the candidates and of what they are linked with."""
     request, ranked = ranking.request, ranking.ranked
     if more := set(linked) - {each.candidate.id for each in ranked}:
         linked_with = _permitted(memory_store.shared().score(ranking.lanes, more), request)

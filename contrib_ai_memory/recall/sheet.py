@@ -54,12 +54,8 @@ def given(
 
 
 def nearness(said: str, texts: Iterable[str]) -> float:
-    """Return how near a line is to what an NPC knows (worker thread).
-
-    Returns:
-        The cosine with the nearest sentence, less that of `Language.any_lines`, which is higher
-        the more there is in the texts; 0.0 where there is nothing in them.
-    """
+    """Return how near a line is to what an NPC knows (worker thread): the cosine with the nearest
+    sentence, less that of `Language.any_lines`, which is higher the more there is in the texts."""
     split, lines = language.get().sentences, (line for text in texts for line in text.splitlines())
     sentences = {each for line in lines for each in split(line) if " " in each.strip()}
     if not sentences:

@@ -38,9 +38,8 @@ def situation_of(
 ) -> tuple[Situation, tuple[MemoryRecord, ...]]:
     """Look at the situation in which a line was said that means this and recalled that.
 
-    Returns:
-        The situation, and the memories of `Situation.lines_asked_for` and `Situation.agenda`, and
-        of `Situation.people` where the line asks what they are like.
+    Beside it, return the memories of its `lines_asked_for` and `agenda`, and of its `people` where
+    the line asks what they are like.
     """
     npc = memory.owner
     company = npc.location.contents_get(content_type="character") if npc.location else []
@@ -153,10 +152,8 @@ def _coming(
 
 
 def _last_talk(memory: Memory, entry: Entry, line: Understood) -> tuple[MemoryRecord, ...]:
-    """Return the weightiest lines of the speaker's last conversation, of this one if none was.
-
-    Where a line names a day, they are those of that day.
-    """
+    """Return the weightiest lines of the day that a line names, else of the speaker's last
+    conversation, of this one if none was."""
     told = _told_before(memory, entry, (entry.source_entity or "",))
     said = [each for each in told if not each.is_question]
     if line.day:

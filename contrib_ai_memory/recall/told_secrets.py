@@ -33,14 +33,11 @@ _NUMBER = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A private text that the speaker knows, and who may hear it.
-
-    `own` are words of the speaker.
-    """
+    """A private text that the speaker knows, and who may hear it."""
 
     text: str
     witnesses: tuple[str, ...]
-    own: bool = False
+    own: bool = False  # words of the speaker
 
     @property
     def audience(self) -> tuple[str, ...]:
@@ -56,15 +53,11 @@ def tells_secret(
     *,
     marked: bool = False,
 ) -> defer.Deferred:
-    """Return, as a Deferred, whether words tell one of several secrets.
+    """Return, as a Deferred, whether words that answer `asked` tell one of several secrets.
 
     Where that cannot be found out in time they count as telling one: the embedding server is away,
-    or the worker too busy.
-
-    Args:
-        asked: What they answer.
-        public: What everybody may know of that the speaker has in mind.
-        marked: Whether the speaker holds them for a secret.
+    or the worker too busy. `public` is what the speaker has in mind that everybody may know of;
+    `marked` are words that the speaker holds for a secret.
     """
     if not secrets:
         return defer.succeed(False)

@@ -9,7 +9,7 @@ most private of what the model was given; what it says and does, if that tells a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
@@ -157,7 +157,8 @@ class ToolLoop:
                 break
             done = yield self._round(turn)
             messages = [*messages, *map(bare, done)]
-            if not tools.needs_result(turn) and not any(map(_is_refused, done)):
+            refused = any(m["role"] == "tool" and m["content"].startswith(REFUSED) for m in done)
+            if not tools.needs_result(turn) and not refused:
                 turn = replace(turn, text="")  # it was said beside the calls
                 break
         if is_silence(turn.text):
@@ -242,7 +243,7 @@ class ToolLoop:
             arguments = tools.read(call)
             result = yield defer.maybeDeferred(_TOOLS[type(arguments)], self, arguments)
             self._acted = self._acted or type(arguments) in tools.ACTING
-        except (tools.BadCall, ToolError, emotions.UnknownEmotion) as problem:
+        except (tools.BadCall, ToolError) as problem:
             return f"{REFUSED}: {problem}"
         except (offload.Busy, offload.TimedOut):
             return f"{REFUSED}: there was no time for it."
@@ -258,23 +259,17 @@ class ToolLoop:
     @defer.inlineCallbacks
     def _memorize(self, arguments: tools.Memorize) -> Generator[Any, Any, str]:
         noted = self._note(arguments.essence)
-        experience = MemoryRecord(
-            id=memory_id_for(self._memory.id, "experience", noted.id),
-            content=arguments.essence,
-            key=arguments.essence,
-            record="experience",
+        experience = MemoryRecord.drawn(
+            memory_id_for(self._memory.id, "experience", noted.id),
+            arguments.essence,
+            "experience",
+            [noted],
             about=self._entry.source_entity,
-            session_id=self._entry.session_id,
             importance=max(arguments.weight, conf.CONSCIOUS_WEIGHT),
             memory_weight=arguments.weight,
             dominant_emotions=tuple(arguments.emotions),
             the_lesson=arguments.lesson,
             journal_ids=(self._entry.id, noted.id),
-            entities=noted.entities,
-            witnesses=noted.witnesses,
-            private=noted.private,
-            created_at=noted.timestamp,
-            last_accessed=noted.timestamp,
             tags=(CONSCIOUS,),
             provider=router.MODEL,
         )
@@ -388,9 +383,6 @@ class ToolLoop:
             raise ToolError("that is not what your character would say")
         return told
 
-    def _say(self, arguments: tools.Say) -> defer.Deferred:
-        return self._aloud(arguments.text)
-
     @defer.inlineCallbacks
     def _is_assistant(self, text: str) -> Generator[Any, Any, bool]:
         """Return whether the model speaks as itself, which is not said."""
@@ -449,7 +441,7 @@ _TOOLS: dict[type[tools.Arguments], Callable[[ToolLoop, Any], Any]] = {
     tools.RecallEmotion: ToolLoop._recall,
     tools.NoteAbout: ToolLoop._note_about,
     tools.GoToSleep: ToolLoop._go_to_sleep,
-    tools.Say: ToolLoop._say,
+    tools.Say: lambda loop, arguments: loop._aloud(arguments.text),
     tools.Whisper: ToolLoop._whisper,
     tools.Emote: ToolLoop._emote,
 }
@@ -462,11 +454,6 @@ def offered_now(settings: conf.Settings) -> list[tools.Tool]:
     needless = () if settings.by_sources else tools.NEEDLESS
     kinds = [each for each in (*tools.REMEMBERING, *tools.ACTING) if each not in needless]
     return tools.offered(kinds, whole=settings.by_sources)
-
-
-def _is_refused(message: Mapping[str, Any]) -> bool:
-    """Whether a message is the result of a call that was not carried out."""
-    return message["role"] == "tool" and message["content"].startswith(REFUSED)
 
 
 def provenance_of(

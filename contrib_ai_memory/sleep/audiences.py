@@ -56,13 +56,8 @@ def together(parts: Sequence[Passage]) -> Passage:
 def apart(
     digest: Digest, whole: Passage, parts: Sequence[Passage]
 ) -> tuple[list[Digest], Counter[str]]:
-    """Take apart what was drawn from a passage (worker thread).
-
-    What is drawn from lines in confidence and from others cites only the former from then on.
-
-    Returns:
-        What was drawn from each part, and how much was refused, by the reason.
-    """
+    """Take what was drawn from a passage apart, and count what is refused by the reason (worker
+    thread). What is drawn from lines in confidence and from others cites only the former."""
     if len(parts) == 1:
         return [digest], Counter()
     refused = Counter[str]()
@@ -104,18 +99,12 @@ def _narrowest(cited: Sequence[Entry]) -> Entry | None:
 
 @dataclass(frozen=True, slots=True)
 class _Heard:
-    """What is shown of a passage, to one audience and to others alone.
+    """What is shown of a passage, to one audience and to others alone."""
 
-    Attributes:
-        hidden, shown: Stems and numbers that stand in either.
-        hidden_days: Days that only what is hidden names, YYYY-MM-DD.
-        hidden_at, shown_at: Vectors of unit length, (texts, size).
-    """
-
-    hidden: set[str]
+    hidden: set[str]  # stems and numbers that stand in it
     shown: set[str]
-    hidden_days: set[str]
-    hidden_at: np.ndarray
+    hidden_days: set[str]  # days that only what is hidden names, YYYY-MM-DD
+    hidden_at: np.ndarray  # vectors of unit length, (texts, size)
     shown_at: np.ndarray
 
     @classmethod
@@ -127,11 +116,14 @@ class _Heard:
         hidden = [text for of, text in told if not _hears(audience, of)]
         vectors = embedder.shared().encode([*hidden, *shown], known=True)
         everybody = (whole.npc_name, whole.goals, *whole.known_names)
+        days: dict[bool, set[str]] = {True: set(), False: set()}
+        for each in lines:
+            day = language.get().due(each.words, each.timestamp)
+            days[_hears(audience, each.audience)].add(day)
         return cls(
             _telling(hidden),
             _telling([*shown, *everybody]),
-            _days(each for each in lines if not _hears(audience, each.audience))
-            - _days(each for each in lines if _hears(audience, each.audience)),
+            days[False] - days[True] - {""},
             vectors[: len(hidden)],
             vectors[len(hidden) :],
         )
@@ -156,10 +148,6 @@ class _Heard:
 
 def _telling(texts: Iterable[str]) -> set[str]:
     return set().union(*map(telling, texts))
-
-
-def _days(lines: Iterable[Entry]) -> set[str]:
-    return {language.get().due(each.words, each.timestamp) for each in lines} - {""}
 
 
 def _day(iso: str) -> str:

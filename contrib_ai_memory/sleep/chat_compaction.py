@@ -25,6 +25,7 @@ from ..store.chat_log import (
     provenance_of_messages,
 )
 from ..store.npc_memory import Memory
+from ..text.sanitising import shortened
 
 AT_NIGHT, EMERGENCY = 0.7, 0.8  # [A] share of the context window
 SUMMARY_LENGTH = 1200  # characters
@@ -38,11 +39,7 @@ def compact_conversation_history(memory: Memory) -> defer.Deferred:
 
 @defer.inlineCallbacks
 def compact(memory: Memory, share: float, priority: int) -> Generator[Any, Any, PassReport]:
-    """Compact the conversation history if it takes this share of the context window.
-
-    Args:
-        share: `AT_NIGHT` or `EMERGENCY`.
-    """
+    """Compact the history if it takes a share (`AT_NIGHT`, `EMERGENCY`) of the context window."""
     context = min(memory.settings.CONTEXT_TOKENS, chat_log.LARGEST)
     if memory.chat_log.tokens < share * context:
         return PassReport(done=True)
@@ -94,11 +91,9 @@ def summary_of(compacted: Iterable[Stored], audience: Audience, text: str) -> St
     """Return the message that replaces all compacted ones of one audience."""
     before = [message for message in compacted if audience_of(message) == audience]
     people = {who for message in before for who in message["people"]}
-    if len(text) > SUMMARY_LENGTH:
-        text = text[: SUMMARY_LENGTH - 1].rstrip() + "…"
     return BESIDE | {
         "role": "user",
-        "content": EARLIER + text,
+        "content": EARLIER + shortened(text, SUMMARY_LENGTH),
         "private": audience is not None,
         "witnesses": list(audience or ()),
         "entry": max(message["entry"] for message in before),

@@ -9,7 +9,6 @@ marked: where it exists, its work is done.
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
@@ -34,15 +33,7 @@ LINES_SUMMARISED = 200  # of one conversation; the lines after them stay uncompr
 KEPT_TAGS = frozenset({PINNED, LOCKED})
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
-    """One conversation before one audience, from the journal."""
-
-    session_id: str
-    entries: tuple[Entry, ...]
-
-    def summary_id(self, agent_id: str) -> str:
-        return summary_id(agent_id, self.session_id, self.entries[0].audience)
+Session = list[Entry]  # one conversation before one audience, from the journal
 
 
 @defer.inlineCallbacks
@@ -56,34 +47,31 @@ def compress_sessions(memory: Memory) -> Generator[Any, Any, PassReport]:
     if not pending:
         return PassReport(done=not more or journal.cursors.get(CURSOR, 0) == before)
     oldest = pending[0]
-    under_way = oldest.entries[0].id <= journal.cursors.get(UNTIL_CURSOR, 0)
+    under_way = oldest[0].id <= journal.cursors.get(UNTIL_CURSOR, 0)
     if not under_way and len(pending) <= settings.COMPRESS_ABOVE and not more:
         return PassReport(done=True, read=len(pending))
     if not under_way:
         # noted before the first is summarised, so that a night that was killed does no more
         at_once = max(1, int(conf.COMPRESS_SHARE * settings.COMPRESS_ABOVE))
         last = pending[min(at_once, len(pending)) - 1]
-        journal.advance_cursor(UNTIL_CURSOR, last.entries[0].id)
+        journal.advance_cursor(UNTIL_CURSOR, last[0].id)
         journal.flush()
-    lines = [entry.with_speaker() for entry in oldest.entries]
-    with memory.evidence.work_on(oldest.entries, priority=offload.NIGHT) as work:
+    lines = [entry.with_speaker() for entry in oldest]
+    with memory.evidence.work_on(oldest, priority=offload.NIGHT) as work:
         provider, summary = yield work.ask("summarise", lines)
         yield work.run(store_summary, memory.id, oldest, summary, provider)
-    return PassReport(done=False, read=len(oldest.entries), changed=1)
+    return PassReport(done=False, read=len(oldest), changed=1)
 
 
 @defer.inlineCallbacks
 def _pending(memory: Memory, work: Work) -> Generator[Any, Any, tuple[list[Session], int, bool]]:
-    """Find conversations after the cursor that have no summary, oldest first.
-
-    Returns (as a Deferred):
-        Those that are over and consolidated, the first entry that may belong to any, and whether
-        the journal goes on after the entries that one step reads.
-    """
+    """Find conversations after the cursor that have no summary, oldest first: those that are over
+    and consolidated, the first entry that may belong to any, and whether the journal goes on after
+    the entries that one step reads."""
     start = memory.journal.cursors.get(CURSOR, 0)
     settled = memory.journal.cursors.get(consolidation.CURSOR, 0)
     end = min(settled, start + READ_AT_MOST)
-    talks: dict[tuple, list[Entry]] = {}
+    talks: dict[tuple, Session] = {}
     for first in range(start + 1, end + 1, READ_AT_ONCE):
         for entry in memory.journal.read(first, min(first + READ_AT_ONCE - 1, end)):
             if entry.learnable and entry.session_id:
@@ -91,20 +79,19 @@ def _pending(memory: Memory, work: Work) -> Generator[Any, Any, tuple[list[Sessi
                 if len(lines) < LINES_SUMMARISED:  # later lines do not change the summary
                     lines.append(entry)
         yield work.breathe()
-    sessions = [Session(session_id, tuple(lines)) for (session_id, _), lines in talks.items()]
-    ids = [each.summary_id(memory.id) for each in sessions]
-    existing = yield work.run(memory_store.existing, ids)
-    waiting = [each for each, known in zip(sessions, ids, strict=True) if known not in existing]
+    by_summary = {summary_id(memory.id, *talk): lines for talk, lines in talks.items()}
+    existing = yield work.run(memory_store.existing, [*by_summary])
+    waiting = [lines for known, lines in by_summary.items() if known not in existing]
     now, stale = memory.clock(), conf.CONVERSATION_IDLE_SECONDS
-    over = [each for each in waiting if seconds_between(each.entries[-1].timestamp, now) > stale]
-    begins = min((each.entries[0].id for each in waiting), default=max(start, end) + 1)
+    over = [each for each in waiting if seconds_between(each[-1].timestamp, now) > stale]
+    begins = min((each[0].id for each in waiting), default=max(start, end) + 1)
     return over, begins, end < settled
 
 
 def store_summary(agent_id: str, session: Session, summary: str, provider: str) -> None:
     """Mark the originals, then write the summary (worker thread)."""
     store = memory_store.shared()
-    originals = store.get([entry_memory_id(agent_id, entry.id) for entry in session.entries])
+    originals = store.get([entry_memory_id(agent_id, entry.id) for entry in session])
     store.change_each(
         {
             memory.id: {"compressed": True}
@@ -114,14 +101,14 @@ def store_summary(agent_id: str, session: Session, summary: str, provider: str) 
             and not KEPT_TAGS & set(memory.tags)
         }
     )
-    importance = fmean(entry.importance for entry in session.entries) / 10  # [C §3] their mean
+    importance = fmean(entry.importance for entry in session) / 10  # [C §3] their mean
     memory = MemoryRecord.drawn(
-        session.summary_id(agent_id),
+        summary_id(agent_id, session[0].session_id, session[0].audience),
         summary,
         "summary",
-        session.entries,
+        session,
         memory_type="semantic",
-        session_id=session.session_id,
+        session_id=session[0].session_id,
         importance=importance,
         memory_weight=importance,
         compression_source=True,

@@ -64,11 +64,10 @@ ABOUT_ITSELF = "about the NPC itself"  # the reason why persona protection refus
 WEIGHTY = 7  # heuristic importance of a line, 1-10, that makes talk weighty
 
 
-@defer.inlineCallbacks
-def run_sleep_consolidation(memory: Memory) -> Generator[Any, Any, PassReport]:
+def run_sleep_consolidation(memory: Memory) -> defer.Deferred:
     """Consolidate the next batch: of scored entries where rules judge, else of new ones."""
-    consolidate = _consolidate_scored if router.rules_judge(memory.settings) else _look_at_next
-    return (yield consolidate(memory))
+    by_rules = router.rules_judge(memory.settings)
+    return _consolidate_scored(memory) if by_rules else _look_at_next(memory)
 
 
 # --- where rules judge ----------------------------------------------------------------------------
@@ -158,14 +157,8 @@ def _look_at_next(memory: Memory) -> Generator[Any, Any, PassReport]:
 
 @defer.inlineCallbacks
 def look_awake(memory: Memory, *, until_silent: bool = False) -> Generator[Any, Any, bool]:
-    """Look at talk that was weighty, once it has filled a batch or half of one and fallen silent.
-
-    Args:
-        until_silent: Do not wait for silence.
-
-    Returns (as a Deferred):
-        Whether nothing is left to look at now.
-    """
+    """Look at talk that was weighty, once it has filled a batch or half of one and fallen silent,
+    or `until_silent` without waiting for that. Returns whether nothing is left to look at now."""
     last = len(memory.journal)
     if memory.looked_at == last:
         return True
@@ -199,11 +192,7 @@ def _is_waiting(memory: Memory, entry: Entry) -> bool:
 
 @defer.inlineCallbacks
 def _pass_over(memory: Memory) -> Generator[Any, Any, int]:
-    """Move the cursor to the next entry that waits, past a bounded number.
-
-    Returns (as a Deferred):
-        How many entries it passed.
-    """
+    """Move the cursor past a bounded number of entries to one that waits. Returns the number."""
     start = memory.journal.cursors.get(CURSOR, 0)
     end = min(start + ENTRIES_A_STEP, len(memory.journal))
     ahead = memory.journal.read(start + 1, end)
@@ -246,11 +235,7 @@ def _judge_own(memory: Memory, start: int, end: int) -> Generator[Any, Any, None
 def _judged(
     memory: Memory, entries: Sequence[Entry], confided: Mapping[int, bool], work: Work
 ) -> Generator[Any, Any, list[Entry]]:
-    """Write which unjudged entries were said in confidence.
-
-    Returns (as a Deferred):
-        The entries as they are then.
-    """
+    """Write which unjudged entries were said in confidence. Returns them as they are then."""
     changes: dict[int, dict[str, Any]] = {
         each.id: {
             "private": confided[each.id],
@@ -292,10 +277,7 @@ def _look(
     """Look once at lines and apply what the provider answers, those of each audience by themselves.
 
     Where it gives no usable answer, halves of the batch are tried at night, and then the offline
-    provider does the work.
-
-    Returns (as a Deferred):
-        How many facts were stored or changed; None if nothing was done.
+    provider does the work. Returns how many facts were stored or changed; None if nothing was done.
     """
     heard = grouped(entries, lambda entry: entry.circle[1])
     around = [_around(memory, lines) for lines in heard]
@@ -336,7 +318,7 @@ def _look(
             found, refused = yield work.run(audiences.apart, digest, whole, parts)
             _count_refused(memory, refused, work)
             for part, drawn in zip(parts, found, strict=True):
-                facts = [_of_audience(fact, part.known, part.entries[0]) for fact in drawn.facts]
+                facts = [_of_audience(fact, part) for fact in drawn.facts]
                 drawn = replace(drawn, facts=tuple(_of_others(memory, facts, work)))
                 checked = yield work.run(router.answer_of, router.OFFLINE, "checked", drawn, part)
                 _count_refused(memory, checked.refused, work)
@@ -351,9 +333,9 @@ def _look(
     return changed
 
 
-def _of_audience(draft: FactDraft, known: Iterable[MemoryRecord], entry: Entry) -> FactDraft:
-    """Return a draft that ends and repeats only what the audience of an entry knows alone."""
-    own = {fact.id for fact in known if fact.audience == entry.audience}
+def _of_audience(draft: FactDraft, part: Passage) -> FactDraft:
+    """Return a draft that ends and repeats only what the audience of a part knows alone."""
+    own = {fact.id for fact in part.known if fact.audience == part.entries[0].audience}
     return replace(
         draft,
         same_as=draft.same_as if draft.same_as in own else "",
@@ -432,11 +414,7 @@ def known_facts(agent_id: str, entries: Sequence[Entry]) -> list[MemoryRecord]:
 def _apply(
     memory: Memory, digest: Digest, passage: Passage, provider: str, work: Work, shown: str
 ) -> Generator[Any, Any, int]:
-    """Write what a look gave; the entries are marked last. Repeated, it changes nothing.
-
-    Args:
-        shown: As of `_keep_facts`.
-    """
+    """Write what a look gave; the entries are marked last. Repeated, it changes nothing."""
     entries = [_weighed(entry, digest.importance, provider) for entry in passage.entries]
     by_id = {entry.id: entry for entry in entries}
     least = memory.settings.MIN_IMPORTANCE
@@ -510,11 +488,8 @@ def _keep_facts(
 ) -> Generator[Any, Any, int]:
     """Reconcile facts with what is known, and store them with their links and slots.
 
-    Args:
-        shown: Journal ids of all that a language model was shown (`store.journal.ranges_of`).
-
-    Returns (as a Deferred):
-        How many facts hold their evidence now.
+    `shown` are the journal ids of all that a language model was shown, as ranges. Returns how many
+    facts hold their evidence now.
     """
     facts = yield work.run(facts_of, memory.id, drafts, entries, provider, shown)
     named = {

@@ -46,7 +46,7 @@ from ..store.profiles import (
     audience_of,
 )
 from ..store.protocol import MemoryStore
-from ..text.sanitising import oneline
+from ..text.sanitising import oneline, shortened
 from . import consolidation
 from .reconciliation import compared
 
@@ -92,7 +92,11 @@ def _observe(memory: Memory) -> Generator[Any, Any, PassReport]:
     with memory.evidence.work_on(batch, priority=offload.NIGHT) as work:
         least = None if router.rules_judge(settings) else settings.MIN_IMPORTANCE
         heard = yield work.run(heard_in, memory.id, batch, memory.name, about_npc, least)
-        for identity, entries in _by_entity(batch).items():
+        touched: dict[str, list[Entry]] = {}
+        for entry in batch:
+            for identity in sorted({*filter(None, [entry.source_entity]), *entry.entities}):
+                touched.setdefault(identity, []).append(entry)
+        for identity, entries in touched.items():
             changed += _note(memory, identity, entries, heard)
             yield work.breathe()
     memory.journal.advance_cursor(CURSOR, end)
@@ -117,10 +121,8 @@ def heard_in(
 ) -> dict[int, Heard]:
     """Observe entries, but for those that hold no longer (worker thread).
 
-    Args:
-        about_npc: Ids of the entries whose feeling counts.
-        least: Importance from which the words of an entry are observed as they are; None: rules
-            cut and filter its sentences.
+    The feeling of those of `about_npc` counts. From the importance `least` on, the words of an
+    entry are observed as they are; None: rules cut and filter its sentences.
     """
     spoken = language.get()
     stored = memory_store.shared().get([entry_memory_id(agent_id, entry.id) for entry in batch])
@@ -134,23 +136,18 @@ def heard_in(
             told = spoken.claims(entry, npc_name)[:SENTENCES_AN_ENTRY]
         elif entry.id not in over and entry.importance >= (least or 0):
             told = [(entry.content, entry.with_speaker())]
+        private, who = entry.audience is not None, entry.audience or ()
         observed = tuple(
-            (sentence, _observation(entry, place, text) if text else None)
+            (
+                sentence,
+                ProfileObservation(short(text), entry.id, entry.timestamp, private, who, place)
+                if text
+                else None,
+            )
             for place, (sentence, text) in enumerate(told)
         )
         heard[entry.id] = Heard(observed, warmth.get(entry.id, 0.0))
     return heard
-
-
-def _observation(entry: Entry, place: int, text: str) -> ProfileObservation:
-    return ProfileObservation(
-        text=short(text),
-        journal_id=entry.id,
-        timestamp=entry.timestamp,
-        private=entry.audience is not None,
-        witnesses=entry.audience or (),
-        sentence=place,
-    )
 
 
 def _is_about_npc(memory: Memory, entry: Entry) -> bool:
@@ -162,14 +159,6 @@ def _is_about_npc(memory: Memory, entry: Entry) -> bool:
     alone = set(entry.witnesses) <= {entry.source_entity}
     addressed = entry.private or alone or memory.owner.is_named(entry.content)
     return addressed and language.get().manner(entry.content).says_you
-
-
-def _by_entity(batch: Iterable[Entry]) -> dict[str, list[Entry]]:
-    touched: dict[str, list[Entry]] = {}
-    for entry in batch:
-        for identity in sorted({*filter(None, [entry.source_entity]), *entry.entities}):
-            touched.setdefault(identity, []).append(entry)
-    return touched
 
 
 def _note(memory: Memory, identity: str, entries: Iterable[Entry], heard: dict[int, Heard]) -> bool:
@@ -217,11 +206,8 @@ def _observations_of(
 def _next_due(
     memory: Memory, work: Work
 ) -> Generator[Any, Any, tuple[Profile, list[ProfileObservation], int] | None]:
-    """Find the first entity with enough new observations, or whose consolidation has begun.
-
-    Returns (as a Deferred):
-        Its profile, those that one audience knows, and what it is settling then.
-    """
+    """Find the first entity with enough new observations, or whose consolidation has begun: its
+    profile, those that one audience knows, and what it is settling then."""
     by_rules = router.rules_judge(memory.settings)
     at_least = (1 if by_rules else LINES_FOR_ONE) * memory.settings.MIN_OBSERVATIONS
     for identity in memory.profiles.identities():
@@ -258,7 +244,10 @@ def _consolidate(
         )
         new = attributes_of(shown, drafts)
         if not router.rules_judge(memory.settings):
-            new = [replace(each, context=_context(shown, held)) for each in new]
+            ids = [noted.journal_id for noted in shown]
+            ids += [each for known in held for each in known.evidence]
+            context = join_ranges(ranges_of(ids), *(known.context for known in held))
+            new = [replace(each, context=context) for each in new]
         relations: dict[tuple[str, str], Relation] = {
             (short(draft.value), old): Relation.CHANGES
             for draft in drafts
@@ -274,13 +263,6 @@ def _consolidate(
     memory.profiles.put(profile.consolidated({each.key for each in group}, known, settling))
     changed = set(known).difference(profile.attributes)
     return PassReport(done=False, read=len(shown), changed=len(changed))
-
-
-def _context(shown: Iterable[ProfileObservation], held: Iterable[ProfileAttribute]) -> str:
-    """The journal ids of all that a language model is shown to describe somebody."""
-    held = list(held)
-    ids = [*(noted.journal_id for noted in shown), *(each for k in held for each in k.evidence)]
-    return join_ranges(ranges_of(ids), *(known.context for known in held))
 
 
 # --- attributes -----------------------------------------------------------------------------------
@@ -399,8 +381,7 @@ def _reinforced(old: ProfileAttribute, new: ProfileAttribute) -> ProfileAttribut
 
 def short(text: str) -> str:
     """Cut to one line of bounded length."""
-    text = oneline(text)
-    return text if len(text) <= TEXT_LENGTH else text[: TEXT_LENGTH - 1].rstrip() + "…"
+    return shortened(oneline(text), TEXT_LENGTH)
 
 
 # --- favorability ---------------------------------------------------------------------------------
@@ -421,11 +402,7 @@ AGREEING = 2  # of the three nearest emotions, the nearest not being opposed
 
 
 def moved(before: Relationship, entry: Entry, warmth: float) -> Relationship:
-    """The relationship with the source of an entry, after it.
-
-    Args:
-        warmth: `warmth_of` an entry about the NPC, else 0.
-    """
+    """The relationship with the source of an entry, after it; `warmth` is 0 if not of the NPC."""
     session = entry.session_id or day_of(entry.timestamp)
     had = dict(before.gained).get(session, 0.0)
     talk = _talk(entry, before.favorability, had)

@@ -52,49 +52,42 @@ NIGHTS_KEPT = 30
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """One pass of the night, by its name in [A]; `title` is what builders and admins read."""
+    """One pass of the night; `title` is what builders and admins read."""
 
-    name: str
     title: str
     phase: Phase
     step: Callable[[Any], defer.Deferred]
 
-
-def _pass(title: str, phase: Phase, step: Callable[[Any], defer.Deferred]) -> Pass:
-    return Pass(step.__name__, title, phase, step)
+    @property
+    def name(self) -> str:
+        """Its name in [A]."""
+        return self.step.__name__
 
 
 PASSES = (
-    _pass("weighing the day", COMPACTING, scoring.score_pending_entries),
-    _pass("drawing facts", COMPACTING, consolidation.run_sleep_consolidation),
-    _pass("linking memories", DREAMING, association.run_dreaming_tick),
-    _pass("cutting dangling links", DREAMING, pruning.prune_orphaned_memory_links),
-    _pass("describing people", DREAMING, entity_consolidation.run_entity_consolidation_batch),
-    _pass("reflecting", DREAMING, reflection.run_reflection),
-    _pass("summarising old talk", DREAMING, compression.compress_sessions),
-    _pass("forgetting small talk", DREAMING, pruning.prune_low_importance_entries),
-    _pass("closing conversations", DREAMING, pruning.clear_stale_conversations),
-    _pass("shortening conversations", DREAMING, chat_compaction.compact_conversation_history),
+    Pass("weighing the day", COMPACTING, scoring.score_pending_entries),
+    Pass("drawing facts", COMPACTING, consolidation.run_sleep_consolidation),
+    Pass("linking memories", DREAMING, association.run_dreaming_tick),
+    Pass("cutting dangling links", DREAMING, pruning.prune_orphaned_memory_links),
+    Pass("describing people", DREAMING, entity_consolidation.run_entity_consolidation_batch),
+    Pass("reflecting", DREAMING, reflection.run_reflection),
+    Pass("summarising old talk", DREAMING, compression.compress_sessions),
+    Pass("forgetting small talk", DREAMING, pruning.prune_low_importance_entries),
+    Pass("closing conversations", DREAMING, pruning.clear_stale_conversations),
+    Pass("shortening conversations", DREAMING, chat_compaction.compact_conversation_history),
 )
 TITLES = {each.name: each.title for each in PASSES}
 
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """The state of a night: the pass it is in, and what each pass did so far.
+    """The state of a night: the pass it is in, and what each pass did so far."""
 
-    Attributes:
-        position: Index of the pass in `PASSES`.
-        passes: {name: {"read", "changed", "steps", "seconds", "errors"}}, and the attributes of
-            `llm.tally.Tally`.
-        started: ISO timestamp.
-        failures: Consecutive ones of the current pass.
-    """
-
-    position: int = 0
+    position: int = 0  # of the pass in `PASSES`
+    # by name: "read", "changed", "steps", "seconds", "errors", and the attributes of `Tally`
     passes: dict[str, dict[str, Any]] = field(default_factory=dict)
-    started: str = ""
-    failures: int = 0
+    started: str = ""  # ISO 8601
+    failures: int = 0  # of the current pass, one after the other
 
     @property
     def whole(self) -> bool:
@@ -148,12 +141,7 @@ def run_sleep_tick(
 ) -> Generator[Any, Any, Night]:
     """Run one tick of the night: a bounded number of steps, for a bounded time.
 
-    Args:
-        night: The state of the night.
-        wake_requested: Whether somebody has asked for the NPC to wake.
-
-    Returns (as a Deferred):
-        The new state. A tick ends at the first point where a requested wake may be honoured.
+    It ends at the first point where a requested wake may be honoured. Returns the new state.
     """
     started = time.monotonic()
     # lines heard last are indexed and extracted before the night works on them
@@ -235,10 +223,7 @@ class Sleep:
         return {} if own == conf.SleepSchedule().model_dump() else own
 
     def set_schedule(self, **changes: Any) -> None:
-        """Change the NPC's own schedule; the keys are those of `conf.SleepSchedule`.
-
-        Without any, remove it: that of its settings applies again.
-        """
+        """Change the NPC's own schedule (`conf.SleepSchedule`); without changes, remove it."""
         own = self.own_schedule | changes if changes else None
         attributes.write(self._script, "sleep_schedule", own)
         self._script.db.scheduled_night = None
@@ -246,11 +231,7 @@ class Sleep:
     # --- falling asleep -----------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Fall asleep; the night advances with the heartbeat.
-
-        Raises:
-            SwitchedOff: The contrib is switched off, or the NPC is paused.
-        """
+        """Fall asleep, or raise SwitchedOff; the night advances with the heartbeat."""
         self._check_switched_on()
         if not self._script.asleep:
             self._script.db.operating_mode = "sleep"
@@ -265,8 +246,7 @@ class Sleep:
         """Fall asleep of its own will, as the tool of the same name does [A].
 
         Args:
-            asked_by: Identity of the person who wants it to sleep: their own talk does not keep
-                it awake.
+            asked_by: Identity of a person whose own talk does not keep it awake.
 
         Raises:
             NotNow: It is asleep already, in a conversation, or has somebody to answer.
@@ -312,11 +292,7 @@ class Sleep:
     # --- waking -------------------------------------------------------------------------------
 
     def wake(self) -> bool:
-        """Ask the NPC to wake; while compacting that is deferred until the phase is over.
-
-        Returns:
-            Whether it is awake now.
-        """
+        """Ask the NPC to wake, after compacting if it is. Returns whether it is awake now."""
         if self._script.asleep and self.night.may_wake and self._script.state.busy_since is None:
             self._end(self.night)
         elif self._script.asleep:
@@ -350,11 +326,8 @@ class Sleep:
     ) -> Generator[Any, Any, dict[str, dict[str, Any]]]:
         """Sleep a whole night now, tick after tick, and wake up.
 
-        Args:
-            progress: Called with the name of each pass that a tick begins with, once.
-
-        Returns (as a Deferred):
-            What each pass did: {name: {"read": n, "changed": n, ...}}.
+        `progress` is called with the name of each pass that a tick begins with, once. Returns what
+        each pass did, as `Night.passes`.
 
         Raises (in the Deferred):
             SwitchedOff: The contrib was switched off meanwhile, the NPC paused or deleted.

@@ -24,12 +24,9 @@ def note_outage(memory: Memory, entries: Sequence[Entry]) -> None:
 
 
 def put_back_offline_work(memory: Memory, scored: str, consolidated: str) -> None:
-    """Put the entries of an outage back as they were, as a new night begins.
+    """Put the entries of an outage back as they were, as a new night begins and the server answers.
 
-    They stay as they are while the server does not answer.
-
-    Args:
-        scored, consolidated: Names of the cursors of the passes that work on them again.
+    `scored` and `consolidated` are the cursors of the passes that work on them again.
     """
     journal = memory.journal
     first = journal.cursors.get(OUTAGE, 0)

@@ -103,14 +103,8 @@ def _forgettable(entry: Entry, importance: int) -> bool:
 
 
 def forget_entries(agent_id: str, entries: list[Entry], by_rules: bool = True) -> list[int]:
-    """Remove entries from the store, but for preferences and what may be asked for (worker thread).
-
-    Args:
-        by_rules: Whether what may be asked for stays.
-
-    Returns:
-        The journal ids of the removed entries.
-    """
+    """Remove entries from the store (worker thread), but for preferences and, `by_rules`, for what
+    may be asked for. Returns the journal ids of the removed entries."""
     store = memory_store.shared()
     known = {m.id: m for m in store.get([entry_memory_id(agent_id, entry.id) for entry in entries])}
     gone = []

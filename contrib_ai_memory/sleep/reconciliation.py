@@ -46,33 +46,26 @@ Named = Mapping[str, Mapping[str, Relation]]  # text of a new fact → id of a k
 
 @dataclass(frozen=True, slots=True)
 class New:
-    """A new fact with those that it is compared with.
-
-    Attributes:
-        known: Facts of the same audience and speaker, with their similarity, nearest first.
-        ended: Facts that it ended before a killed step runs again.
-        stored: Whether the store has it, with all of its evidence.
-    """
+    """A new fact with those that it is compared with."""
 
     fact: MemoryRecord
     vector: np.ndarray
-    known: tuple[tuple[MemoryRecord, float], ...]
-    ended: tuple[MemoryRecord, ...]
-    stored: bool
+    known: tuple[tuple[MemoryRecord, float], ...]  # with their similarity, nearest first
+    ended: tuple[MemoryRecord, ...]  # by it, before a killed step ran again
+    stored: bool  # whether the store has it, with all of its evidence
 
 
 @defer.inlineCallbacks
 def reconcile(
     memory: Memory, facts: Sequence[MemoryRecord], work: Work, named: Named | None = None
 ) -> Generator[Any, Any, list[str]]:
-    """Store facts, join them to those that they repeat, or end those that they contradict.
+    """Store facts of one audience, join them to those that they repeat, or end those that they
+    contradict.
 
     A step that was killed in between finishes when it runs again. Run again with the same evidence,
     nothing changes.
 
     Args:
-        facts: Of one audience; none of them is written yet.
-        work: Rests on their evidence.
         named: What the facts repeat or end, where their provider was shown what is known; it is not
             asked again then.
 
@@ -116,11 +109,8 @@ def compared(pairs: Sequence[Pair], work: Work) -> Generator[Any, Any, list[Rela
 
 
 def candidates(agent_id: str, facts: Sequence[MemoryRecord], named: Named) -> list[New]:
-    """Find the facts that new ones are compared with, each other included (worker thread).
-
-    Or those that were named for them. One of another audience is left alone: a whisper neither
-    strengthens nor ends what was said aloud.
-    """
+    """Find the facts of their audience that new ones are compared with, each other included, or
+    those that were named for them (worker thread)."""
     store = memory_store.shared()
     vectors = embedder.shared().encode([fact.content for fact in facts], keep=True)
     wanted = [named.get(fact.content, {}) for fact in facts]
@@ -160,10 +150,8 @@ def store_facts(
     """Write compared facts, one after the other (worker thread).
 
     A fact is marked as ended before its replacement is written, and the memories that told it
-    before that, so that a step that was killed finishes when it runs again.
-
-    Returns:
-        For each fact the id of the one that now holds its evidence, and the facts that have ended.
+    before that, so that a step that was killed finishes when it runs again. Returns for each fact
+    the id of the one that now holds its evidence, and the facts that have ended.
     """
     store = memory_store.shared()
     ended = [past for each in new for past in each.ended]

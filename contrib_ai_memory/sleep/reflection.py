@@ -111,12 +111,8 @@ def _gather(memory: Memory) -> Generator[Any, Any, tuple[bool, int, list[Entry]]
 def _insights(
     memory: Memory, important: list[Entry], work: Work
 ) -> Generator[Any, Any, tuple[str, list[InsightDraft], str]]:
-    """Answer three questions that the entries raise, each from ten memories.
-
-    Returns (as a Deferred):
-        The provider, insights that are not known yet, and the journal ids of all that a language
-        model was shown for them, which it may have used.
-    """
+    """Answer three questions that the entries raise, each from ten memories: the provider, insights
+    that are not known yet, and the journal ids of all that a language model was shown for them."""
     ids = [entry_memory_id(memory.id, entry.id) for entry in important]
     memories = yield work.run(memory_store.get, ids)
     provider, questions = yield work.ask("ask_oneself", memories, memory.name)

@@ -42,6 +42,11 @@ def sanitise(text: str, limit: int = 4000) -> str:
     text = without_injected(text)
     text = _AROUND_BREAKS.sub("\n", text)
     text = _MANY_BREAKS.sub("\n\n", _SPACES.sub(" ", text)).strip()
+    return shortened(text, limit)
+
+
+def shortened(text: str, limit: int) -> str:
+    """Return at most so many characters; a text that is longer ends with "…"."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
