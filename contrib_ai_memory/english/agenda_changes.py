@@ -32,17 +32,15 @@ from ..records import (
     SpeechAct,
     seconds_between,
 )
-from ..text.segmentation import words_of
-from . import addressing, agenda_questions, commitments
+from . import addressing, commitments
 from .contradiction import numbers
 from .due_dates import dates, due
 from .questions import asks, sentences_of
-from .tokens import FUNCTION_WORDS, NUMBERS, content_words, stem
+from .tokens import content_words, stem
 
 ANSWERED_WITHIN = 120.0  # seconds
 TOLD_FROM = 0.5  # share of a message's stems in the words that pass it on
 WHOLE_LINE = 240  # characters: a line up to this length is kept whole
-FEW_WORDS = 4
 # from which score on an act counts, of words that name a day to come and of others
 LEAST: dict[str, tuple[float, float]] = {
     "promise": (-2.0, 1.5),
@@ -73,7 +71,6 @@ _OF_SPEAKER = re.compile(r"\b(?:i|i['’]?(?:m|ll|ve)|me|my|we|us|our)\b", re.IG
 _NAME = re.compile(r"\b[A-Z]\w*")
 _SUM = re.compile(r"\d+(?:\.\d+)?")
 _PAYS = re.compile(r"\b(?:pay|settle|owe)\b", re.IGNORECASE)
-_EVEN = re.compile(r"\b(?:square|even|quits)\b", re.IGNORECASE)
 _PROMISES = re.compile(r"\b(?:promised?|swore|swear|my word)\b", re.IGNORECASE)
 _OATH = re.compile(
     r"\b(?:on|upon|by) (?:my|me|ma) [\w']+(?:'s \w+)?|\bcross (?:my|me|ma) \w+", re.IGNORECASE
@@ -152,7 +149,7 @@ def changes(
             agenda |= {item.id: item for item in (*done, *moved)}
             for item in () if moved else stated:
                 if item.id not in agenda and not (done and item.kind == "debt"):
-                    _add(agenda, item, circle, own=line.own)
+                    _add(agenda, item, own=line.own)
         recent = [*recent, entry][-LOOK_BACK:]
     return [item for key, item in (agenda or {}).items() if known.get(key) != item]
 
@@ -231,7 +228,7 @@ class Line:
 
     def _commitments(self) -> Iterator[Said]:
         """Yield what each sentence commits to; one matter told in several sentences is one."""
-        sentences = _with_their_days(sentences_of(" ".join(self.entry.content.split())), self.entry)
+        sentences = sentences_of(" ".join(self.entry.content.split()))
         if not _may_commit(self.entry) or self.entry.content.lstrip().startswith("(("):
             return  # out of character
         found: list[Said | None] = []
@@ -270,9 +267,13 @@ class Line:
             kind = "promise"
         if kind == "promise" and (_PAYS.search(sentence) or (self.owes and _numbers(sentence))):
             kind = "debt"
-        if kind == "request" and (self.own or not self._to_npc or not self._about(sentence)):
+        if kind == "request" and (
+            self.own or not self._to_npc or not _matter(sentence, self.entry.timestamp)
+        ):
             return None
-        if kind != "request" and (commitments.denies_debt(sentence) or self._only_asks(act)):
+        if kind != "request" and (
+            commitments.denies_debt(sentence) or (asks(act.text) and act.sure < ASSERTS)
+        ):
             return None
         if any(a.kind == "parting" and a.sure > act.sure and a.text in sentence for a in self.acts):
             return None  # "see you tomorrow"
@@ -281,12 +282,6 @@ class Line:
             return None
         kept = kind == "request" and commitments.keeps(self._asked(act.text))
         return Said(place, sentence, kind, day, ERRAND if kept else act.sure)
-
-    def _only_asks(self, act: SpeechAct) -> bool:
-        """Whether a question commits to nothing: "what do i owe you?"."""
-        if asks(act.text) and act.sure < ASSERTS:
-            return True
-        return asks(self.words) and bool(agenda_questions.read(self.words, self.entry.timestamp))
 
     def _asked(self, text: str) -> str:
         return addressing.without_address(text, self.circle.names)
@@ -301,9 +296,6 @@ class Line:
                 return KEEPS
             without = without if commitments.in_a_case(act.text) else NEVER
         return with_day if later else without
-
-    def _about(self, text: str) -> set[str]:
-        return _about(text, self.entry.timestamp, self.circle)
 
     @property
     def _to_npc(self) -> bool:
@@ -379,14 +371,14 @@ class Line:
             and self.speaker in ((item.to,) if item.kind == "request" else (item.who,))
         ]
         day = self.day or next(filter(None, (_due(a.text, self.entry) for a in self.right)), "")
-        about = self._about(_OATH.sub(" ", self.entry.content))
+        about = _matter(_OATH.sub(" ", self.entry.content), self.entry.timestamp)
         last = self._said_before()
         just = [item for item in mine if last and last.id in item.evidence]
         if day > day_of(self.entry.timestamp) and not about and len(just) == 1:
             return [self._again(just[0], day)]
         if not (self.right or self.instead):
             return []
-        shared = {i.id: len(about & _about(i.text, i.created, self.circle)) for i in mine}
+        shared = {i.id: len(about & _matter(i.text, i.created)) for i in mine}
         best = max(mine, key=lambda i: (shared[i.id], i.updated), default=None)
         opens = _RIGHT.match(self.words) or self.words.startswith("*")
         sure = bool(opens or self.instead or self._sure("correction") >= CORRECTED)
@@ -483,13 +475,12 @@ class Line:
         if how == "off" and len(_matter(self.words)) <= SAME_MATTER:  # "never mind"
             just = [item for item in mine if _is_just_said(self.entry, item)]
             return max(just, key=lambda item: item.updated, default=None)
-        even = bool(_EVEN.search(self.words))  # which tells of what is owed, and of nothing else
-        if how != "done" or not (self.settles >= SETTLES or even):
+        if how != "done" or self.settles < SETTLES:
             return None
         debts = [item for item in mine if item.kind == "debt" and between & {item.who, item.to}]
         if len(debts) == 1:
             return debts[0]
-        return mine[0] if len(mine) == 1 and not _matter(said) and not even else None
+        return mine[0] if len(mine) == 1 and not _matter(said) else None
 
 
 def _least_shared(item: AgendaItem, how: commitments.Closing, *, sure: bool) -> int:
@@ -505,19 +496,6 @@ def _places(words: str, sentences: Sequence[str]) -> list[int]:
     shared = [sum(word in own for word in each) for each in split]
     covered = [n for n, each in enumerate(split) if 2 * shared[n] >= len(each) > 2]
     return covered or [shared.index(max(shared))]
-
-
-def _with_their_days(sentences: Sequence[str], entry: Entry) -> list[str]:
-    """Put a bare day to the sentence before it: "We're getting married! The 12th of September."."""
-    found: list[str] = []
-    for sentence in sentences:
-        few = len(sentence.split()) < FEW_WORDS and not sentence.endswith("?")
-        bare = few and _due(sentence, entry)
-        if bare and found and not _due(found[-1], entry):
-            found[-1] = f"{found[-1].rstrip(' .!?…~')}, {sentence}"
-        else:
-            found.append(sentence)
-    return found
 
 
 def _due(text: str, entry: Entry) -> str:
@@ -571,7 +549,7 @@ def _receiver(entry: Entry, circle: Circle) -> str:
     return others[0] if len(others) == 1 else ""
 
 
-def _add(agenda: dict[str, AgendaItem], item: AgendaItem, circle: Circle, *, own: bool) -> None:
+def _add(agenda: dict[str, AgendaItem], item: AgendaItem, *, own: bool) -> None:
     """Add an item, or the line to the item that it repeats, confirms or moves.
 
     Args:
@@ -580,14 +558,14 @@ def _add(agenda: dict[str, AgendaItem], item: AgendaItem, circle: Circle, *, own
     line = item.evidence[-1]
     earlier = [each for each in agenda.values() if line not in each.evidence]
     for known in sorted(earlier, key=lambda each: each.updated, reverse=True):
-        if _is_same(known, item, circle):
+        if _is_same(known, item):
             if not own:
                 agenda[known.id] = known.repeated(item.due, item.evidence, item)
             return
     agenda[item.id] = item
 
 
-def _is_same(known: AgendaItem, item: AgendaItem, circle: Circle) -> bool:
+def _is_same(known: AgendaItem, item: AgendaItem) -> bool:
     """Whether a new item is an open one again: of the same people, about the same thing."""
     if known.state != "open" or known.audience != item.audience or known.who != item.who:
         return False
@@ -601,7 +579,7 @@ def _is_same(known: AgendaItem, item: AgendaItem, circle: Circle) -> bool:
         return False
     if not set(known.evidence).isdisjoint(item.evidence):
         return True
-    old, new = (_about(each.text, each.created, circle) for each in (known, item))
+    old, new = (_matter(each.text, each.created) for each in (known, item))
     owed = [_numbers(each.text) for each in (known, item)]
     if kinds == {"debt"} and not (owed[1] or item.due):
         return True  # "i haven't paid him yet"
@@ -611,32 +589,15 @@ def _is_same(known: AgendaItem, item: AgendaItem, circle: Circle) -> bool:
     return 2 * len(old & new) > min(len(old), len(new))
 
 
-def _about(text: str, said_at: str, circle: Circle) -> set[str]:
-    """Return the stems of what a text is about, without days and names."""
-    plain = _without_days(text, said_at)
-    named = {name[0].lower() for name in _NAME.finditer(plain) if name.start()}
-    named |= {*commitments.sides(plain)[1].lower().split()}
-    bare = [
-        word
-        for word in words_of(plain)
-        if word not in named
-        and word not in circle.names
-        and word not in NUMBERS
-        and word not in FUNCTION_WORDS
-        and not circle.mentioned(word)
-    ]
-    return {stem(word) for word in bare} - _GENERIC
+def _matter(text: str, said_at: str = "") -> set[str]:
+    """Return the stems of what a text is about, without words of promising and moving.
 
-
-def _matter(text: str) -> set[str]:
-    """Return the stems of what a text is about, without words of promising and moving."""
-    return content_words(text) - _GENERIC
-
-
-def _without_days(text: str, said_at: str) -> str:
-    for each in dates(text, said_at):
+    Args:
+        said_at: When it was said; days that it names are left out then.
+    """
+    for each in dates(text, said_at) if said_at else ():
         text = text.replace(each.said, " ")
-    return text
+    return content_words(text) - _GENERIC
 
 
 def _is_just_said(entry: Entry, item: AgendaItem) -> bool:
@@ -655,13 +616,17 @@ def _is_given(entry: Entry, item: AgendaItem, circle: Circle) -> bool:
     if item.kind != "request" and (not receiver or (item.to and receiver != item.to)):
         return False
     thing = _NAME.sub(" ", entry.content.partition(" gives ")[2])
-    text = _without_days(item.text, item.created)
-    given, owed = _numbers(thing), _numbers(text)
+    given, owed = _numbers(thing), _numbers(item.text)
     if given and owed:
         return max(given) in owed and max(given) >= max(owed)
-    if item.kind != "request" and item.to and item.due and not _matter(_OATH.sub(" ", text)):
+    if (
+        item.kind != "request"
+        and item.to
+        and item.due
+        and not _matter(_OATH.sub(" ", item.text), item.created)
+    ):
         return True  # "friday, cross my heart"
-    return bool(_matter(thing) & _matter(text))
+    return bool(_matter(thing) & _matter(item.text, item.created))
 
 
 def _is_part(text: str, owed: str) -> bool:

@@ -104,7 +104,6 @@ _OWING = tuple(
             rf"(?:[^.!?]*?\bto (?P<further>{_PERSON}))?",
             True,
         ),
-        (rf" into (?P<to>{_PERSON}) for\b(?P<further>)", True),
         (rf" borrow(?:ed)?\b(?P<to>)(?:.*?\b(?:from|off) (?P<further>{_PERSON}))?", True),
         (rf" (?:lent|loaned)\b(?: (?P<to>{_PERSON}))?(?P<further>)", False),
         (r" (?:slate|tab|bill)\b(?P<to>)(?P<further>)", True),
@@ -112,7 +111,7 @@ _OWING = tuple(
         (rf"(?: will| shall| to)* (?:re)?pay\b(?: (?P<to>{_PERSON}))?(?P<further>)", True),
     )
 )
-_DEBTS = 5  # of these forms; the others tell of what will be done
+_DEBTS = 4  # of these forms; the others tell of what will be done
 _OF_A_THING = re.compile(rf"(?:an?|your|all|(?:the )?(?:{NUMBER_WORD}|\d+))\b", re.IGNORECASE)
 
 
