@@ -236,8 +236,6 @@ class Line:
             day = _due(sentence, self.entry)
             if self._to_npc and commitments.errand(self._asked(sentence), dated=bool(day)):
                 found.append(Said(place, sentence, "request", day, ERRAND))
-            if commitments.owes(sentence) and _numbers(sentence) and not asks(sentence):
-                found.append(self._said(SpeechAct("debt", sentence, ASSERTS), place, sentence))
         for act in self.acts:
             if act.kind in LEAST:
                 places = _places(act.text, sentences)
