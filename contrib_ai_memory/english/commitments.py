@@ -97,8 +97,9 @@ _BROKEN = re.compile(r"\b(?:i|we) (?:can'?t|cannot|couldn'?t|won'?t be able|brok
 _PERSON = r"(?:(?:the|my|our) (?:old )?)?[^\W\d][\w'-]*"
 # from the beginning of a word: a line that is one long word would be read once a letter
 _OWES = re.compile(
-    rf"(?<![\w-])(?<!\w')(?P<who>{_PERSON})(?: here| still| really| now)* (?:ow(?:e[sd]?|in)|promised|swore)\b"
-    rf"(?: (?P<to>{_PERSON}))?(?:[^.!?]*?\bto (?P<further>{_PERSON}))?",
+    rf"(?<![\w-])(?<!\w')(?P<who>{_PERSON})(?: here| still| really| now)*"
+    rf" (?:ow(?:e[sd]?|in)|promised|swore)\b(?: (?P<to>{_PERSON}))?"
+    rf"(?:[^.!?]*?\bto (?P<further>{_PERSON}))?",
     re.IGNORECASE,
 )
 _LENT = re.compile(
