@@ -71,6 +71,7 @@ _OF_SPEAKER = re.compile(r"\b(?:i|i['’]?(?:m|ll|ve)|me|my|we|us|our)\b", re.IG
 _NAME = re.compile(r"\b[A-Z]\w*")
 _SUM = re.compile(r"\d+(?:\.\d+)?")
 _PAYS = re.compile(r"\b(?:pay|settle|owe)\b", re.IGNORECASE)
+_EVEN = re.compile(r"\b(?:square|even|quits)\b", re.IGNORECASE)
 _PROMISES = re.compile(r"\b(?:promised?|swore|swear|my word)\b", re.IGNORECASE)
 _OATH = re.compile(
     r"\b(?:on|upon|by) (?:my|me|ma) [\w']+(?:'s \w+)?|\bcross (?:my|me|ma) \w+", re.IGNORECASE
@@ -473,12 +474,13 @@ class Line:
         if how == "off" and len(_matter(self.words)) <= SAME_MATTER:  # "never mind"
             just = [item for item in mine if _is_just_said(self.entry, item)]
             return max(just, key=lambda item: item.updated, default=None)
-        if how != "done" or self.settles < SETTLES:
+        even = bool(_EVEN.search(self.words))  # which tells of what is owed, and of nothing else
+        if how != "done" or not (self.settles >= SETTLES or even):
             return None
         debts = [item for item in mine if item.kind == "debt" and between & {item.who, item.to}]
         if len(debts) == 1:
             return debts[0]
-        return mine[0] if len(mine) == 1 and not _matter(said) else None
+        return mine[0] if len(mine) == 1 and not _matter(said) and not even else None
 
 
 def _least_shared(item: AgendaItem, how: commitments.Closing, *, sure: bool) -> int:

@@ -21,8 +21,8 @@ from ..english.addressing import hushes
 from ..english.attribute_kinds import kind_of
 from ..english.claims import tells
 from ..english.contradiction import changes, contradicts, says_the_same
-from ..english.questions import asks, sentences_of
-from ..english.salience import RARE_TERMS, has_rare_terms, salience
+from ..english.questions import asks, asks_of_you, sentences_of
+from ..english.salience import RARE_TERMS, has_number, has_rare_terms, names_someone, salience
 from ..english.sentence_classifier import (
     AGENDA,
     AGENDA_KINDS,
@@ -83,6 +83,8 @@ ACT_CONFIDENCE = 0.3
 # The sentence classifier (`benchmarks.sentences`): probabilities of being worth knowing in a month
 JUDGED_KINDS = ("say", "whisper", "pose", "give")
 WORTH_KEEPING = 0.45  # of a line
+WORTH_KEEPING_IF_TELLING = 0.2  # of a clear one that names somebody or has a number
+CLEAR = 3  # content words of a line that is understood by itself
 BESIDE = 0.2  # of a sentence of a line that is kept
 
 _GOES_ON = re.compile(r"\W*(?:he|she|it|they)\b", re.IGNORECASE)  # of the sentence before it
@@ -332,7 +334,10 @@ def _worth_keeping(text: str, judgement: Judgement | None, entry: Entry) -> list
     words = content_words(" ".join(said))
     if judgement is None:
         return said if len(words) > 1 else []
-    worth = judgement.worth_keeping >= WORTH_KEEPING or any(_lasts(each, entry) for each in said)
+    clear = len(words) >= CLEAR and not (_UNCLEAR.match(text) or asks_of_you(text))
+    telling = clear and (names_someone(text) or has_number(text))
+    least = WORTH_KEEPING_IF_TELLING if telling else WORTH_KEEPING
+    worth = judgement.worth_keeping >= least or any(_lasts(each, entry) for each in said)
     return said if words and worth else []
 
 
