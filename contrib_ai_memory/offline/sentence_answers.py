@@ -74,6 +74,9 @@ _FOR_THE_ACTOR = re.compile(
     r"|speaks?|talks?|answers?)\b",
     re.IGNORECASE,
 )
+_TOLD_AS_ASKED = re.compile(  # "did you know that …"
+    r"^\W*(?:did|have|had) (?:you|u|ye|ya) (?:know|hear|heard)(?: that)?[,?]? (?=\S+ \S)", re.I
+)
 _OF_THE_ASKERS = re.compile(r"\b(?:my|mine|our|ours|about (?:me|us))\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
 _WHO = re.compile(r"\bwho(?:m|se|['’]?s)?\b", re.IGNORECASE)
@@ -420,7 +423,7 @@ def _read(memory: MemoryRecord, text: str, request: ReplyRequest) -> str:
     days = None
     if memory.record == "entry" and memory.created_at and request.now:
         days = (date_of(request.now) - date_of(memory.created_at)).days
-    return reader.sentence_read(memory.speaker, days, text)
+    return reader.sentence_read(memory.speaker, days, _TOLD_AS_ASKED.sub("", text))
 
 
 def repeats(text: str, said: str) -> bool:
