@@ -32,11 +32,12 @@ from ..records import (
     SpeechAct,
     seconds_between,
 )
+from ..text.segmentation import words_of
 from . import addressing, commitments
 from .contradiction import numbers
 from .due_dates import dates, due
 from .questions import asks, sentences_of
-from .tokens import content_words, stem
+from .tokens import FUNCTION_WORDS, NUMBERS, content_words, stem
 
 ANSWERED_WITHIN = 120.0  # seconds
 TOLD_FROM = 0.5  # share of a message's stems in the words that pass it on
@@ -150,7 +151,7 @@ def changes(
             agenda |= {item.id: item for item in (*done, *moved)}
             for item in () if moved else stated:
                 if item.id not in agenda and not (done and item.kind == "debt"):
-                    _add(agenda, item, own=line.own)
+                    _add(agenda, item, circle, own=line.own)
         recent = [*recent, entry][-LOOK_BACK:]
     return [item for key, item in (agenda or {}).items() if known.get(key) != item]
 
@@ -237,6 +238,8 @@ class Line:
             day = _due(sentence, self.entry)
             if self._to_npc and commitments.errand(self._asked(sentence), dated=bool(day)):
                 found.append(Said(place, sentence, "request", day, ERRAND))
+            if commitments.owes(sentence) and _numbers(sentence) and not asks(sentence):
+                found.append(self._said(SpeechAct("debt", sentence, ASSERTS), place, sentence))
         for act in self.acts:
             if act.kind in LEAST:
                 places = _places(act.text, sentences)
@@ -266,9 +269,7 @@ class Line:
             kind = "promise"
         if kind == "promise" and (_PAYS.search(sentence) or (self.owes and _numbers(sentence))):
             kind = "debt"
-        if kind == "request" and (
-            self.own or not self._to_npc or not _matter(sentence, self.entry.timestamp)
-        ):
+        if kind == "request" and (self.own or not self._to_npc or not self._about(sentence)):
             return None
         if kind != "request" and (
             commitments.denies_debt(sentence) or (asks(act.text) and act.sure < ASSERTS)
@@ -295,6 +296,9 @@ class Line:
                 return KEEPS
             without = without if commitments.in_a_case(act.text) else NEVER
         return with_day if later else without
+
+    def _about(self, text: str) -> set[str]:
+        return _about(text, self.entry.timestamp, self.circle)
 
     @property
     def _to_npc(self) -> bool:
@@ -370,14 +374,14 @@ class Line:
             and self.speaker in ((item.to,) if item.kind == "request" else (item.who,))
         ]
         day = self.day or next(filter(None, (_due(a.text, self.entry) for a in self.right)), "")
-        about = _matter(_OATH.sub(" ", self.entry.content), self.entry.timestamp)
+        about = self._about(_OATH.sub(" ", self.entry.content))
         last = self._said_before()
         just = [item for item in mine if last and last.id in item.evidence]
         if day > day_of(self.entry.timestamp) and not about and len(just) == 1:
             return [self._again(just[0], day)]
         if not (self.right or self.instead):
             return []
-        shared = {i.id: len(about & _matter(i.text, i.created)) for i in mine}
+        shared = {i.id: len(about & _about(i.text, i.created, self.circle)) for i in mine}
         best = max(mine, key=lambda i: (shared[i.id], i.updated), default=None)
         opens = _RIGHT.match(self.words) or self.words.startswith("*")
         sure = bool(opens or self.instead or self._sure("correction") >= CORRECTED)
@@ -549,7 +553,7 @@ def _receiver(entry: Entry, circle: Circle) -> str:
     return others[0] if len(others) == 1 else ""
 
 
-def _add(agenda: dict[str, AgendaItem], item: AgendaItem, *, own: bool) -> None:
+def _add(agenda: dict[str, AgendaItem], item: AgendaItem, circle: Circle, *, own: bool) -> None:
     """Add an item, or the line to the item that it repeats, confirms or moves.
 
     Args:
@@ -558,14 +562,14 @@ def _add(agenda: dict[str, AgendaItem], item: AgendaItem, *, own: bool) -> None:
     line = item.evidence[-1]
     earlier = [each for each in agenda.values() if line not in each.evidence]
     for known in sorted(earlier, key=lambda each: each.updated, reverse=True):
-        if _is_same(known, item):
+        if _is_same(known, item, circle):
             if not own:
                 agenda[known.id] = known.repeated(item.due, item.evidence, item)
             return
     agenda[item.id] = item
 
 
-def _is_same(known: AgendaItem, item: AgendaItem) -> bool:
+def _is_same(known: AgendaItem, item: AgendaItem, circle: Circle) -> bool:
     """Whether a new item is an open one again: of the same people, about the same thing."""
     if known.state != "open" or known.audience != item.audience or known.who != item.who:
         return False
@@ -579,7 +583,7 @@ def _is_same(known: AgendaItem, item: AgendaItem) -> bool:
         return False
     if not set(known.evidence).isdisjoint(item.evidence):
         return True
-    old, new = (_matter(each.text, each.created) for each in (known, item))
+    old, new = (_about(each.text, each.created, circle) for each in (known, item))
     owed = [_numbers(each.text) for each in (known, item)]
     if kinds == {"debt"} and not (owed[1] or item.due):
         return True  # "i haven't paid him yet"
@@ -589,15 +593,32 @@ def _is_same(known: AgendaItem, item: AgendaItem) -> bool:
     return 2 * len(old & new) > min(len(old), len(new))
 
 
-def _matter(text: str, said_at: str = "") -> set[str]:
-    """Return the stems of what a text is about, without words of promising and moving.
+def _about(text: str, said_at: str, circle: Circle) -> set[str]:
+    """Return the stems of what a text is about, without days and names."""
+    plain = _without_days(text, said_at)
+    named = {name[0].lower() for name in _NAME.finditer(plain) if name.start()}
+    named |= {*commitments.sides(plain)[1].lower().split()}
+    bare = [
+        word
+        for word in words_of(plain)
+        if word not in named
+        and word not in circle.names
+        and word not in NUMBERS
+        and word not in FUNCTION_WORDS
+        and not circle.mentioned(word)
+    ]
+    return {stem(word) for word in bare} - _GENERIC
 
-    Args:
-        said_at: When it was said; days that it names are left out then.
-    """
-    for each in dates(text, said_at) if said_at else ():
-        text = text.replace(each.said, " ")
+
+def _matter(text: str) -> set[str]:
+    """Return the stems of what a text is about, without words of promising and moving."""
     return content_words(text) - _GENERIC
+
+
+def _without_days(text: str, said_at: str) -> str:
+    for each in dates(text, said_at):
+        text = text.replace(each.said, " ")
+    return text
 
 
 def _is_just_said(entry: Entry, item: AgendaItem) -> bool:
@@ -616,17 +637,13 @@ def _is_given(entry: Entry, item: AgendaItem, circle: Circle) -> bool:
     if item.kind != "request" and (not receiver or (item.to and receiver != item.to)):
         return False
     thing = _NAME.sub(" ", entry.content.partition(" gives ")[2])
-    given, owed = _numbers(thing), _numbers(item.text)
+    text = _without_days(item.text, item.created)
+    given, owed = _numbers(thing), _numbers(text)
     if given and owed:
         return max(given) in owed and max(given) >= max(owed)
-    if (
-        item.kind != "request"
-        and item.to
-        and item.due
-        and not _matter(_OATH.sub(" ", item.text), item.created)
-    ):
+    if item.kind != "request" and item.to and item.due and not _matter(_OATH.sub(" ", text)):
         return True  # "friday, cross my heart"
-    return bool(_matter(thing) & _matter(item.text, item.created))
+    return bool(_matter(thing) & _matter(text))
 
 
 def _is_part(text: str, owed: str) -> bool:

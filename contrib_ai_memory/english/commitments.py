@@ -93,18 +93,26 @@ _OFF = re.compile(
 )
 _BROKEN = re.compile(r"\b(?:i|we) (?:can'?t|cannot|couldn'?t|won'?t be able|broke my word)\b")
 
-# who owes or promises whom; "lent" turns it round
+# who owes whom, in the order of their certainty; "lent" turns it round
 _PERSON = r"(?:(?:the|my|our) (?:old )?)?[^\W\d][\w'-]*"
-# from the beginning of a word: a line that is one long word would be read once a letter
-_OWES = re.compile(
-    rf"(?<![\w-])(?<!\w')(?P<who>{_PERSON})(?: here| still| really| now)*"
-    rf" (?:ow(?:e[sd]?|in)|promised|swore)\b(?: (?P<to>{_PERSON}))?"
-    rf"(?:[^.!?]*?\bto (?P<further>{_PERSON}))?",
-    re.IGNORECASE,
+_OWING = tuple(
+    # from the beginning of a word: a line that is one long word would be read once a letter
+    (re.compile(rf"(?<![\w-])(?<!\w')(?P<who>{_PERSON}){form}", re.IGNORECASE), forward)
+    for form, forward in (
+        (
+            rf"(?: here| still| really| now)* ow(?:e[sd]?|in)\b(?: (?P<to>{_PERSON}))?"
+            rf"(?:[^.!?]*?\bto (?P<further>{_PERSON}))?",
+            True,
+        ),
+        (rf" into (?P<to>{_PERSON}) for\b(?P<further>)", True),
+        (rf" borrow(?:ed)?\b(?P<to>)(?:.*?\b(?:from|off) (?P<further>{_PERSON}))?", True),
+        (rf" (?:lent|loaned)\b(?: (?P<to>{_PERSON}))?(?P<further>)", False),
+        (r" (?:slate|tab|bill)\b(?P<to>)(?P<further>)", True),
+        (rf" (?:promised|swore)\b(?: (?P<to>{_PERSON}))?(?P<further>)", True),
+        (rf"(?: will| shall| to)* (?:re)?pay\b(?: (?P<to>{_PERSON}))?(?P<further>)", True),
+    )
 )
-_LENT = re.compile(
-    rf"(?<![\w-])(?<!\w')(?P<who>{_PERSON}) (?:lent|loaned)\b(?: (?P<to>{_PERSON}))?", re.IGNORECASE
-)
+_DEBTS = 5  # of these forms; the others tell of what will be done
 _OF_A_THING = re.compile(rf"(?:an?|your|all|(?:the )?(?:{NUMBER_WORD}|\d+))\b", re.IGNORECASE)
 
 
@@ -114,25 +122,25 @@ _NOT_OWED = re.compile(
 )
 
 
-def sides(text: str) -> tuple[str, str]:
+def sides(text: str, *, most: int | None = None) -> tuple[str, str]:
     """Return in which words a text names who owes or promises, and to whom; "" if it names nobody.
 
-    >>> sides("you still owe me five pips"), sides("i lent bram 20")
-    (('you', 'me'), ('bram', 'i'))
+    >>> sides("you still owe me five pips"), sides("i lent bram 20"), sides("i'll pay bram")
+    (('you', 'me'), ('bram', 'i'), ("i'll", 'bram'))
     """
     plain = text.translate(_QUOTES)
-    if found := _OWES.search(plain):
-        named = [to for to in (found["to"], found["further"]) if to]
-        return found["who"], next((each for each in named if not _OF_A_THING.match(each)), "")
-    if found := _LENT.search(plain):
-        to = found["to"] or ""
-        return ("" if _OF_A_THING.match(to) else to), found["who"]
+    for form, forward in _OWING[:most]:
+        found = form.search(plain)
+        if found and found["who"].lower() != "the":  # "my slate", not "the slate"
+            named = [to for to in (found["to"], found["further"]) if to]
+            to = next((each for each in named if not _OF_A_THING.match(each)), "")
+            return (found["who"], to) if forward else (to, found["who"])
     return "", ""
 
 
 def owes(text: str) -> bool:
     """Whether a text says that somebody owes something."""
-    return any(sides(text)) and not denies_debt(text)
+    return any(sides(text, most=_DEBTS)) and not denies_debt(text)
 
 
 def denies_debt(text: str) -> bool:
