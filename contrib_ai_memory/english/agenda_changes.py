@@ -33,7 +33,7 @@ from ..records import (
     seconds_between,
 )
 from ..text.segmentation import words_of
-from . import addressing, commitments
+from . import addressing, agenda_questions, commitments
 from .contradiction import numbers
 from .due_dates import dates, due
 from .questions import asks, sentences_of
@@ -271,9 +271,7 @@ class Line:
             kind = "debt"
         if kind == "request" and (self.own or not self._to_npc or not self._about(sentence)):
             return None
-        if kind != "request" and (
-            commitments.denies_debt(sentence) or (asks(act.text) and act.sure < ASSERTS)
-        ):
+        if kind != "request" and (commitments.denies_debt(sentence) or self._only_asks(act)):
             return None
         if any(a.kind == "parting" and a.sure > act.sure and a.text in sentence for a in self.acts):
             return None  # "see you tomorrow"
@@ -282,6 +280,12 @@ class Line:
             return None
         kept = kind == "request" and commitments.keeps(self._asked(act.text))
         return Said(place, sentence, kind, day, ERRAND if kept else act.sure)
+
+    def _only_asks(self, act: SpeechAct) -> bool:
+        """Whether a question commits to nothing: "what do i owe you?"."""
+        if asks(act.text) and act.sure < ASSERTS:
+            return True
+        return asks(self.words) and bool(agenda_questions.read(self.words, self.entry.timestamp))
 
     def _asked(self, text: str) -> str:
         return addressing.without_address(text, self.circle.names)
