@@ -278,7 +278,6 @@ def test_an_alarm_is_answered_and_teasing_among_friends_is_not():
         ("correction", "forgive me, not Ilvo. Ilvo resigned, this one is Pell", "Pell"),
         ("debt", "ill pay you five pence saturday, no, sunday", "five pence, Sunday"),
         ("correction", "scratch that, tuesday, i wont have money friday", "Tuesday"),
-        ("feeling", "my good trousers leaked", "your good trousers"),
     ],
 )
 def test_the_matter_of_what_is_said(kind, said, matter):

@@ -42,7 +42,6 @@ from .tokens import FUNCTION_WORDS, NUMBERS, content_words, stem
 ANSWERED_WITHIN = 120.0  # seconds
 TOLD_FROM = 0.5  # share of a message's stems in the words that pass it on
 WHOLE_LINE = 240  # characters: a line up to this length is kept whole
-FEW_WORDS = 4
 # from which score on an act counts, of words that name a day to come and of others
 LEAST: dict[str, tuple[float, float]] = {
     "promise": (-2.0, 1.5),
@@ -231,7 +230,7 @@ class Line:
 
     def _commitments(self) -> Iterator[Said]:
         """Yield what each sentence commits to; one matter told in several sentences is one."""
-        sentences = _with_their_days(sentences_of(" ".join(self.entry.content.split())), self.entry)
+        sentences = sentences_of(" ".join(self.entry.content.split()))
         if not _may_commit(self.entry) or self.entry.content.lstrip().startswith("(("):
             return  # out of character
         found: list[Said | None] = []
@@ -508,19 +507,6 @@ def _places(words: str, sentences: Sequence[str]) -> list[int]:
     shared = [sum(word in own for word in each) for each in split]
     covered = [n for n, each in enumerate(split) if 2 * shared[n] >= len(each) > 2]
     return covered or [shared.index(max(shared))]
-
-
-def _with_their_days(sentences: Sequence[str], entry: Entry) -> list[str]:
-    """Put a bare day to the sentence before it: "We're getting married! The 12th of September."."""
-    found: list[str] = []
-    for sentence in sentences:
-        few = len(sentence.split()) < FEW_WORDS and not sentence.endswith("?")
-        bare = few and _due(sentence, entry)
-        if bare and found and not _due(found[-1], entry):
-            found[-1] = f"{found[-1].rstrip(' .!?…~')}, {sentence}"
-        else:
-            found.append(sentence)
-    return found
 
 
 def _due(text: str, entry: Entry) -> str:

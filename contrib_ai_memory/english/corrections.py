@@ -60,6 +60,12 @@ _MEANT_ONLY = re.compile(
 _THE = re.compile(r"\bthe (?:[^\W\d_]+ )??[^\W\d_]+\b(?=\W*$|[,.;!]| and\b)", re.IGNORECASE)
 _ALONE = (_NUMBER, _DAY, _THE)  # what may stand alone in a correction
 _MARKS = " ,;:.-–—"
+# "the kettle wont be ready friday, ill bring it monday instead"
+_PUT_OFF = re.compile(
+    rf"(?:\bnot|n['’]t|\bwont|\bcant)\b[^.!?]{{0,30}}?(?P<wrong>{_DAY.pattern})[^.!?]*?"
+    rf"(?:['’]ll|\bill|\bwill|\binstead|\bmake it)\b[^.!?]{{0,40}}?(?P<right>{_DAY.pattern})",
+    re.IGNORECASE,
+)
 _OWNS = re.compile(r"['’]s$")
 _SUBJECTS = frozenset("i im we he hes she shes they you".split())
 _VAGUE = frozenset("call name come go live much many alway here".split())  # stems
@@ -110,7 +116,7 @@ def may_correct(said: str) -> bool:
     bare, admits = _read(said)
     found = _NOT_IT.search(bare)
     if found is None:
-        return bool(_right_alone(bare, admits=admits))
+        return bool(_PUT_OFF.search(bare) or _right_alone(bare, admits=admits))
     rest = f"{bare[: found.start()]} {bare[found.end() :]}"
     return bool(content_words(rest) and content_words(found["wrong"]) - _VAGUE)
 
@@ -142,6 +148,11 @@ def _read(said: str) -> tuple[str, bool]:
 def _replaced(said: str, known: str, *, admits: bool) -> str:
     """Return the known line with what is right in place of what was wrong, "" if unclear."""
     found = _NOT_IT.search(said)
+    if found is None and (put_off := _PUT_OFF.search(said)):
+        days = list(re.finditer(rf"\b{put_off['wrong']}\b", known, re.IGNORECASE))
+        if len(days) != 1 or not content_words(said) & content_words(known[: days[0].start()]):
+            return ""
+        return known[: days[0].start()] + put_off["right"] + known[days[0].end() :]
     if found is None:
         return _put_in(_right_alone(said, admits=admits), known)
     wrong, rest = found["wrong"], f"{said[: found.start()]}. {said[found.end() :]}".strip(_MARKS)

@@ -69,9 +69,9 @@ def completed(line: str, turns: Sequence[SaidBefore], names: Iterable[str]) -> s
     question = _asked_before(turns, names)
     if _BARE.fullmatch(bare):
         rest = _BEGINS.sub("", _OPENING.sub("", question))
-        first, space, others = rest.partition(" ")
-        first = first.lower() if first.lower() in FILLERS else first
-        return f"{bare.lower()} {first}{space}{others}?" if rest else line
+        begins = rest.partition(" ")[0]
+        rest = rest.replace(begins, begins.lower(), 1) if begins.lower() in FILLERS else rest
+        return f"{bare.lower()} {rest}?" if rest else line
     filled = _filled(whom, turns, names)
     if not question:
         return f"what about {filled}?"

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from itertools import islice
 
 from ..english.due_dates import DAY, TOMORROW, TONIGHT, WEEKDAYS, spelt
-from ..english.tokens import BASES, FILLERS, FUNCTION_WORDS, NUMBER_WORD, NUMBERS, is_past, zipf
+from ..english.tokens import FILLERS, FUNCTION_WORDS, NUMBER_WORD, NUMBERS, is_past, zipf
 
 COMMON = 5.3  # Zipf frequency from which a noun says nothing: "the thing", "my way"
 MOST = 2  # parts
@@ -162,20 +162,14 @@ def _things(said: str, names: Collection[str]) -> list[str]:
 
 
 def _noun(thing: str, names: Collection[str]) -> list[str]:
-    """Return the words of a noun, without what is said of it: "old boots" of "old boots leaked"."""
+    """Return the words of a noun, without what follows it."""
     words = thing.split()
     while words and (
         words[-1].lower() in _NO_MATTER or words[-1].lower() in names or words[-1][-2:] == "ly"
     ):
         words.pop()
-    words = words[: next((n for n, word in enumerate(words) if n and _is_verb(word.lower())), None)]
     last = words[-1].lower() if words and not (len(words) == 1 and is_past(words[0])) else ""
     return words if last and zipf(last) < COMMON else []
-
-
-def _is_verb(word: str) -> bool:
-    bare = re.sub(r"(?:in[g'’]?|s)$", "", word)
-    return is_past(word) or (bare != word and not BASES.isdisjoint((bare, f"{bare}e")))
 
 
 def _as_said_back(of: str, words: Collection[str]) -> str:

@@ -6,7 +6,6 @@ several, or for somebody or something as a whole. Worker threads only.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -46,11 +45,6 @@ WEIGHED = 8  # sentences kept beside a reply
 SHOWN = 160  # characters of each
 ATTRIBUTES_TOLD = 2  # of a profile
 
-# "you're a stupid old goat", with nothing behind it; not "you are invited to my wedding"
-_TO_ITS_FACE = re.compile(
-    r"\W*(?:[Yy]ou|u)(?:['’]?re| are| r)(?: (?:an?|the|so|too|very|such|really|my))*"
-    r"(?: (?!\w*(?:ing|ed)\b)[a-z'’-]{2,}){1,3}[.!]*$"
-)
 _OF_KNOWING = content_words("know tell hear heard think remember say about")
 
 
@@ -138,7 +132,6 @@ def portrait(
         if each.memory
         and each.memory.id in worth
         and _is_of(person, each.memory)
-        and not _TO_ITS_FACE.match(each.text)
         and each.score >= NOTHING_BELOW_OF_A_WHOLE
         and not asked(each.text)
     ]

@@ -32,12 +32,8 @@ from ..english.sentence_classifier import (
 )
 from ..english.stated_preferences import stated, states_preference
 from ..english.tokens import (
-    AUXILIARIES,
-    BASES,
     FUNCTION_WORDS,
-    THIRD,
     content_words,
-    is_past,
     stem,
     zipf,
 )
@@ -85,14 +81,10 @@ ACT_CONFIDENCE = 0.3
 
 # The sentence classifier (`benchmarks.sentences`): probabilities of being worth knowing in a month
 JUDGED_KINDS = ("say", "whisper", "pose", "give")
-WORTH_KEEPING = 0.6  # of a line
-BESIDE = 0.2  # of a sentence of a line that is kept
-LIKELY = 0.45  # of a line that is understood by itself
-COUNTED = 0.35  # of one that also has a number
-UNLIKELY = 0.2  # of one that also names somebody
+WORTH_KEEPING = 0.5  # of a line
+WORTH_KEEPING_IF_TELLING = 0.2  # of a clear one that names somebody or has a number
 CLEAR = 3  # content words of a line that is understood by itself
-DOUBTFUL = ("boast", "joke", "lie")  # kinds that are quoted
-DOUBTED = 0.4
+BESIDE = 0.2  # of a sentence of a line that is kept
 
 _GOES_ON = re.compile(r"\W*(?:he|she|it|they)\b", re.IGNORECASE)  # of the sentence before it
 _UNCLEAR = re.compile(r"\W*(?:he|she|it|they(?! say\b)|that|this|those|these|let)\b", re.IGNORECASE)
@@ -180,18 +172,18 @@ class OfflineProvider:
         texts = [without_name(each.content, npc_name) for each in told]
         judged = _judged([(each, text) for each, text in zip(told, texts, strict=True)])
         kept = [
-            (entry, judgement, _worth_keeping(text, judgement, entry))
+            (entry, _worth_keeping(text, judgement, entry))
             for entry, text, judgement in zip(told, texts, judged, strict=True)
         ]
-        parts = iter(_judged([(entry, each) for entry, _, said in kept for each in said]))
+        parts = iter(_judged([(entry, each) for entry, said in kept for each in said]))
         worth = {
             (entry.id, each): _is_worth(each, next(parts), entry)
-            for entry, _, said in kept
+            for entry, said in kept
             for each in said
         }
         return [
-            _fact_draft(group, judgement, entry, after=before.get(entry.id))
-            for entry, judgement, said in kept
+            _fact_draft(group, entry, after=before.get(entry.id))
+            for entry, said in kept
             for group in _together([e for e in said if worth[entry.id, e] or _GOES_ON.match(e)])
             if worth[entry.id, group[0]]
         ]
@@ -338,25 +330,11 @@ def _worth_keeping(text: str, judgement: Judgement | None, entry: Entry) -> list
     words = content_words(" ".join(said))
     if judgement is None:
         return said if len(words) > 1 else []
-    if judgement.worth_keeping >= WORTH_KEEPING:
-        return said if words else []
-    if any(_lasts(each, entry) for each in said):
-        return said
-    named, counted = names_someone(text), has_number(text)
-    least = UNLIKELY if named else COUNTED if counted else LIKELY
-    likely = entry.kind in TALK_KINDS and judgement.worth_keeping >= least
-    clear = [each for each in said if likely and _is_clear(each)]
-    return clear if len(content_words(" ".join(clear))) >= CLEAR else []
-
-
-def _is_clear(text: str) -> bool:
-    """Whether a text begins with its subject, has a verb and speaks to nobody."""
-    words = words_of(text)
-    if _UNCLEAR.match(text) or asks_of_you(text) or not words:
-        return False
-    verbs = [word in AUXILIARIES | BASES | THIRD or is_past(word) or "'" in word for word in words]
-    short = re.search(r"['’]s\b", text)  # "my nan's in Lisk"
-    return bool(any(verbs) or short) and not (verbs[0] and "'" not in words[0])
+    clear = len(words) >= CLEAR and not (_UNCLEAR.match(text) or asks_of_you(text))
+    telling = clear and (names_someone(text) or has_number(text))
+    least = WORTH_KEEPING_IF_TELLING if telling else WORTH_KEEPING
+    worth = judgement.worth_keeping >= least or any(_lasts(each, entry) for each in said)
+    return said if words and worth else []
 
 
 def _is_worth(said: str, judgement: Judgement | None, entry: Entry) -> bool:
@@ -382,17 +360,14 @@ def _lasts(said: str, entry: Entry) -> bool:
     return kind_of(reported(said, entry), entry.seen_as) in _SAID_ONCE
 
 
-def _fact_draft(
-    said: Sequence[str], judgement: Judgement | None, entry: Entry, after: Entry | None = None
-) -> FactDraft:
+def _fact_draft(said: Sequence[str], entry: Entry, after: Entry | None = None) -> FactDraft:
     """Make a fact of sentences of an entry; a correction also rests on the line before it."""
     whole = " ".join(said if len(said) == 1 else map(ended, said))
-    doubtful = judgement is not None and judgement.any_of(*DOUBTFUL) >= DOUBTED
     of_others = not all(map(reported_speech.speaks_of_self, said))
     if entry.kind not in TALK_KINDS:
         text = " ".join(reported(each, entry) for each in said)
     else:
-        text = quoted(whole, entry) if doubtful or of_others else reported(whole, entry)
+        text = quoted(whole, entry) if of_others else reported(whole, entry)
     return FactDraft(
         text=text,
         journal_ids=(after.id, entry.id) if after else (entry.id,),

@@ -94,13 +94,11 @@ _ONLY_DENIES = re.compile(
     r"\b(?:wrong|not (?:true|right|so)|untrue|false|a lie|mistaken)\b",
     re.IGNORECASE,
 )
-_TELL_ME = re.compile(r"\b(?:tell|show) (?:me|us)\b(?! (?:a|an|to)\b)", re.IGNORECASE)
 _REMIND = re.compile(
     r"\bremind (?:me|us)\b(?! (?:what|who|whom|where|how|why|which|whether)(?:['’]?s)?\b)",
     re.IGNORECASE,
 )
 _WILL_YOU = re.compile(r",?\s*\b(?:will|would|can|could|won['’]?t) (?:you|u|ye|ya)\W*$", re.I)
-_NEXT = re.compile(r"[.?!] |, (?:you|it|he|she|they)\b")  # what is said behind a reminder
 _GLAD = re.compile(
     r"(?<!not )(?<!not so )(?<!n't )\b(?:proud|chuffed|happy|glad|delighted|thrilled)\b",
     re.IGNORECASE,
@@ -141,10 +139,7 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
 
     They know the usual wordings, which a network that has read many others may miss.
     """
-    acts = [
-        replace(act, kind="question") if _TELL_ME.search(act.text) and act.kind in ASKED else act
-        for act in request.acts
-    ]
+    acts = [*request.acts]
     known = {act.kind for act in acts}
     courtesy = courtesy_of(said)
     if known == {"greeting"} and not courtesy and len(said.split()) > LONGEST_GREETING:
@@ -290,7 +285,7 @@ def _errand(act: SpeechAct, said: str, request: ReplyRequest) -> Reply | None:
     if _REMIND.search(words):
         named = due(words, request.now) if request.now else None
         day = rf"(?:\s*\b(?:on|by|at|this|next|come))?\s*{re.escape(named.said)}" if named else "$^"
-        what = _NEXT.split(second_person(reminder(re.sub(day, "", words))))[0]
+        what = second_person(reminder(re.sub(day, "", words)))
         what = what.strip(" ,.;?!").removeprefix("to ")
         what = what or matter_of(words, MESSAGE, _called(request))
         days = [each for each in days_in(said) if each.lower() not in what.lower()]
