@@ -101,7 +101,8 @@ def update_from_fact(memory: Memory, draft: FactDraft, passage: Passage, context
     """
     lines = {entry.id: entry for entry in passage.entries}
     entries = [lines[number] for number in draft.journal_ids]
-    stated, *again = _stated(memory, draft, entries) or [None]
+    found = _stated(memory, draft, entries)
+    stated, again = next(iter(found), None), found[1:]
     before = _items_of(memory, passage, draft.ends or (), entries[0])
     repeated = _items_of(memory, passage, (draft.same_as,), entries[0])
     if stated and (first := next((e for e in repeated if e.who == stated.who), None)):

@@ -33,6 +33,7 @@ from ..records import (
     LineInTalk,
     MemoryRecord,
     Message,
+    OpenItem,
     Provenance,
     Recalled,
     RecallRequest,
@@ -92,6 +93,9 @@ OWN_FROM = 0.4  # ... from this cosine on
 OWN_READ = 10  # of its own lines that were recalled: whether they promise something (5 ms each)
 COMMITS = frozenset({"promise", "plan", "debt"})  # acts of lines
 TOLD_OF_SHEET = ("description", "voice", "direction")
+CHATTER = 0.2  # importance of lines that are shown only if they are among the best ...
+BEST_LINES = 6  # ... of so many memories
+TELLS_WORDS, TELLS_SHARE = 2, 0.5  # of a message's words in words that tell it
 WORTHLESS = 0.1  # importance of a line that tells nothing
 LESSONS = 2  # in one answer
 WEIGHED = 8  # memories kept beside the answer of a model
@@ -145,7 +149,11 @@ def answer(memory: Memory, entry: Entry, actions: Actions) -> Generator[Any, Any
             best = heapq.nlargest(WEIGHED, loop.recalled, key=lambda each: each.score.total)
             weighed = tuple(Weighed("", each.score.total, link_id(each.memory)) for each in best)
             private, overheard = loop.private, loop.overheard
-            return Answer(text, private, loop.recalled, rounds, overheard, said, told, weighed)
+            done = tuple(_told_by(text, request.situation.agenda))
+            return Answer(
+                *(text, private, loop.recalled, rounds, overheard, said, told, weighed),
+                done_by_telling=done,
+            )
         if reply is None:
             provider, reply = yield ask(settings=memory.settings)
         work.check()
@@ -183,6 +191,17 @@ def answer_of(
             if told.issuperset(each.evidence) and each.done_by_telling
         ),
     )
+
+
+def _told_by(text: str, agenda: Iterable[OpenItem]) -> Iterator[str]:
+    """Yield the ids of the agenda items that words of a model tell, and that are done by that."""
+    content_words = language.get().content_words
+    said = content_words(text)
+    for item in agenda:
+        words = content_words(item.quoted)
+        shared = len(words & said)
+        if item.done_by_telling and shared >= max(TELLS_WORDS, TELLS_SHARE * len(words)):
+            yield item.done_by_telling
 
 
 def by_link(weighed: Iterable[Weighed], recalled: Iterable[Recalled]) -> tuple[Weighed, ...]:
@@ -424,7 +443,8 @@ def _shown(
         for item in request.situation.agenda[: prompts.OPEN_TOLD]
     ]
     shown: dict[str, Recalled] = {}
-    budget = settings.RECALL_TOKENS * (1 if router.rules_judge(settings) else PROMPT_SHARE)
+    by_rules = router.rules_judge(settings)
+    budget = settings.RECALL_TOKENS * (1 if by_rules else PROMPT_SHARE)
 
     def show(memories: Iterable[Recalled], most: float) -> None:
         room = most - sum(each.tokens for each in shown.values())
@@ -435,11 +455,17 @@ def _shown(
                 room -= each.tokens
                 told.append((f"{memory.speaker} {memory.content}", {*memory.journal_ids}))
 
+    best = {each.memory.id for each in found[:BEST_LINES]}
+
     def as_told() -> Iterator[Recalled]:
         for each in sorted(found, key=lambda each: each.memory.record == "experience"):
-            if each.memory.record != "entry":
+            worth = each.memory.importance
+            if each.memory.record == "experience" and each.memory.provider == router.OFFLINE:
+                if by_rules:  # else the lines that it quotes stand for themselves
+                    yield each
+            elif each.memory.record != "entry":
                 yield each
-            elif each.memory.importance > WORTHLESS:
+            elif worth > CHATTER or (worth > WORTHLESS and each.memory.id in best):
                 own = [fact for n in each.memory.journal_ids for fact in drawn.get(n, ())]
                 yield from own or [each]
 

@@ -88,7 +88,7 @@ def end_outdated(agent_id: str, cited: Mapping[str, Sequence[str]]) -> None:
     for insight, ids in cited.items():
         found = store.get([linked_memory_id(agent_id, each) for each in ids])
         over = [each for each in found if each.superseded_by and each.invalid_at]
-        endings.end(store, [End(insight, e.superseded_by, e.invalid_at) for e in over[:1]])
+        endings.end(store, [End(insight, e.superseded_by or "", e.invalid_at) for e in over[:1]])
 
 
 @defer.inlineCallbacks
