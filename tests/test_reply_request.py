@@ -369,3 +369,25 @@ def test_a_request_without_a_scene_has_none():
     assert prompts.context(request) == "<memory>\n</memory>"
     assert "<scene>" in prompts.context(replace(request, mood=("joy",)))
     assert request.sentences == conf.get().REPLY_SENTENCES
+
+
+def test_an_experience_that_rules_quoted_is_not_shown_to_a_model(asked, mara, alice):
+    experience(mara, "Alice says: the ferry sank at Wick.", provider="offline")
+    experience(mara, "Mara comforted Alice when the ferry of Wick sank.")
+    told = asked(alice, "say Mara, what became of the ferry at Wick?").last
+    assert "Mara comforted Alice" in told and "Alice says: the ferry" not in told
+
+
+def test_a_message_that_a_model_tells_in_its_words_is_told(server, llm, mara, alice, bram):
+    server.behave(text="I will.")
+    alice.execute_cmd("say Mara, tell Bram that the boat is mended.")
+    offload.wait(mara.assistant.at_tick())
+    [item] = mara.memory.agenda
+    server.behave(text="Good evening, Bram.")
+    bram.execute_cmd("say Mara, good evening.")
+    offload.wait(mara.assistant.at_tick())
+    assert mara.memory.agenda.get(item.id).state == "open"
+    server.behave(text="Bram, your boat has been mended, so Alice says.")
+    bram.execute_cmd("say Mara, any news?")
+    offload.wait(mara.assistant.at_tick())
+    assert mara.memory.agenda.get(item.id).state == "done"
