@@ -76,8 +76,10 @@ def changes(new: str, known: str, *, near: bool) -> bool:
         return True
     if _NEW_PLAN.match(new):
         return len(content_words(new) & content_words(known)) >= OF_A_PLAN
-    alike = near or of_one_thing(new, known) or bool(_NO_LONGER.search(new))
-    return alike and contradicts(new, known)
+    over = filter(_NO_LONGER.search, _CLAUSE_END.split(new))
+    if any(contradicts(clause, known) for clause in over):
+        return True
+    return (near or of_one_thing(new, known)) and contradicts(new, known)
 
 
 def _corrects(new: str, known: str) -> bool:

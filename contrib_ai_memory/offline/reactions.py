@@ -94,6 +94,7 @@ _ONLY_DENIES = re.compile(
     r"\b(?:wrong|not (?:true|right|so)|untrue|false|a lie|mistaken)\b",
     re.IGNORECASE,
 )
+_TELL_ME = re.compile(r"\b(?:tell|show) (?:me|us)\b(?! (?:a|an|to)\b)", re.IGNORECASE)
 _REMIND = re.compile(
     r"\bremind (?:me|us)\b(?! (?:what|who|whom|where|how|why|which|whether)(?:['’]?s)?\b)",
     re.IGNORECASE,
@@ -139,7 +140,10 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
 
     They know the usual wordings, which a network that has read many others may miss.
     """
-    acts = [*request.acts]
+    acts = [
+        replace(act, kind="question") if _TELL_ME.search(act.text) and act.kind in ASKED else act
+        for act in request.acts
+    ]
     known = {act.kind for act in acts}
     courtesy = courtesy_of(said)
     if known == {"greeting"} and not courtesy and len(said.split()) > LONGEST_GREETING:

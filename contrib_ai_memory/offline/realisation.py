@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 
 from ..english import corrections, reported_speech
-from ..english.addressing import named, without_address
+from ..english.addressing import hushes, named, without_address
 from ..english.claims import tells
 from ..english.due_dates import due, is_weekday
 from ..english.questions import asks, pieces, sentences_of
@@ -89,7 +89,7 @@ def _head_and_words(
     said = to_the_point(memory.said, forms((request.npc_name, *request.npc_names)))
     if corrections.may_correct(said):
         said = corrections.without_admission(said)
-    said = _without_echo(said, request.utterance)
+    said = _without_hushing(_without_echo(said, request.utterance))
     as_typed = ended(oneline(said))
     said = reported_speech.capital(as_typed)
     if gift := _gift(memory, request):
@@ -140,6 +140,28 @@ def _without_echo(said: str, asked: str) -> str:
     now = content_words(asked)
     rest = [piece for piece in pieces(said) if not (asks(piece) and content_words(piece) <= now)]
     return " ".join(rest) or said
+
+
+# "Bram said, keep it to yourself", "my motto is, not a word"
+_LEADS_TO_WORDS = re.compile(
+    r"^\W*(?:if|when|unless)\b|\b(?:sa(?:id|ys?)|told|tells?|ask(?:s|ed)?|begg?(?:s|ed)|whispered"
+    r"|is|was|please)\W*(?:me|us|him|her|them)?\W*$",
+    re.I,
+)
+
+
+def _without_hushing(said: str) -> str:
+    """Return words without what asks for confidence at their end.
+
+    >>> _without_hushing("The gold is buried, keep it to yourself")
+    'The gold is buried'
+    >>> _without_hushing("The mill sign says, tell no one")
+    'The mill sign says, tell no one'
+    """
+    told, _comma, rest = said.rpartition(",")
+    if not told.strip() or _LEADS_TO_WORDS.search(told):
+        return said
+    return told if hushes(rest) else said
 
 
 def _gift(memory: MemoryRecord, request: ReplyRequest) -> str:
