@@ -26,6 +26,7 @@ class PendingLine:
 
     entry: Entry
     speaker: Any
+    asleep: bool = False  # whether the NPC was asleep when it was said
     put_off: bool = False  # whether its speaker was told that the NPC cannot think now
 
 

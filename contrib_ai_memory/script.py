@@ -10,7 +10,7 @@ import math
 import random
 import time
 from collections import deque
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -44,6 +44,7 @@ from .store.evidence import EvidenceGone
 from .store.npc_settings import NPCSettings
 from .store.people import entity_type_of
 from .store.reply_reasons import ReplyReasons
+from .text.sanitising import oneline
 
 KEY = attributes.HEARTBEAT
 LOCK_SECONDS = 20.0  # that a stop waits for a locked database
@@ -61,6 +62,8 @@ TICK_DEADLINE_SECONDS = 180.0  # after which a tick is abandoned
 THINKING_AFTER_SECONDS = 2.0  # until THINKING_EMOTE is shown
 JITTER = 0.1  # share of the tick by which the ticks of NPCs drift apart
 ASLEEP_SECONDS = 60  # between two notices that the NPC is asleep
+ASKED_ASLEEP_KEPT = 20  # questions heard asleep, one of each speaker
+ASKED_ASLEEP_SECONDS = 3 * 86_400  # after which such a question is answered no more
 
 _READ_AT_START = (  # Attributes of ours and Evennia's
     *("_manually_paused", "_paused_time"),
@@ -98,8 +101,9 @@ class HeartbeatState:
 class AssistantScript(DefaultScript):
     """The heartbeat of one NPC; `script.obj` is the NPC, `script.sleep` its sleep.
 
-    db: operating_mode (awake | sleep); unanswered, the numbers of the lines whose answers a reload
-    cut off; sleep_phase, night, night_records, sleep_schedule and the rest belong to `Sleep`.
+    db: operating_mode (awake | sleep); asked_asleep, the numbers and times of questions that wait
+    for its waking; sleep_phase, night, night_records, sleep_schedule and the
+    rest belong to `Sleep`.
     """
 
     def at_script_creation(self) -> None:
@@ -426,9 +430,12 @@ class AssistantScript(DefaultScript):
         if asked in state.asked:
             return False
         if self.asleep:
+            self._keep_for_waking(entry)
             self._tell_asleep(speaker)
         else:
             self._queue(PendingLine(entry, speaker))
+            if self.db.asked_asleep:
+                self._answer_asked_asleep([speaker])
         state.asked.append(asked)
         if not self.asleep:
             self._start_answering()
@@ -442,6 +449,45 @@ class AssistantScript(DefaultScript):
         if verdict in (Verdict.TOO_FAST, Verdict.CROWDED):
             crowded = verdict is Verdict.CROWDED
             self.obj.put_off(entry, speaker, self.obj.get_memory_excuse(speaker, crowded=crowded))
+
+    def at_wake(self) -> None:
+        """Answer what was asked asleep by those who are still here.
+
+        What the others asked is answered when they next speak to it.
+        """
+        if self.db.asked_asleep:
+            self._answer_asked_asleep(self.obj.seen_here())
+            self._start_answering()
+
+    def _keep_for_waking(self, entry: Entry) -> None:
+        """Keep a question for the time when the NPC is awake, the newest of each speaker."""
+        spoken = language.get()
+        if not spoken.asks(entry.content) or spoken.asks_if_awake(entry.content):
+            return
+        kept = [each for each in self._asked_asleep() if each.source_entity != entry.source_entity]
+        self._write_asked_asleep([*kept, entry][-ASKED_ASLEEP_KEPT:])
+
+    def _asked_asleep(self) -> list[Entry]:
+        """Return the questions that wait, as far as they are neither forgotten nor old."""
+        memory, now, found = self.obj.memory, self.obj.memory.clock(), []
+        for number, when in self.db.asked_asleep or ():
+            entry = memory.journal.get(number)
+            recent = seconds_between(when, now) <= ASKED_ASLEEP_SECONDS
+            if recent and entry and entry.timestamp == when:
+                found.append(entry)
+        return found
+
+    def _write_asked_asleep(self, entries: list[Entry]) -> None:
+        self.db.asked_asleep = [(each.id, each.timestamp) for each in entries]
+
+    def _answer_asked_asleep(self, people: Sequence[Any]) -> None:
+        """Queue the questions that these people asked while the NPC was asleep."""
+        here = {self.obj.get_memory_guise(each): each for each in people}
+        asked = self._asked_asleep()
+        self._write_asked_asleep([each for each in asked if each.source_entity not in here])
+        for entry in asked:
+            if entry.source_entity in here:
+                self._queue(PendingLine(entry, here[entry.source_entity], asleep=True))
 
     def engaged(self, asked_by: str | None = None) -> str:
         """Return why the NPC cannot fall asleep by itself now, as part of a sentence, or "".
@@ -522,8 +568,9 @@ class AssistantScript(DefaultScript):
     def _answer_put_off(self) -> None:
         """Queue the lines that were put off, of those who are still here, if they are not old."""
         kept, self.state.put_off = self.state.put_off, []
-        for line in self._still_wanted((line.entry.id for line in kept), PUT_OFF_SECONDS):
-            self._queue(replace(line, put_off=True))
+        asleep = {line.entry.id: line.asleep for line in kept}
+        for line in self._still_wanted(asleep, PUT_OFF_SECONDS):
+            self._queue(replace(line, put_off=True, asleep=asleep[line.entry.id]))
         self._start_answering()
 
     def _has_turn(self, turn: object) -> bool:
@@ -585,7 +632,10 @@ class AssistantScript(DefaultScript):
     def _say(self, answer: Answer, line: PendingLine) -> Entry | None:
         """Speak an answer. Returns the entry of the words."""
         text, entry = answer.text, line.entry
-        if self._others_spoke_since(entry) and rules_answer(self.obj.memory.settings):
+        if line.asleep:
+            asked = {"name": entry.seen_as, "question": oneline(entry.content)}
+            text = f"{self.obj.memory.phrase('asked asleep', **asked)} {text}".strip()
+        elif self._others_spoke_since(entry) and rules_answer(self.obj.memory.settings):
             text = language.get().phrases.addressed(text, entry.seen_as)
         return self.obj.speak(
             text,

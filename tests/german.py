@@ -24,7 +24,7 @@ class GermanProvider(SilentProvider):
 
 
 class GermanPhrases(Phrases):
-    texts = {"cannot think": ("Später, {name}.",)}
+    texts = {"cannot think": ("Später, {name}.",), "asked asleep": ("{name}, du hast gefragt.",)}
 
 
 class German(Language):

@@ -574,6 +574,18 @@ def test_an_npc_whose_store_is_down_says_so_in_character_and_answers_later(away,
     assert len(said_by(mara, since)) == 2
 
 
+def test_what_was_asked_asleep_and_put_off_is_answered_as_that(talked, bram, qdrant):
+    talked.assistant.sleep.begin()
+    bram.execute_cmd("say Mara, who keeps the ferry?")
+    qdrant.__exit__()
+    since = len(talked.memory.journal)
+    talked.assistant.sleep.interrupt()
+    assert [FOG in each for each in said_by(talked, since)] == [True]
+    qdrant.__enter__()
+    beat(talked)
+    assert "while I slept" in said_by(talked, since)[-1]
+
+
 @pytest.mark.parametrize("why", ["left", "late"])
 def test_it_answers_nobody_who_has_left_or_after_five_minutes(why, away, bram, qdrant):
     mara, since = away

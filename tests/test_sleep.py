@@ -178,12 +178,73 @@ def test_asleep_it_hears_but_does_not_answer(mara, alice, hears):
     assert [line for line in heard if "asleep" in line] == ["Mara is fast asleep."]
 
 
+@pytest.fixture
+def answers(mara):
+    """What Mara said of itself since."""
+    before = len(mara.memory.journal)
+
+    def read():
+        return [e for e in mara.memory.journal.read(before + 1) if e.origin == "self"]
+
+    return read
+
+
+def test_what_it_is_asked_asleep_it_answers_on_waking(mara, alice, answers):
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    mara.assistant.sleep.begin()
+    alice.execute_cmd("say Are you awake, Mara?")
+    alice.execute_cmd("say Mara, what do I keep at Millbrook?")
+    alice.execute_cmd("say It rains.")
+    before = len(answers())
+    mara.assistant.sleep.interrupt()
+    [answer] = answers()[before:]
+    assert answer.content.startswith(
+        'Alice, you asked me something while I slept: "Mara, what do I keep at Millbrook?"'
+    )
+    assert "ferry" in answer.content
+    mara.assistant.sleep.begin()
+    mara.assistant.sleep.interrupt()
+    assert len(answers()) == before + 1, "it is answered once"
+
+
+def test_who_has_left_is_answered_when_they_speak_to_it_again(mara, alice, bram, answers, tavern):
+    mara.assistant.sleep.begin()
+    alice.execute_cmd("say Mara, where is my brother?")
+    alice.location = None
+    mara.assistant.sleep.interrupt()
+    bram.execute_cmd("say Mara, good morning.")
+    assert not any("while I slept" in each.content for each in answers())
+    alice.location = tavern
+    alice.execute_cmd("say Good morning, Mara.")
+    *_, greeting, answer = answers()
+    assert "while I slept" not in greeting.content
+    assert 'while I slept: "Mara, where is my brother?"' in answer.content
+
+
 def test_the_schedule_that_earlier_versions_wrote_to_every_npc_is_not_its_own(mara):
     hours = {"enabled": False, "sleep_start_hour": 2, "sleep_duration_hours": 4, "clock": "server"}
     mara.assistant.db.sleep_schedule = hours | {"tick_rate_sleep": 60}
     assert mara.assistant.sleep.own_schedule == {}
     mara.assistant.db.sleep_schedule = hours | {"tick_rate_sleep": 60, "sleep_start_hour": 3}
     assert mara.assistant.sleep.own_schedule == hours | {"sleep_start_hour": 3}
+
+
+def test_what_was_whispered_asleep_is_answered_in_a_whisper(mara, alice, bram, hears, answers):
+    mara.assistant.sleep.begin()
+    alice.execute_cmd("whisper Mara = Where is the hidden key?")
+    alices, brams = hears(alice), hears(bram)
+    mara.assistant.sleep.interrupt()
+    assert any("hidden key" in line for line in alices)
+    assert not any("hidden key" in line for line in brams)
+    assert answers()[-1].private
+
+
+def test_a_question_that_was_forgotten_meanwhile_is_not_answered(mara, alice, answers):
+    mara.assistant.sleep.begin()
+    alice.execute_cmd("say Mara, where is my brother?")
+    mara.memory.journal.remove([len(mara.memory.journal)])
+    mara.assistant.sleep.interrupt()
+    assert answers() == []
 
 
 def test_a_wake_while_compacting_is_deferred_until_dreaming(day):

@@ -177,6 +177,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     ),
     "too fast": ("One thing at a time, {name}.",),
     "crowded": ("Not now, {name}: there are too many before you.",),
+    "asked asleep": ('{name}, you asked me something while I slept: "{question}"',),
     "confided": (
         "It stays with me, {name}.",
         "Nobody will hear it from me, {name}.",

@@ -316,6 +316,7 @@ class Sleep:
         self._script.db.operating_mode = "awake"
         self._script.db.sleep_phase = None
         self._script.db.wake_requested = False
+        self._script.at_wake()
         game_database.keep_statistics()  # nights write the most rows
 
     # --- the night ----------------------------------------------------------------------------

@@ -34,6 +34,7 @@ OWNER = "memory_owner"  # text too, since a plain value can be set by any builde
 KEYS = ("memory_id", OWNER, *TEXTS)  # Attributes of a memory without a category
 HEARTBEAT = "ai_memory_assistant"  # key of the script
 HEARTBEAT_TEXTS = ("night", "night_records", "conversation_history")  # of the script, likewise
+HEARTBEAT_KEYS = (*HEARTBEAT_TEXTS, "asked_asleep")  # its Attributes with memories
 CATEGORIES = (
     CATEGORY,
     "memory_links",
@@ -349,7 +350,7 @@ def delete_all(obj: Any, *keys: str) -> int:
 def delete_heartbeat_records(obj: Any) -> None:
     """Delete the records of nights and conversations from the heartbeat script of an object."""
     for script in obj.scripts.get(HEARTBEAT):
-        for key in HEARTBEAT_TEXTS:
+        for key in HEARTBEAT_KEYS:
             script.attributes.remove(key)
 
 
