@@ -122,7 +122,9 @@ class VectorStoreSettings(_Section):
     @field_validator("config")
     @classmethod
     def _keeps_secrets(cls, config: dict[str, Any]) -> dict[str, Any]:
-        return redaction.sealed(config)
+        # which Mem0's own examples name; the length of vectors follows from the model
+        known = {key: value for key, value in config.items() if key != "embedding_model_dims"}
+        return redaction.sealed(known)
 
     @property
     def is_own(self) -> bool:

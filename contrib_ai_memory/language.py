@@ -342,9 +342,11 @@ class Phrases:
     texts: Mapping[str, tuple[str, ...]] = {}  # by kind, as the setting PHRASES names them
     tones: Mapping[str, Mapping[str, tuple[str, ...]]] = {}  # what a TONE has in their place
 
+    former: Collection[str] = ()  # kinds that are said no more, and that settings may still name
+
     def unknown(self, named: Iterable[str]) -> list[str]:
         """Return which of these are no kinds of phrases, in order; without texts, none."""
-        return sorted({*named} - {*self.texts}) if self.texts else []
+        return sorted({*named} - {*self.texts, *self.former}) if self.texts else []
 
     def of(self, tone: str, own: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
         """Return the phrases of an NPC, {kind: texts}, that differ: of its TONE, then its own."""

@@ -62,7 +62,7 @@ def test_an_exchange_goes_on_without_the_name_twice_and_no_more(mara, alice, bra
     for second in (10, 20, 30, 40):
         at(second)
         before = len(spoken(mara))
-        alice.execute_cmd(f"say I keep {second} sheep.")
+        alice.execute_cmd(f"say {second} barges went by.")
         answers.append(len(spoken(mara)) - before)
     assert answers == [1, 1, 0, 0]
     alice.execute_cmd("say Mara, and a dog.")
@@ -75,7 +75,7 @@ def test_a_question_goes_on_with_an_exchange_beside_a_silent_third(mara, alice, 
     alice.execute_cmd("say Mara, good day.")
     for second in (10, 20, 30):
         at(second)
-        alice.execute_cmd(f"say I keep {second} sheep.")
+        alice.execute_cmd(f"say {second} barges went by.")
     before = len(spoken(mara))
     at(40)
     alice.execute_cmd("say Do you have any salt?")
@@ -199,7 +199,7 @@ def test_a_greeting_to_both_npcs_is_answered_by_both_and_what_follows_by_one(mar
 def test_a_gift_is_thanked_for_and_what_is_said_of_it_is_answered(mara, alice, bram):
     create_object("typeclasses.objects.Object", key="silver ring", location=alice)
     alice.execute_cmd("give silver ring to Mara")
-    assert "Silver ring" in spoken(mara)[0]
+    assert "silver ring" in spoken(mara)[0]
     alice.execute_cmd("say It was my mother's.")
     assert len(spoken(mara)) == 2
 

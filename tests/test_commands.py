@@ -106,7 +106,7 @@ def test_stored_markup_is_shown_not_carried_out(mara, alice, bram, hears, tavern
 def test_braces_of_a_player_come_through_whole(mara, alice, bram, hears, builder):
     from evennia.utils.ansi import parse_ansi, strip_ansi
 
-    rune = "The rune of Elmstead reads {{ x }} and {y} and {{{z}}}."
+    rune = "the rune of Elmstead reads {{ x }} and {y} and {{{z}}}."
     alice.execute_cmd(f"say {rune}")
     assert mara.memory.journal.tail(1)[0].content == rune
     assert rune in " ".join(builder("@memory/journal mara").split())

@@ -184,7 +184,7 @@ def test_days_are_those_of_the_games_own_clock(
     mara.memory.clock = lambda: NOON
     owed = says(alice, "what do I owe you?")
     assert owed.startswith(
-        f'You said {said}: "I will pay you nine crowns tomorrow." That is due {told},'
+        f"You said {said} that you will pay me nine crowns tomorrow. That is due {told},"
     )
     assert "old mill has a new wheel" in says(alice, "what do you know about the mill?")
     assert says(alice, "what did we talk about yesterday?").startswith(talked)

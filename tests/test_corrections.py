@@ -41,7 +41,7 @@ def test_a_place_corrected_in_the_next_line_is_told_alone(mara, says, night):
         offload.wait(mara.assistant.sleep.whole_night())
     for question in ("where do i live?", "what do you know about me?"):
         answer = says(question)
-        assert "i live by the chapel" in answer and "weaver" in answer
+        assert "you live by the chapel" in answer and "weaver" in answer
         assert "mill" not in answer
 
 

@@ -41,7 +41,7 @@ def first_entries(text, count):
     """The page, cut off in the middle of an entry."""
     end = 0
     for _ in range(count):
-        end = text.index('{"id"', end + 1)
+        end = text.index('{"', end + 1)
     return text[: end + 20]
 
 

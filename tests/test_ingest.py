@@ -460,7 +460,7 @@ def embedder_of(tmp_path):
 
     def make(size=100, path=tmp_path / embedder.CACHE_FILE):
         model = Counting()
-        disk = embedder.DiskCache(model.name, model.dimensions, path, size)
+        disk = embedder.DiskCache(model.name, lambda: model.dimensions, path, size)
         return embedder.Embedder(model, cache_size=10, disk=disk), model, disk
 
     return make

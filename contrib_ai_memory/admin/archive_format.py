@@ -470,7 +470,7 @@ class Checker:
         lines = self.reader.numbered(CHECKED_AT_ONCE)
         memories: dict[str, int] = {}
         for number, line in lines:
-            with _refusing(self.reader.path, number, str(line.get("kind"))):
+            with _refusing(self.reader.path, number, _shown(line.get("kind"))):
                 self._check(line)
             if line["kind"] == "memory":
                 memories[line["id"]] = number

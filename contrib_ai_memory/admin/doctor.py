@@ -529,8 +529,8 @@ def _links(npc: Any, stored: _Stored, mend: bool) -> Generator[Any, Any, Problem
         return memory.journal.get(int(linked)) is not None or int(linked) in stored.entries
 
     for page in link_pages(memory.links):
-        for linked, others in page:
-            dangling |= {each for each in (linked, *others) if not exists(each)}
+        for linked, _others in page:  # each end has its own row
+            dangling |= set() if exists(linked) else {linked}
             yield offload.breathe()
     for each in sorted(dangling) if mend else ():
         memory.links.remove([each])

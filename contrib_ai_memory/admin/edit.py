@@ -336,8 +336,7 @@ def _tag(
     kept = (tag for tag in (entry or old).tags if tag not in drop)
     tags = tuple(dict.fromkeys((*kept, *add)))
     if tags == (entry or old).tags:
-        state = "is not" if drop else "is already"
-        raise CannotEdit(f"{ids.short(old)} {state} {(drop or add)[-1]}.")
+        return old  # it is so already: nothing to log or to undo
     # a pinned one no longer expires
     new = replace(old, tags=tags, expires_at=None if add else old.expires_at)
     line = {"tags": tags} if entry else {}

@@ -855,7 +855,12 @@ def _import(command: OperationCommand, npc: Any, file_name: str) -> Steps:
         there = f"{safe(npc.key)} has memories already, which would be lost."
         yield command.confirm(f"{there} Replace them by {safe(path.name)}?")
     command.tell(f"Importing {safe(path.name)} into the memory of {safe(npc.key)} ...")
-    done = yield TABLE["import"].run(npc, command.caller, path=path, replace=replace)
+    try:
+        done = yield TABLE["import"].run(npc, command.caller, path=path, replace=replace)
+    except archive.NotEmpty:
+        raise Mistyped(
+            f"{npc.key} has heard something meanwhile. Import the file again to be asked."
+        ) from None
     command.tell_done(TABLE["import"], npc, done)
 
 

@@ -9,7 +9,7 @@ import hashlib
 import sqlite3
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -102,7 +102,7 @@ def shared() -> Embedder:
                 from .endpoint import EndpointModel  # httpx takes a while to import
 
                 model = EndpointModel(options)
-            _shared = Embedder(model, disk=DiskCache(model.name, model.dimensions))
+            _shared = Embedder(model, disk=DiskCache(model.name, lambda: model.dimensions))
     return _shared
 
 
@@ -144,10 +144,16 @@ class DiskCache:
     Queries are not cached, since few are asked twice. Without a path it is in the game's folder.
     """
 
-    def __init__(self, model: str, dimensions: int, path: Path | None = None, size: int = ON_DISK):
+    def __init__(
+        self,
+        model: str,
+        dimensions: Callable[[], int],
+        path: Path | None = None,
+        size: int = ON_DISK,
+    ):
         self._path = path
         self._model = model
-        self._bytes = dimensions * np.dtype(np.float32).itemsize
+        self._dimensions = dimensions  # of a server that may be away now
         self._size = size
 
     @property
@@ -156,6 +162,7 @@ class DiskCache:
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, np.ndarray]:
         wanted = list(keys)
+        length = self._dimensions() * np.dtype(np.float32).itemsize if wanted else 0
 
         def read(connection: sqlite3.Connection) -> dict[bytes, np.ndarray]:
             rows = ((key, connection.execute(_SELECT, (self._model, key))) for key in wanted)
@@ -163,7 +170,7 @@ class DiskCache:
                 key: np.frombuffer(vector, dtype=np.float32)
                 for key, row in rows
                 for (vector,) in row
-                if len(vector) == self._bytes
+                if len(vector) == length
             }
 
         return self._file.use(read, {}) if wanted else {}

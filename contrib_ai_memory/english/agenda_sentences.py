@@ -12,10 +12,11 @@ from datetime import date
 from ..language import Teller
 from ..local_time import date_of, day_of, local
 from ..offline.matter import sums_in
-from ..offline.realisation import ended, to_the_point
+from ..offline.realisation import ended, names_addressee, to_the_point, with_capitals
 from ..offline.told_days import dated, day_told
 from ..records import AgendaItem, Entry
 from ..text.sanitising import oneline
+from .addressing import without_address
 from .commitments import creditor, owes
 from .commitments import message as message_in
 from .due_dates import due
@@ -24,14 +25,16 @@ from .tokens import FILLERS, content_words
 
 # of a promise, which is told as one
 _SWORN = re.compile(
-    r"(?P<swears>you (?:do )?(?:promise|swear|vow)\b(?: (?:me|it|that)\b)*,?)(?P<to> to\b)?"
+    r"you (?:do )?(?:promise|swear|vow)(?: me)?,?(?: that)?(?= (?:to|you'll|you will) )"
 )
+_YOU = re.compile(r"\b(?:you|your|yours|u|ur|ye|yer|ya|yourself)\b", re.IGNORECASE)
 
 
 def quoted(item: AgendaItem, teller: Teller, *, message: bool) -> str:
     """Return the words that state an item; of a message, what it says."""
-    said = oneline(to_the_point(item.text, teller.called))
-    return capital(ended(message_in(said) if message else said))
+    if message:
+        return capital(ended(message_in(oneline(without_address(item.text, teller.called)))))
+    return capital(ended(oneline(to_the_point(item.text, teller.called))))
 
 
 def told(item: AgendaItem, stating: Entry, teller: Teller, *, message: bool, noted: bool) -> str:
@@ -55,10 +58,11 @@ def told(item: AgendaItem, stating: Entry, teller: Teller, *, message: bool, not
         head = f"{speaker} said"
     stranger = second_person(creditor(item.text)) if speaker == "You" else creditor(item.text)
     owed, owed_to = sums_in(item.text), to or stranger
+    sides = (teller.name_of(item.to), teller.name_of(item.who))
     own = stating.source_entity == teller.asker and not (noted or message or asked)
-    reported = after_that(quote, own=True) if own else ""
-    for name in filter(None, (naming.object(item.to), naming.object(item.who))):
-        reported = re.sub(rf"\b{re.escape(name)}\b", name, reported, flags=re.IGNORECASE)
+    if item.to not in ("", teller.own) or names_addressee(quote, sides):
+        own = own and not _YOU.search(quote)  # which is somebody else
+    reported = with_capitals(after_that(quote, own=True), filter(None, sides)) if own else ""
     if item.kind == "debt" and item.who and owed and owed_to and owes(item.text):
         verb = "owe" if who in ("You", "I") else "owes"
         sum_owed = f"{who} {verb} {owed_to} {owed[0]}."
@@ -69,7 +73,8 @@ def told(item: AgendaItem, stating: Entry, teller: Teller, *, message: bool, not
         head = f"{sum_owed} {head}"
     told = f': "{quote}"'
     if sworn := _SWORN.match(reported):
-        told = f" {'' if sworn['to'] else 'that '}{reported[sworn.end('swears') :].lstrip()}"
+        rest = reported[sworn.end() :].strip()
+        told = f" {rest}" if rest.startswith("to ") else f" that {rest}"
     elif reported:
         told = f" that {reported}"
     return f"{' '.join(head.split())} {when}{told}{falls_due}"

@@ -25,3 +25,20 @@ def tells(sentence: str) -> bool:
     words = [word.lower().replace("’", "'") for word in _WORD.findall(sentence)]
     telling = sum(word not in FILLERS for word in words)
     return telling >= 2 or (telling > 0 and speaks_of_self(sentence) and len(words) >= 3)
+
+
+def is_idle(sentence: str) -> bool:
+    """Whether a sentence only greets, fills or asks to keep quiet, and holds nothing to tell.
+
+    >>> [is_idle(each) for each in ("Good morning to you all.", "Oh well.", "Plums.", "No.")]
+    [True, True, False, False]
+    """
+    if tells(sentence) or asks(sentence):
+        return False
+    if hushes(sentence) or _GREETS.match(sentence):
+        return True
+    words = {word.lower() for word in _WORD.findall(sentence)}
+    return words <= FILLERS - _ANSWERS
+
+
+_ANSWERS = frozenset("no yes nope yep yeah aye nay ok okay".split())

@@ -74,7 +74,7 @@ _SECRECY = re.compile(r"\b(?:don'?t|do not|never|nobody|no one)\b", re.IGNORECAS
 _REMIND = re.compile(r"\bremind (?:me|us)\b", re.IGNORECASE)
 _REMIND_TO = re.compile(
     r"\bremind (?:me|us) (?:please |again )?"
-    r"(?:(?:not )?to|that|when|if|before|at|in|on)\b(?: (?P<what>.+))?"
+    r"(?:to|(?=not to\b)|that|when|if|before|at|in|on)\b(?: ?(?P<what>.+))?"
     r"|\bremind (?:me|us)(?:(?: (?:on )?[\w-]+)? about (?P<of>(?:the|my|a|an) .+))?$",
     re.IGNORECASE,
 )

@@ -98,6 +98,7 @@ class EnglishPhrases(Phrases):
 
     texts = phrases.PHRASES
     tones = phrases.TONES
+    former = phrases.FORMER
     addressed = staticmethod(phrases.addressed)
 
 

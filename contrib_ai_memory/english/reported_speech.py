@@ -9,6 +9,7 @@ Liora's. What a pose shows of its poser counts as seen; the rest is the poser's 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from .questions import sentences_of
 from .tokens import (
@@ -63,7 +64,7 @@ _YOU = re.compile(
     r"|wanted|need|know|cannot|can't|don't|didn't|won't|haven't|aren't|weren't))?\b",
     re.IGNORECASE,
 )
-_YOU_KNOW = re.compile(r",? (?:you|u|ye|ya) know(?=\s*(?:[.,;!?]|$))", re.IGNORECASE)
+_YOU_KNOW = re.compile(r"(?<!\bas),? (?:you|u|ye|ya) know(?=\s*(?:[.,;!?]|$))", re.IGNORECASE)
 # "she paid for me boots"; not "she paid for me yesterday"
 _ME_FOR_MY = re.compile(
     r"\b(?P<behind>for|with|in|on|of|at|from|off|under) me "
@@ -81,12 +82,17 @@ _NOT_TOLD = re.compile(
     re.IGNORECASE,
 )
 _OF_ONESELF = frozenset("i my mine me myself".split())
-_YOU_ALL = {"we": "you", "us": "you", "our": "your", "ours": "yours", "ourselves": "yourselves"}
-_US = _YOU_ALL.keys()
-_WE = re.compile(rf"\b(?:{'|'.join(_YOU_ALL)})\b", re.IGNORECASE)
+_US = _OF_US.keys()
+_THOU = frozenset("thee thou thy thine".split())
+_SAYS = re.compile(  # "I said to Bram: you owe me four"
+    r"\b(?:sa(?:id|ys?)|t(?:old|ells?)|ask(?:ed|s)?|answer(?:ed|s)?|shout\w*)\b"
+    r"(?: [\w'’]+){0,3}\s*[,:]",
+    re.IGNORECASE,
+)
 _OF_NPC = frozenset("you your yours u ur ye yer ya yourself".split())
 _OTHERS = frozenset(  # beside whom "they" would not be clear
-    "they them their theirs themselves we us our ours you your yours u ur ye yourself".split()
+    "they them their theirs themselves we us our ours you your yours u ur ye yer ya yourself"
+    " thee thou thy thine".split()
 )
 
 
@@ -177,6 +183,7 @@ def _with_apostrophes(text: str) -> str:
 def _plain(text: str) -> str:
     """Return talk without "you know", with "my boots" for "me boots"."""
     text = _YOU_KNOW.sub("", _with_apostrophes(text))
+    text = re.sub(r"\b(?:u|ye|ya)\b", "you", re.sub(r"\b(?:ur|yer)\b", "your", text))
     return _ME_FOR_MY.sub(r"\g<behind> my ", text)
 
 
@@ -228,24 +235,32 @@ _VERB = frozenset(
 )
 
 
-def after_that(text: str, *, own: bool) -> str:
+def after_that(text: str, *, own: bool, names: Collection[str] = ()) -> str:
     """Tell what somebody said as it stands after "you told me that" or "Alice said that".
 
     Args:
         own: Whether it is told to its speaker.
+        names: Of people. Another word with a capital may be a name or only begin a sentence.
 
     Returns:
-        "" where it claims nothing, or it would not be clear who is meant.
+        "" where it claims nothing, or it would not be clear who or what is meant.
 
-    >>> after_that("Mrs Tolley is my godmother, she raised me.", own=True)
-    'Mrs Tolley is your godmother, she raised you.'
-    >>> after_that("The ferry sinks on monday. My brother saw it.", own=False)
-    'the ferry sinks on monday. Their brother saw it.'
+    >>> after_that("Tess is my godmother, she raised me.", own=True, names=["Tess"])
+    'Tess is your godmother, she raised you.'
+    >>> after_that("The ferry sinks on monday.", own=False)
+    'the ferry sinks on monday.'
+    >>> after_that("My cow is sick. Go away.", own=True), after_that("We are friends.", own=True)
+    ('', '')
     >>> after_that("Remind me to buy oil.", own=True), after_that("You owe me four.", own=False)
     ('', '')
     """
-    told = [_after_that(each, own=own) for each in sentences_of(text)]
-    if not told or not all(told) or not _claims(sentences_of(text)[0]):
+    sentences = sentences_of(text)
+    if not sentences or (len(sentences) > 1 and not own) or not all(map(_claims, sentences)):
+        return ""
+    first = re.match(r"[A-Z][a-z]+", text)
+    known = {word.lower() for name in names for word in name.split()} | FUNCTION_WORDS
+    told = [_after_that(each, own=own) for each in sentences]
+    if (first and first[0].lower() not in known) or not all(told):
         return ""
     return " ".join([_small(told[0]), *map(capital, told[1:])])
 
@@ -254,15 +269,27 @@ def _after_that(sentence: str, *, own: bool) -> str:
     """One sentence of `after_that`."""
     plain = _plain(sentence)
     meant = {token.lower().partition("'")[0] for token in _TOKEN.findall(plain)}
-    if "?" in sentence:
+    # nor what somebody else is said to have said, nor "we", who may be the NPC and the speaker
+    if meant & (_US | _THOU) or quotes(sentence) or _SAYS.search(plain) or _NOT_TOLD.search(plain):
         return ""
-    if own and meant & _US and not meant & _OF_NPC:
-        return _WE.sub(lambda found: _YOU_ALL[found[0].lower()], second_person(sentence))
+    if meant & _OF_NPC:
+        return second_person(plain) if own and speaks_of_self(plain) and _is_object(plain) else ""
     if not meant & _OF_ONESELF:
-        return "" if meant & (_OF_NPC | _US) or quotes(sentence) else plain
-    if own and (speaks_of_self(plain) or not meant & _OF_NPC):
-        return "" if _NOT_TOLD.search(plain) else second_person(sentence)
-    return "" if own else indirect(sentence)
+        return plain
+    return second_person(plain) if own else indirect(plain)
+
+
+def _is_object(text: str) -> bool:
+    """Whether "you" is nowhere the subject of a verb that `second_person` does not know."""
+    for found in _YOU.finditer(text):
+        behind = re.match(r"\W*(\w[\w'’]*)", text[found.end() :])
+        word = behind[1].lower() if behind else ""
+        before = re.findall(r"[\w'’]+", text[: found.start()])[-1:]
+        turned = before and before[0].lower() in ("as", *_VERB)  # "as were you"
+        unclear = turned or word in BASES or is_past(word)
+        if unclear and not (found["short"] or found["verb"]):
+            return False
+    return True
 
 
 def _claims(sentence: str) -> bool:
@@ -292,10 +319,10 @@ def _small(text: str) -> str:
 
 def _i_as_subject(found: re.Match[str]) -> str:
     """Return "you" as the NPC says it where it is the subject: "if I can", "I was late"."""
-    more = (found["short"] or found["verb"] or "").lower()
-    if found["opens"] is None and not more:
+    more = [(found["short"] or "").lower(), (found["verb"] or "").lower()]
+    if found["opens"] is None and not any(more):
         return found[0]
-    return (found["opens"] or "") + _OWN_I + _BE_I.get(more, more)
+    return (found["opens"] or "") + _OWN_I + "".join(_BE_I.get(each, each) for each in more)
 
 
 def speaks_of_self(text: str) -> bool:

@@ -145,7 +145,10 @@ def _stated(memory: Memory, draft: FactDraft, entries: Sequence[Entry]) -> list[
     return found[:1] + [
         item
         for item in found[1:]
-        if _line_of(item) != _line_of(found[0]) and set(item.evidence) <= {*draft.journal_ids}
+        if _line_of(item) != _line_of(found[0])
+        and set(item.evidence) <= {*draft.journal_ids}
+        and not item.told  # which another fact states
+        and {item.kind, draft.kind} <= {"promise", "plan"}
     ]
 
 

@@ -118,7 +118,7 @@ _THOUGHT = re.compile(rf"(?:{_OPEN}).*?(?:{_CLOSE}|\Z)", re.IGNORECASE | re.DOTA
 _UNOPENED = re.compile(rf".*(?:{_CLOSE})", re.IGNORECASE | re.DOTALL)  # the template had opened it
 # of gpt-oss, where a server does not read its channels or drops their tokens: all but the last
 _CHANNELS = re.compile(
-    r"(?:\A\s*analysis(?=[A-Z\"'])|<\|channel\|>).*?(?:assistantfinal|final<\|message\|>|\Z)",
+    r"(?:\A\s*analysis(?=[A-Z\"'])|<\|channel\|>).*?(?:assistantfinal|final\s*(?:<\|constrain\|>\w*\s*)?<\|message\|>|\Z)",
     re.DOTALL,
 )
 
@@ -140,8 +140,8 @@ def closes_unopened(text: str) -> bool:
 # how a call or any JSON begins, in the forms of the models' templates; nothing behind it is spoken
 _CALL = re.compile(
     r"\{\s*(?:[\"'}]|\Z)|<[|｜]?(?:tool|function|invoke|python_tag)|\[TOOL_CALLS\]"
-    r"|\b(?:functions|tools|default_api)\.\w|^[ \t]*Action(?: Input)?:"
-    r"|^[ \t`*\[-]{0,8}[a-z][a-z_]{1,40}\(",
+    r"|\b(?:functions|default_api)\.\w|^[ \t]*Action(?: Input)?:[ \t]*[\w{\[\"]"
+    r"|^[ \t`*\[-]{0,8}[a-z][a-z_]{1,40}\((?=\s*(?:\)|[\"'{]|\w+\s*[=(]))",
     re.MULTILINE,
 )
 
@@ -287,7 +287,16 @@ _BOUNDARY_BEFORE = re.compile(r"(?:^|[.!?…:\"”’)\]*\n])\s*\Z")
 _BOUNDARY_AFTER = re.compile(r"\s*(?:\Z|[\"“«(\[*\n]|[^\W\d_a-zß-öø-ÿ])")
 _PAUSE_BEFORE = re.compile(r"[,;:—–…-]\s*\Z")
 
-_SUBJECTS = frozenset("she he they i it her his their my the a an".split())
+_GESTURES = frozenset(
+    "nods smiles grins sighs chuckles laughs leans pauses shrugs winks frowns glances bows "
+    "gestures points looks turns wipes pours sets places raises lowers tilts shakes scratches "
+    "rubs clears crosses folds waves beckons steps walks sits stands kneels stares gazes peers "
+    "squints blinks snorts scoffs smirks beams blushes gasps groans growls grunts hums whistles "
+    "yawns coughs sniffs winces flinches hesitates thinks ponders considers whispers mutters "
+    "murmurs taps drums slides pushes pulls reaches picks hands offers takes holds grips claps "
+    "cackles giggles snickers rolls narrows softens straightens adjusts polishes stirs".split()
+)
+_SUBJECTS = frozenset("she he they i it her his their my the a".split())
 
 
 def _unmarked(text: str) -> str:
@@ -308,52 +317,80 @@ def _without_actions(text: str, voice: Voice) -> tuple[str, tuple[str, ...]]:
             before, after = text[: span.start()][-40:], text[span.end() : span.end() + 40]
             parts.append(text[place : span.start()])
             place = span.end()
-            if _is_action(inner, before, after, voice):
+            if _is_action(inner, before, after, voice, bracket=is_bracket):
                 actions.append(inner)
             elif is_bracket and span[0].startswith("("):
                 parts.append(span[0])
             else:
                 parts.append(span["inner"])
         text = "".join(parts) + text[place:]
-    if (cut := _OPEN_STAR.search(text)) and _tells_deed(cut["inner"], voice):
+    if (cut := _OPEN_STAR.search(text)) and _has_verb(cut["inner"], voice):
         text = text[: cut.start()]
     text = re.sub(r"(?<!\w)[*_]{1,3}|[*_]{1,3}(?!\w)", "", text)
     text = text.replace("**", "").replace("[", "").replace("]", "")
     return re.sub(r"^[\s,;:—–-]+(?=\S)|\s+(?=[,.!?;](?:\s|$))", "", text), tuple(actions)
 
 
-def _is_action(inner: str, before: str, after: str, voice: Voice) -> bool:
+def _is_action(inner: str, before: str, after: str, voice: Voice, *, bracket: bool) -> bool:
     """Whether words between marks are done rather than spoken."""
     if not WORD.search(inner):
         return not any(map(str.isdigit, inner))
     if _ASIDE.match(inner):
         return True
-    if inner.endswith(("!", "?")):
+    if inner.endswith(("!", "?")) and not _gesture(inner, voice):
         return False  # it is said with force
-    several = len(WORD.findall(inner)) > 1
-    apart = _BOUNDARY_BEFORE.search(before) and (several or _BOUNDARY_AFTER.match(after))
-    paused = _PAUSE_BEFORE.search(before) and inner[:1].islower()
-    return bool(apart or paused) and _tells_deed(inner, voice)
+    if bracket:
+        return _gesture(inner, voice)
+    if _BOUNDARY_BEFORE.search(before) and (
+        _BOUNDARY_AFTER.match(after) or len(WORD.findall(inner)) > 1
+    ):
+        return _has_verb(inner, voice)
+    if _PAUSE_BEFORE.search(before) or len(WORD.findall(inner)) > 1:
+        return inner[:1].islower() and _gesture(inner, voice)
+    return False
 
 
-def _tells_deed(inner: str, voice: Voice) -> bool:
-    """Whether words begin as a stage direction does: "smiles", "slowly nodding", "the door creaks".
+def _lead(inner: str, voice: Voice) -> tuple[str, bool]:
+    """Return the word that would be the verb, and whether a subject stands before it."""
+    names = {part for name in voice.names for part in name.lower().split()}
+    words = [word.lower() for word in WORD.findall(inner)]
+    subject = False
+    for number, word in enumerate(words):
+        article = number and words[number - 1] in ("the", "a", "her", "his", "their", "my")
+        if word in names or word in _SUBJECTS or article:
+            subject = True
+        elif not word.endswith("ly"):
+            return word, subject
+    return "", subject
 
-    By the form of the verb alone: models write them in English in any language.
-    """
-    who = "|".join(
-        map(re.escape, ("she", "he", "they", "the", "her", "his", "their", *voice.names))
-    )
-    verb = r"(?!\w*thing\b)(?:\w{2,}[^\Ws]s|\w{2,}ing)\b"
-    begins = rf"(?:(?:{who})\b(?: \w+){{0,2}} )?(?:\w+ly )?{verb}"
-    return re.match(begins, inner, re.IGNORECASE) is not None
+
+def _gesture(inner: str, voice: Voice) -> bool:
+    lead, subject = _lead(inner, voice)
+    return lead in _GESTURES or (subject and lead in language.get().third_person)
+
+
+def _is_act(word: str) -> bool:
+    """Whether a word tells what somebody does: "nods"."""
+    return word in _GESTURES or word in language.get().third_person
 
 
 def _is_deed(text: str) -> bool:
     """Whether words begin with what somebody does: "ladles broth", not "smiling" or "a pause"."""
-    words = [word.lower() for word in WORD.findall(text)]
-    lead = next((word for word in words if not word.endswith("ly")), "")
-    return bool(lead) and lead not in _SUBJECTS and not lead.endswith("ing")
+    lead, subject = _lead(text, NO_VOICE)
+    return bool(lead) and not subject and not lead.endswith("ing")
+
+
+def _has_verb(inner: str, voice: Voice) -> bool:
+    """Whether words between marks, apart from a sentence, are a stage direction."""
+    lead, subject = _lead(inner, voice)
+    if not lead:
+        return not subject
+    if _is_act(lead):
+        return True
+    form = (lead.endswith("s") and not lead.endswith("ss")) or lead.endswith("ing")
+    if not form or len(lead) < 4 or lead.endswith("thing"):
+        return False
+    return subject or inner[:1].islower() or lead.endswith("ing")
 
 
 # --- quotation marks and sentences ----------------------------------------------------------------

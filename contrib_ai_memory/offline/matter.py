@@ -59,6 +59,7 @@ _THING = re.compile(
     re.IGNORECASE,
 )
 _CORRECTED = re.compile(r"\b(?:no|nah|wait|scratch|i mean|rather)\b", re.IGNORECASE)
+_MEANT = re.compile(r"^\W*(?:no|nah|wait|scratch that)\b|\b(?:i meant?|actually)\b", re.I)
 _AS_SAID_BACK = {"my": "your", "our": "your", "your": "my", "ur": "my", "yer": "my"}
 _AS_SAID_BACK |= dict.fromkeys(("that", "this", "some", "dem"), "the")
 _BY_DAY = frozenset("plan promise".split())  # of which the day alone is said back
@@ -113,7 +114,7 @@ def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
 
 def sets_right(said: str) -> bool:
     """Whether words name what is wrong beside what is right: "Sunday, not Friday"."""
-    return bool(_DENIED.search(said) or _CORRECTED.search(said))
+    return bool(_DENIED.search(said) or _MEANT.search(said))
 
 
 def thing_of(said: str, names: Collection[str] = ()) -> str:
@@ -168,6 +169,8 @@ def _noun(thing: str, names: Collection[str]) -> list[str]:
         words[-1].lower() in _NO_MATTER or words[-1].lower() in names or words[-1][-2:] == "ly"
     ):
         words.pop()
+    # "your dog" of "my dog died"
+    words = words[: next((n for n, word in enumerate(words) if n and is_past(word)), None)]
     last = words[-1].lower() if words and not (len(words) == 1 and is_past(words[0])) else ""
     return words if last and zipf(last) < COMMON else []
 

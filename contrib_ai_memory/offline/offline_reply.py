@@ -71,7 +71,6 @@ _NEWS = re.compile(
     rf"|[\s,.]*\b{_YOU_HEARD}(?: that| of it)?\W*$",
     re.IGNORECASE,
 )
-_MAY_I = re.compile(r"\b(?:may|might|can|could|mind if) (?:i|we|a \w+|one)\b", re.IGNORECASE)
 _OF_WHAT = re.compile(
     r"\W*(?:and |so )?(?:wh|wo?t\b|how|hw\b|remind|(?:(?:do|can) )?(?:you|u) )",
     re.IGNORECASE,
@@ -153,6 +152,9 @@ def _answer(request: ReplyRequest) -> Reply:
     if is_errand(request):
         return greeted(react(said, request), said, request)
     if not _asks(said, request):
+        if _NEWS.search(said):
+            acts = [each for each in request.acts if each.kind != "question"]
+            request = replace(request, acts=tuple(acts) or (SpeechAct("claim_other", said),))
         may = done and done <= MAY_ASK
         known = _known_anyway(request) if may else None
         return greeted(known or react(said, request), said, request)
@@ -186,8 +188,6 @@ def _answer(request: ReplyRequest) -> Reply:
     # "help, what is that?" and "you look like a fencepost" are not answered "I know nothing"
     if done & (BEFORE_AN_ANSWER | ASKED) or (done and "question" not in done and "?" not in said):
         return greeted(react(said, request), said, request)
-    if _MAY_I.search(said) and not _WHAT.search(said):
-        return greeted(says("forbidden", request), said, request)
     return greeted(replace(_unknown(request), weighed=found.weighed), said, request)
 
 

@@ -228,6 +228,11 @@ SMALL_TALK = frozenset(
     "greeting,returning,greeted again,long absent,parting,parting at night,thanks,wellbeing,"
     "chatter,no tale,apology,compliment,insulted,sorry,sorry for,glad,glad of".split(",")
 )
+FORMER = (  # kinds that are said no more
+    "doubt,not sure,tired,so it is,of itself,riddle,no such thing,asks name,asks what happened,"
+    "asks who,taken up,joked,joked of,boasted,boasted of,insulted by,alarm of,unsaid,misheard,"
+    "dropped,no more"
+).split(",")
 TONES: Mapping[str, Phrases] = {
     "plain": {},
     "warm": {

@@ -243,7 +243,8 @@ def _reaction(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
 def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
     with_matter, without = REACTIONS[act.kind]
     called = _called(request)
-    if act.kind == "parting" and (act.sure >= PARTS_FROM or courtesy_of(said)):
+    sure = act.sure >= PARTS_FROM or courtesy_of(said) or _AT_NIGHT.search(said)
+    if act.kind == "parting" and sure:
         return _parting(said, request)
     if act.kind == "move" and request.kind == "pose":
         shown = matter_of(said, act.kind, called) if _SHOWS.search(said) else ""

@@ -10,13 +10,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from datetime import date
+from itertools import pairwise
 
 from ..english import corrections, reported_speech
 from ..english.addressing import hushes, named, without_address
-from ..english.claims import tells
+from ..english.claims import is_idle
 from ..english.due_dates import due, is_weekday
 from ..english.questions import asks, pieces, sentences_of
-from ..english.tokens import content_words, holds_number, is_past
+from ..english.tokens import (
+    BASES,
+    FUNCTION_WORDS,
+    MODALS,
+    content_words,
+    holds_number,
+    is_past,
+)
 from ..language import Named
 from ..local_time import date_of, local
 from ..records import MemoryRecord, ReplyRequest
@@ -25,6 +33,7 @@ from ..text.sanitising import oneline
 from ..text.segmentation import words_of
 from .told_days import dated, day_told
 
+_NO_NAMES = FUNCTION_WORDS | MODALS | BASES | {"may", "march", "august"}
 _DETERMINED = frozenset("a an the some my your his her their our".split())
 
 _AGO = frozenset("was were did had last ago since yesterday".split())
@@ -99,7 +108,7 @@ def _head_and_words(
     if memory.speaker == request.npc_name:
         return f"I said {when}".rstrip(), f': "{said}"'
     if memory.about and memory.about == request.speaker_id:
-        told = _with_capitals(reported_speech.after_that(as_typed, own=True), request)
+        told = _reported(as_typed, request, own=True)
         return f"You told me {when}".rstrip(), f" that {told}" if told else f': "{said}"'
     if not memory.speaker:
         return "", said
@@ -107,29 +116,52 @@ def _head_and_words(
     told = ""
     of_npc = named(said, forms((request.npc_name, *request.npc_names))) is not Named.NOT
     if not of_npc:
-        told = _with_capitals(reported_speech.after_that(as_typed, own=False), request)
+        told = _reported(as_typed, request, own=False)
     return head, f" that {told}" if told else f': "{said}"'
 
 
-def _with_capitals(told: str, request: ReplyRequest) -> str:
-    """Return words with the names of those whom the NPC knows as they are written."""
-    for name in request.situation.known_names:
-        told = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", name, told, flags=re.IGNORECASE)
-    return told
+def _reported(said: str, request: ReplyRequest, *, own: bool) -> str:
+    """Tell words in reported speech, with the names of those whom the NPC knows as they are
+    written; "" where they are quoted."""
+    others = [each for each in request.situation.known_names if each != request.speaker]
+    if names_addressee(said, others):
+        return ""
+    known = (*request.situation.known_names, request.speaker)
+    return with_capitals(reported_speech.after_that(said, own=own, names=known), known)
+
+
+def names_addressee(said: str, names: Iterable[str]) -> bool:
+    """Whether words call one of these people: "I will pay you, Bram."."""
+    some = "|".join(map(re.escape, filter(None, names)))
+    calls = rf"(?:^|[.!?]\s+)\W*(?:{some})\s*[,:!]|,\s*(?:{some})\W*(?:$|[.!?])"
+    return bool(some and re.search(calls, said, re.IGNORECASE))
+
+
+def with_capitals(told: str, names: Iterable[str]) -> str:
+    """Return words with names as they are written, where they are in small letters."""
+    small = {each.lower(): each for each in names if each.lower() not in _NO_NAMES}
+    some = "|".join(map(re.escape, sorted(small, key=len, reverse=True)))
+    pattern = rf"(?<![\w’'])(?:{some})(?!\w)"
+    return re.sub(pattern, lambda found: small[found[0]], told) if some else told
 
 
 def to_the_point(said: str, called: tuple[str, ...]) -> str:
     """Return words without the NPC's name in each sentence, greetings and interjections.
 
-    >>> to_the_point("Rubbish. Isbet, I promise that I mend it.", ("isbet",))
-    'I promise that I mend it.'
+    >>> to_the_point("Good evening. Isbet, I have moved.", ("isbet",))
+    'I have moved.'
     >>> to_the_point("black beer's my favourite, isbet, not wine", ("isbet",))
     "black beer's my favourite, not wine"
     """
     some = "|".join(map(re.escape, called)) or r"(?!)"
     plain = re.sub(rf",\s*(?:{some})\s*,", ",", without_address(said, called), flags=re.I)
     sentences = [without_address(each, called) for each in sentences_of(plain)]
-    return " ".join(each for each in sentences if tells(each) or asks(each)) or plain
+    kept = [
+        each
+        for before, each in pairwise(["", *sentences])
+        if asks(before) or not is_idle(each)  # what answers a question is no interjection
+    ]
+    return " ".join(kept) or plain
 
 
 def _without_echo(said: str, asked: str) -> str:

@@ -149,7 +149,8 @@ def answer(memory: Memory, entry: Entry, actions: Actions) -> Generator[Any, Any
             best = heapq.nlargest(WEIGHED, loop.recalled, key=lambda each: each.score.total)
             weighed = tuple(Weighed("", each.score.total, link_id(each.memory)) for each in best)
             private, overheard = loop.private, loop.overheard
-            done = tuple(_told_by(text, request.situation.agenda))
+            words = " ".join([*loop.said_by_tools, text])
+            done = tuple(_told_by(words, request.situation.agenda))
             return Answer(
                 *(text, private, loop.recalled, rounds, overheard, said, told, weighed),
                 done_by_telling=done,
@@ -195,12 +196,13 @@ def answer_of(
 
 def _told_by(text: str, agenda: Iterable[OpenItem]) -> Iterator[str]:
     """Yield the ids of the agenda items that words of a model tell, and that are done by that."""
-    content_words = language.get().content_words
-    said = content_words(text)
+    spoken = language.get()
+    told = [each for each in spoken.sentences(text) if not spoken.asks(each)]
+    said = spoken.content_words(" ".join(told))
     for item in agenda:
-        words = content_words(item.quoted)
-        shared = len(words & said)
-        if item.done_by_telling and shared >= max(TELLS_WORDS, TELLS_SHARE * len(words)):
+        words = spoken.content_words(item.quoted)
+        least = min(len(words), max(TELLS_WORDS, TELLS_SHARE * len(words)))
+        if item.done_by_telling and words and len(words & said) >= least:
             yield item.done_by_telling
 
 

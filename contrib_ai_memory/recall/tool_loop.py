@@ -114,7 +114,7 @@ class ToolLoop:
         self._voice = voice_of(request, self.opening[0]["content"])
         self._transcript = transcript
         self._whispers: list[Privacy] = []  # by tools of the present round
-        self._said: list[str] = []
+        self.said_by_tools: list[str] = []
         self._action_count = 0
         self._acted = False
         self._result_tokens = 0
@@ -163,7 +163,7 @@ class ToolLoop:
                 break
         if is_silence(turn.text):
             return None if llm.plain else ""  # it was not told that it may be silent
-        if not turn.text and not self._said and not (answered and self._acted):
+        if not turn.text and not self.said_by_tools and not (answered and self._acted):
             return None
         text = self._unsaid(turn.text)
         self.private = self._entry.private or (yield self.tells(text, marked=turn.whispered))
@@ -368,7 +368,7 @@ class ToolLoop:
 
     def _unsaid(self, text: str) -> str:
         """Return what was not said before of a text that may begin as an earlier one did."""
-        for said in self._said:
+        for said in self.said_by_tools:
             text = text.removeprefix(said).lstrip()
         return text
 
@@ -402,7 +402,7 @@ class ToolLoop:
         secret = self._entry.private or (yield self.tells(text, marked=marked))
         self._work.check()
         actions.say(text, self.provenance_of_words(text), private=secret)
-        self._said.append(text)
+        self.said_by_tools.append(text)
         return f"Whispered to {self._request.speaker}: it is a secret." if secret else "Said."
 
     @defer.inlineCallbacks
@@ -418,7 +418,7 @@ class ToolLoop:
         actions.whisper(name, text, self.provenance_of_words(text))
         self._whispers.append(Privacy(True, (identity,)))
         if identity == self._listener:
-            self._said.append(text)
+            self.said_by_tools.append(text)
         return f"Whispered to {name}."
 
     @defer.inlineCallbacks

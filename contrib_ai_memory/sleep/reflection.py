@@ -67,7 +67,7 @@ def _end_outdated(memory: Memory) -> Generator[Any, Any, None]:
     """End insights of which a memory that they cite is over; run again, it changes nothing."""
     with memory.evidence.work_on(priority=offload.NIGHT) as work:
         insights = yield work.run(standing, memory.id)
-        written = {each.id: memory.journal.get(each.journal_ids[0]) for each in insights}
+        written = {e.id: memory.journal.get(e.journal_ids[0]) for e in insights if e.journal_ids}
         cited = {each: entry.evidence for each, entry in written.items() if entry}
         yield work.run(end_outdated, memory.id, cited)
 

@@ -127,8 +127,7 @@ class ChatLog:
     def messages(self) -> list[Stored]:
         if self._read is None:
             stored = attributes.read(self._npc.assistant, ATTRIBUTE, [])
-            messages = [each for each in stored if isinstance(each, dict)]
-            self._read = paired([BESIDE | each for each in messages if each.get("role") in _ROLES])
+            self._read = paired([BESIDE | each for each in stored if _is_message(each)])
         return self._read
 
     @property
@@ -259,3 +258,15 @@ def _summarises(summary: Stored, gone: set[int]) -> bool:
     if summary["talk"]:
         return ranges_include(summary["talk"], gone)
     return bool(gone) and summary["entry"] >= min(gone)
+
+
+def _is_message(stored: Any) -> bool:
+    """Whether it has the form of a message; a builder or a game may have written it."""
+    if not isinstance(stored, dict) or stored.get("role") not in _ROLES:
+        return False
+    calls = stored.get("tool_calls")
+    if calls is None:
+        return isinstance(stored.get("content"), str)
+    return isinstance(calls, list) and all(
+        isinstance(call, dict) and {"id", "type", "function"} <= {*call} for call in calls
+    )

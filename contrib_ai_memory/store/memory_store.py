@@ -156,8 +156,12 @@ def open_store(other: VectorStoreSettings | None = None, *, any_model: bool = Fa
         )
     condition.check_room(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    for former in folder.glob("novelty.sqlite3*"):  # of an earlier version; it names people
-        former.unlink(missing_ok=True)
+    for name in (
+        "novelty.sqlite3*",
+        "*.sqlite3.broken",
+    ):  # of earlier versions
+        for former in folder.glob(name):
+            former.unlink(missing_ok=True)
     model = embedder.shared()
     settings = other or conf.get().VECTOR_STORE
     if other is None and metadata.read(folder).get("moving") == place(settings):

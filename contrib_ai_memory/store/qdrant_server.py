@@ -108,17 +108,21 @@ class ServerStore(QdrantStore):
         sparse = models.SparseVectorParams(index=index)
         replicas = config.replication_factor or 1
         majority = replicas // 2 + 1 if replicas > 2 else None  # so that a quorum reads it
-        self.client.create_collection(
-            self.collection_name,
-            vectors_config={self.line_vector: dense, WINDOW: dense},
-            sparse_vectors_config=dict.fromkeys(WORD_LANES, sparse),
-            # every search is of one NPC: a graph for each of them, and none over all
-            hnsw_config=models.HnswConfigDiff(m=0, payload_m=16),
-            shard_number=config.shard_number,
-            replication_factor=config.replication_factor,
-            write_consistency_factor=config.write_consistency_factor or majority,
-            on_disk_payload=config.on_disk_payload,
-        )
+        try:
+            self.client.create_collection(
+                self.collection_name,
+                vectors_config={self.line_vector: dense, WINDOW: dense},
+                sparse_vectors_config=dict.fromkeys(WORD_LANES, sparse),
+                # every search is of one NPC: a graph for each of them, and none over all
+                hnsw_config=models.HnswConfigDiff(m=0, payload_m=16),
+                shard_number=config.shard_number,
+                replication_factor=config.replication_factor,
+                write_consistency_factor=config.write_consistency_factor or majority,
+                on_disk_payload=config.on_disk_payload,
+            )
+        except StoreError:
+            if not self.client.collection_exists(self.collection_name):
+                raise  # else another game has made it meanwhile, or the answer was lost
 
     def _check(self, info: Any) -> None:
         vectors, what = info.config.params.vectors, f"The collection {self.collection_name}"
