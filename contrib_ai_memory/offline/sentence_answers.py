@@ -57,7 +57,6 @@ OF_A_SECRET = 2.0  # more for what the asker said in confidence, where such is a
 OF_OTHERS = 3.0  # less for the words of others, where a question is about the NPC alone
 NAMES_SOMEBODY = 0.9  # more for what names somebody, where a person is asked for
 JUST_SAID = 3.0  # less for what the asker said in this talk of something else
-ONLY_DONE = 1.5  # less for a pose, where nobody asks what was done
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
 MOST_WORDS = 40  # of all that is told
 
@@ -93,10 +92,6 @@ _WHETHER_IT_KNOWS = re.compile(
 _OF_A_SECRET = re.compile(
     r"\b(?:whisper\w*|secret\w*|confid\w+|on the quiet|keep\w* quiet|to yourself|no further"
     r"|between ourselves|swear|swore)\b",
-    re.IGNORECASE,
-)
-_DOES = re.compile(
-    r"\b(?:do|does|did|done|doing|happen\w*|see|seen|saw|wear\w*|wore|look\w*|act\w*|give|gave)\b",
     re.IGNORECASE,
 )
 _MARKED = re.compile(r"(?<!\w)([*_]{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)")  # *emphasis*
@@ -169,11 +164,9 @@ def _more(candidate: SentenceCandidate, request: ReplyRequest) -> float:
     oneself = _ME.search(request.utterance) or _OF_THE_ASKERS.search(request.utterance)
     apart = content_words(request.utterance).isdisjoint(content_words(candidate.text))
     echo = apart and not (oneself or secret) and _is_of_this_talk(candidate, request)
-    posed = bool(candidate.memory and candidate.memory.is_deed) and not moves
-    lacks_deed = posed and not _DOES.search(request.utterance)
     more = OVER * was + OF_COMING * moves + OF_A_SECRET * secret + NAMES_SOMEBODY * who
     less = LACKS_NUMBER * lacks + OF_OTHERS * others
-    return more - less - JUST_SAID * echo - ONLY_DONE * lacks_deed
+    return more - less - JUST_SAID * echo
 
 
 def asks_of_a_secret(request: ReplyRequest) -> bool:
