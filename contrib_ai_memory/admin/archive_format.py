@@ -55,6 +55,7 @@ UNKNOWN_LINE = (
     "version exported it, please report that."
 )
 CHECKED_AT_ONCE = 256  # lines
+KIND_SHOWN = 40  # characters of a kind of line in a refusal
 BYTES_AT_ONCE = 4_000_000  # of the lines that are held at one time
 LAST_ID = 100_000_000  # of a journal
 LARGEST_SCORE = 1.001  # of a link: cosines are rounded, and older exports have 1.0001
@@ -470,7 +471,7 @@ class Checker:
         lines = self.reader.numbered(CHECKED_AT_ONCE)
         memories: dict[str, int] = {}
         for number, line in lines:
-            with _refusing(self.reader.path, number, _shown(line.get("kind"))):
+            with _refusing(self.reader.path, number, str(line.get("kind"))[:KIND_SHOWN]):
                 self._check(line)
             if line["kind"] == "memory":
                 memories[line["id"]] = number

@@ -100,7 +100,7 @@ def test_a_memory_is_pinned_locked_unlocked_and_unpinned(keeper, mara, alice):
         assert page.status_code == 200
         assert tags() == expected, deed
     again = keeper.post(url("do_memory", mara, entry.id, "unpin"), follow=True)
-    assert f"{entry.id} is not pinned." in again.content.decode()
+    assert f"Entry {entry.id} of Mara is no longer pinned." in again.content.decode()
 
 
 def test_sleeping_and_waking_are_logged(keeper, mara, alice, log):
