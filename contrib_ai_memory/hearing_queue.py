@@ -7,9 +7,10 @@ reactor, an NPC at a time, in order. Whoever looks at a memory (`npc.memory`) se
 before. Reactor thread only.
 
 A line stays here until it is in the journal. While the game's database cannot be used, all wait, in
-order, and are tried again. A line that fails by itself, as in a hook of the game, is logged and let
-go. Of one NPC `LINES_KEPT` are kept, those in its journal that are not written yet included; what
-it hears beyond them is lost, and the log says how many lines.
+order, and are tried again. A line that fails by itself, as in a hook of the game, is logged, lets
+the others by, and is tried again later, and once more when the server stops. Of one NPC
+`LINES_KEPT` are kept, those in its journal that are not written yet included; what it hears beyond
+them is lost, and the log says how many lines.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from .store import game_database
 # seconds: by then the portal, too, has had a processor and has sent what was said to its hearers
 LATER = 0.02
 RETRY_SECONDS = 1.0  # until lines are tried again that the database did not let in
+HELD_SECONDS = 60.0  # … and those that failed by themselves
 LINES_KEPT = 2000  # of one NPC: some 2 MB
 
 
@@ -57,9 +59,11 @@ class _Heard:
 
     npc: Any
     lines: deque[_Line] = field(default_factory=deque)
+    held: deque[_Line] = field(default_factory=deque)  # lines that failed by themselves
     under_way: bool = False  # whether the turns of the reactor take its lines in
     at_work: bool = False  # whether a line is being taken in right now
     lost: int = 0  # how many lines found no room, as far as the log has not told it yet
+    retry: Any = None  # the scheduled call that tries held lines again, and tells what is lost
 
 
 _waiting: dict[int, _Heard] = {}  # by `id`: an NPC that was deleted has no hash
@@ -95,10 +99,7 @@ def take_in(
                 LINES_KEPT,
             )
         heard.lost += 1
-    if not heard.under_way:
-        heard.under_way = True
-        taken_in = _take_in_slowly(heard)
-        taken_in.addErrback(offload.log_failure, f"taking in what {heard.npc.dbref} heard")
+    _begin(heard)
 
 
 def catch_up(npc: Any) -> None:
@@ -122,17 +123,34 @@ def catch_up_all() -> list[Any]:
     return [*caught_up.values()]
 
 
+def release(npc: Any) -> None:
+    """Put the lines that failed by themselves before the others, to be tried again."""
+    if heard := _waiting.get(id(npc)):
+        heard.lines.extendleft(reversed(heard.held))
+        heard.held.clear()
+
+
 def drop(npc: Any, source: str | None = None) -> None:
     """Forget what an NPC has heard and could not take in: all, or the lines of one speaker."""
     if heard := _waiting.get(id(npc)):
-        kept = [] if source is None else [each for each in heard.lines if each.source != source]
-        heard.lines = deque(kept)
+        for lines in (heard.lines, heard.held):
+            kept = [] if source is None else [each for each in lines if each.source != source]
+            lines.clear()
+            lines.extend(kept)
 
 
 def unwritten(npc: Any) -> int:
     """Return how many lines that an NPC has heard are not in the game's database yet."""
     heard, memory = _waiting.get(id(npc)), npc.__dict__.get("memory")
-    return (len(heard.lines) if heard else 0) + (memory.journal.unwritten if memory else 0)
+    waiting = len(heard.lines) + len(heard.held) if heard else 0
+    return waiting + (memory.journal.unwritten if memory else 0)
+
+
+def _begin(heard: _Heard) -> None:
+    if not heard.under_way:
+        heard.under_way = True
+        taken_in = _take_in_slowly(heard)
+        taken_in.addErrback(offload.log_failure, f"taking in what {heard.npc.dbref} heard")
 
 
 @defer.inlineCallbacks
@@ -141,27 +159,35 @@ def _take_in_slowly(heard: _Heard) -> Generator[Any, Any, None]:
 
     try:
         yield task.deferLater(reactor, LATER, offload.breathe)
-        while heard.lines or heard.lost:
+        while heard.lines:
             if game_database.still_locked() or not _take_in_next(heard):
                 yield task.deferLater(reactor, RETRY_SECONDS, offload.breathe)
-                continue
-            if heard.lost:
-                logger().error("%s: %s lines that it heard are lost.", heard.npc.dbref, heard.lost)
-                heard.lost = 0
-            yield offload.breathe()
+            else:
+                _tell_lost(heard)
+                yield offload.breathe()
     finally:
         heard.under_way = False
-    _waiting.pop(id(heard.npc), None)
+    if not heard.npc.pk or not (heard.held or heard.lost):
+        _waiting.pop(id(heard.npc), None)
+    elif heard.retry is None:
+        seconds = HELD_SECONDS if heard.held else RETRY_SECONDS
+        heard.retry = reactor.callLater(seconds, _try_again, heard)
+
+
+def _try_again(heard: _Heard) -> None:
+    heard.retry = None
+    release(heard.npc)
+    if unwritten(heard.npc) < LINES_KEPT:
+        _tell_lost(heard)
+    _begin(heard)
 
 
 def _take_in_next(heard: _Heard) -> bool:
     """Take in one line. Returns False if none can be taken in now."""
     if not heard.npc.pk:  # it was deleted
         heard.lines.clear()
-        heard.lost = 0
+        heard.held.clear()
         return True
-    if not heard.lines:  # there is room again, as soon as the journal is written
-        return unwritten(heard.npc) < LINES_KEPT
     line = heard.lines[0]
     heard.at_work = True
     try:
@@ -173,8 +199,16 @@ def _take_in_next(heard: _Heard) -> bool:
             offload.log_failure(Failure(), f"taking in what {heard.npc.dbref} heard")
         if noted or (isinstance(error, Error) and not game_database.is_usable()):
             return False
+        if not line.remembered:
+            heard.held.append(line)
     finally:
         heard.at_work = False
     if heard.lines and heard.lines[0] is line:  # it may have been dropped meanwhile
         heard.lines.popleft()
     return True
+
+
+def _tell_lost(heard: _Heard) -> None:
+    if heard.lost:
+        logger().error("%s: %s lines that it heard are lost.", heard.npc.dbref, heard.lost)
+        heard.lost = 0

@@ -191,6 +191,7 @@ class AssistantScript(DefaultScript):
         """Write the last lines (departures are heard late); then close the store."""
         if not offload.stopping():  # the first NPC waits for all, so that the stop comes to an end
             game_database.wait_for_lock(LOCK_SECONDS)
+        hearing_queue.release(self.obj)
         heard = hearing_queue.catch_up_all()
         if keep_waiting:
             state = self.state

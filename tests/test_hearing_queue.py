@@ -11,7 +11,7 @@ from twisted.internet import reactor
 
 from contrib_ai_memory import hearing_queue, npc, offload
 from contrib_ai_memory.admin import erase
-from contrib_ai_memory.store import condition
+from contrib_ai_memory.store import condition, memory_store
 from contrib_ai_memory.store.journal import Journal
 from contrib_ai_memory.store.people import entity_type_of
 from world.game import locked
@@ -130,9 +130,10 @@ def broken_bram(bram, monkeypatch):
     return breaks
 
 
-def test_a_line_that_fails_by_itself_is_logged_and_lets_the_others_by(
-    alice, bram, broken_bram, written, turns, logged
+def test_a_line_that_fails_by_itself_lets_the_others_by_and_is_tried_again(
+    alice, bram, broken_bram, written, turns, monkeypatch, logged
 ):
+    monkeypatch.setattr(hearing_queue, "HELD_SECONDS", 0.1)
     with broken_bram(ZeroDivisionError()):
         bram.execute_cmd("say I keep sheep.")
         alice.execute_cmd(f"say {WOLVES}")
@@ -140,6 +141,21 @@ def test_a_line_that_fails_by_itself_is_logged_and_lets_the_others_by(
             turns()
         assert written()[-1] == WOLVES
         assert sum("taking in what" in line for line in logged()) == 1
+    until(turns, lambda: written()[-1] == "I keep sheep.")
+    assert written().count("I keep sheep.") == 1
+
+
+def test_what_is_said_after_a_line_that_failed_does_not_wait_until_that_is_tried_again(
+    alice, bram, broken_bram, written, turns
+):
+    with broken_bram(ZeroDivisionError()):
+        bram.execute_cmd("say I keep sheep.")
+        turns()
+        turns()
+        alice.execute_cmd(f"say {WOLVES}")
+        turns()
+        turns()
+        assert written()[-1] == WOLVES
 
 
 def test_an_error_of_the_database_that_only_one_line_meets_lets_the_others_by(
@@ -149,6 +165,20 @@ def test_an_error_of_the_database_that_only_one_line_meets_lets_the_others_by(
         bram.execute_cmd("say I keep sheep.")
         alice.execute_cmd(f"say {WOLVES}")
         until(turns, lambda: written()[-1] == WOLVES)
+
+
+def test_a_line_that_failed_is_tried_once_more_when_the_server_stops(
+    mara, bram, broken_bram, written, turns, monkeypatch
+):
+    with broken_bram(ZeroDivisionError()):
+        bram.execute_cmd("say I keep sheep.")
+        turns()
+        turns()
+    with monkeypatch.context() as stop:
+        stop.setattr(offload, "drain", lambda: None)
+        stop.setattr(memory_store, "close_shared", lambda: None)
+        mara.assistant.at_server_reload()
+    assert [each.content for each in Journal(mara).read()][-1] == "I keep sheep."
 
 
 def test_what_a_deleted_npc_heard_is_dropped(mara, alice, written, turns):
