@@ -7,9 +7,9 @@ What the recall brought up for each question is cut into sentences as the offlin
 and each sentence is judged as an answer told alone (`served`). The baseline, in the same run, is
 the first recalled sentence; the best one says what could be reached.
 
-The network begins as every second layer of ms-marco-MiniLM-L-12-v2 (`marco`) over the bundled
-model's embeddings. It is trained listwise (Cao et al. 2007) on the scenes of all authors, once, and
-then on what came to mind at the questions of plays that are there to be learned from, and of the
+The network begins as ms-marco-MiniLM-L-12-v2 (`marco`) over the bundled model's embeddings of
+words; those of the two kinds of text, question and sentence, are its own, since the bundled model
+never saw a second text. It is trained listwise (Cao et al. 2007) on scenes, and then on what came to mind at the questions of plays that are there to be learned from, and of the
 evenings and stays, among scenes; the probability that nothing answers is that of a score of 0.
 
 The reader that is shipped has learned from all of them. What is measured here, and by
@@ -42,8 +42,9 @@ from .reader_halves import LEARNED, graph_of, half_of
 from .served import judge
 
 JOBS = 2
-LAYERS = (0, 2, 4, 7, 9, 11)  # of ms-marco-MiniLM-L-12-v2
-FROZEN = 2  # layers that stay as they are, with the embeddings
+LAYERS = tuple(range(12))  # of ms-marco-MiniLM-L-12-v2
+FROZEN = 4  # layers that stay as they are, with the embeddings
+KINDS = "embeddings.token_type_embeddings.weight"
 SHOWN = 9  # sentences of a question in a step
 QUESTIONS = 4  # in a step
 GREETED = 0.2  # share of steps with a greeting among the sentences, in place of a question
@@ -256,9 +257,13 @@ def tell(report: Report, rows: Sequence[Row], scores: Sequence[np.ndarray]) -> N
 
 
 class Trained:
-    """The network while it is trained, in torch."""
+    """The network while it is trained, in torch.
 
-    def __init__(self) -> None:
+    Args:
+        layers: The layers of ms-marco-MiniLM-L-12-v2 with which it begins.
+    """
+
+    def __init__(self, layers: Sequence[int] = LAYERS) -> None:
         import torch
         from safetensors.torch import load_file
         from tokenizers import Tokenizer
@@ -273,7 +278,7 @@ class Trained:
         folder = bundled_path()
         stored = {k: torch.tensor(np.array(v)) for k, v in marco.weights().items()}
         taken = {k.removeprefix("bert."): v for k, v in stored.items() if "encoder.layer" not in k}
-        for place, layer in enumerate(LAYERS):
+        for place, layer in enumerate(layers):
             before = f"bert.encoder.layer.{layer}."
             taken |= {
                 f"encoder.layer.{place}.{name.removeprefix(before)}": value
@@ -281,8 +286,8 @@ class Trained:
                 if name.startswith(before)
             }
         words = load_file(folder / "model.safetensors")
-        taken |= {k: v for k, v in words.items() if k.startswith("embeddings.")}
-        config = BertConfig.from_pretrained(folder, num_hidden_layers=len(LAYERS))
+        taken |= {k: v for k, v in words.items() if k.startswith("embeddings.") and k != KINDS}
+        config = BertConfig.from_pretrained(folder, num_hidden_layers=len(layers))
         self.bert = BertModel(config)
         self.head = torch.nn.Linear(config.hidden_size, 1)
         self.head.load_state_dict(
@@ -344,7 +349,8 @@ class Trained:
 
     def tensors(self) -> dict[str, np.ndarray]:
         """Return what is not the bundled model's, by the names that `minilm_graph.reader` wants."""
-        own = {k: v for k, v in self.bert.state_dict().items() if not k.startswith("embeddings.")}
+        state = self.bert.state_dict().items()
+        own = {k: v for k, v in state if not k.startswith("embeddings.") or k == KINDS}
         head = {f"head.{k}": v for k, v in self.head.state_dict().items()}
         return {k: v.numpy().copy() for k, v in {**own, **head}.items()}
 
