@@ -9,8 +9,9 @@ the first recalled sentence; the best one says what could be reached.
 
 The network begins as ms-marco-MiniLM-L-12-v2 (`marco`) over the bundled model's embeddings of
 words; those of the two kinds of text, question and sentence, are its own, since the bundled model
-never saw a second text. It is trained listwise (Cao et al. 2007) on scenes, and then on what came to mind at the questions of plays that are there to be learned from, and of the
-evenings and stays, among scenes; the probability that nothing answers is that of a score of 0.
+never saw a second text. It is trained listwise (Cao et al. 2007) on scenes, and then on what came
+to mind at the questions of plays that are there to be learned from, and of the evenings and stays,
+among scenes; the probability that nothing answers is that of a score of 0.
 
 The reader that is shipped has learned from all of them. What is measured here, and by
 `benchmarks.evenings` and `benchmarks.stays` with `--halves DIR`, is how two others do that have
