@@ -21,7 +21,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from . import evenings_ablation, evenings_play, reader_halves
+from . import evenings_ablation, evenings_play
 from .evenings_data import NOT_ANSWERABLE, files, load
 from .evenings_score import (
     SERVED_COLUMNS,
@@ -230,13 +230,11 @@ def main() -> int:
     parser.add_argument("--show", action="store_true", help="each question with its reply")
     parser.add_argument("--jobs", type=int, default=JOBS, metavar="N", help="processes")
     add_settings(parser)
-    reader_halves.add_option(parser)
     parser.add_argument(
         "--ablation", action="store_true", help="answer without each part of the memory, too"
     )
     parser.add_argument("--bars", action="store_true", help="exit 1 where a bar is missed, too")
     options = parser.parse_args()
-    reader_halves.use(options.halves)
     chosen = files(options.files)
     settings = dict(map(setting, options.set))
     if options.jobs < 1:
@@ -271,8 +269,6 @@ def main() -> int:
         f"{whole.tokens:.0f} tokens of memory in a prompt, {whole.given_tokens:.0f} with tags, "
         f"dates and speakers. {seconds:.0f} s with {options.jobs} jobs."
     )
-    if not (options.files or options.halves):
-        report.note(reader_halves.LEARNED)
     report.bars.append(Bar("secrets betrayed, in replies or prompts", whole.betrayed, 0))
     if not options.files:
         report.bars += [replace(bar, goal=not options.bars) for bar in bars(judged)]
