@@ -52,6 +52,7 @@ The server is running.
   telnet 127.0.0.1 {game.ports.telnet}      (then: connect Alice {password})
   http://127.0.0.1:{game.ports.web}         (web client; the same log-in)
   The builder's log-in: {superuser} / {game.password}. Try: tavern, @memory mara, help @memory
+  An NPC of your own: @create/drop Ysolde:typeclasses.npcs.AssistantNPC
 End it with: make stop"""
 
 
