@@ -179,7 +179,8 @@ def _answer(request: ReplyRequest) -> Reply:
     # "can u do it by tonite??", "guess who just won? me!"; not "bet u forgot my snail's name"
     if done and "question" not in done and not (found.score > 0 or _OF_WHAT.match(said)):
         return greeted(react(said, request), said, request)
-    if intent in STOCK and intent is not Intent.WELLBEING and found.reply and found.own:
+    of_itself = intent in STOCK | {Intent.ROLE} and intent is not Intent.WELLBEING
+    if of_itself and found.reply and found.own:
         return greeted(with_answer(found.reply, said, request), said, request)
     if intent and (as_meant := _as_meant(intent, asked_for.utterance, request)):
         return greeted(with_answer(as_meant, said, request), said, request)
@@ -273,7 +274,8 @@ def _unknown(request: ReplyRequest) -> Reply:
     said = set(words_of(request.utterance))
     for person in request.situation.people:
         if person.identity != request.speaker_id and names(person.name) & said:
-            if _WHERE.match(words_to_it(request)) and (seen := last_seen(request, person.name)):
+            whom = _WHERE.match(words_to_it(request))
+            if whom and (seen := last_seen(request, words_to_it(request)[whom.end() :])):
                 return Reply(seen.text, told=())
             return says("ask them", request, topic=person.name)
     return says("nothing", request)
