@@ -5,7 +5,7 @@ from evennia.utils.create import create_object
 from talk_scene import turn
 
 from contrib_ai_memory.english import addressing, corrections, follow_ups, questions
-from contrib_ai_memory.language import Intent
+from contrib_ai_memory.language import Intent, Named
 from contrib_ai_memory.offline import phrases as stock
 from contrib_ai_memory.offline.intents import intent_of
 from contrib_ai_memory.recall import open_items, situation
@@ -42,6 +42,12 @@ def test_what_was_whispered_is_nobody_elses(says, alice, bram):
     assert answer == "What is told to me in confidence stays with me, Bram."
 
 
+def test_a_call_that_wants_to_be_quiet_is_for_whom_it_names():
+    line = "psst mara is tilda hiding from somebody"
+    assert addressing.named(line, ("mara",), ("tilda",)) is Named.CALLED
+    assert addressing.without_address(line, ("mara",)) == "is tilda hiding from somebody"
+
+
 # --- who was here ---------------------------------------------------------------------------------
 
 
@@ -63,6 +69,19 @@ def bram_left(says, alice, bram):
 )
 def test_somebody_who_has_just_left_is_said_to_have(says, bram_left, alice, question):
     assert says(alice, question) == "Bram left for The Green just now."
+
+
+@pytest.mark.parametrize(
+    "question", ["where's my axe, did bram find his?", "when'd bram get here?"]
+)
+def test_that_somebody_is_here_does_not_answer_what_else_is_asked_of_them(
+    says, alice, bram, question
+):
+    bram.location = alice.location
+    says(bram, "i sell eels")
+    assert says(alice, "where's bram?") == "Bram is right here."
+    answer = says(alice, question)
+    assert "right here" not in answer and "Bram" in answer
 
 
 @pytest.mark.parametrize(
@@ -384,7 +403,7 @@ def test_what_was_not_said_of_somebody_is_not_known(says, alice, bram, question)
     says(bram, "i mend nets and i've a cat named Soot")
     says(bram, "my brother works the quarry at Harrow")
     turn(bram, alice)
-    assert says(alice, question) == "I know nothing about that, Alice. Bram might."
+    assert says(alice, question) == "I know nothing about that, Alice, but Bram might."
 
 
 def test_an_opinion_comes_with_little_beside_it(says, alice, bram):
@@ -592,6 +611,8 @@ def test_what_is_said_of_a_slate_is_no_debt(says, mara, alice, line):
         "Who was here, when the mill burned?",
         "What's your name, and where is the chapel?",
         "What did we say about Nell?",
+        "do you like working here?",
+        "what's your favourite song?",
     ],
 )
 def test_what_has_more_to_it_has_no_plain_intent(store_folder, line):

@@ -27,9 +27,32 @@ def test_a_follow_up_is_completed(before, line, meant):
 
 
 @pytest.mark.parametrize(
+    ("asked", "answer", "line", "meant"),
+    [
+        ("what's my sister's name", 'You told me: "I\'ve a sister, Maud, at Sowerby."',
+         "and where's she live?", "where's my sister live?"),
+        ("who owns the baths", "The owner is Dame Orsolya Finch.",
+         "and where does she live?", "where does Dame Orsolya Finch live?"),
+        ("where's liora from", 'Bram said: "Liora comes from Ulm."',
+         "when'd she get here?", "when'd liora get here?"),
+        ("what am i doing on monday?", "You are off to Carrow on Monday with Joss.",
+         "where are we going?", "what am i doing on monday and where are we going?"),
+        ("what happened to your husband?", "He died in the fire nine years ago.",
+         "when was that?", "what happened to your husband and when was that?"),
+    ],
+)  # fmt: skip
+def test_a_follow_up_is_about_what_was_asked_and_answered_last(asked, answer, line, meant):
+    turns = [SaidBefore(asked), SaidBefore(answer, own=True)]
+    assert completed(line, turns, NAMES) == meant
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "who is here?",
+        "will it rain?",
+        "how do you know that?",
+        "what did I say then?",
         "how are you?",
         "what did Bram say when he came?",
         "He sold the boat.",

@@ -23,7 +23,7 @@ _HONORIFIC = (
     r"(?:(?:mr|mrs|ms|miss|sir|dame|lady|lord|master|mistress|madame?|old|good|dear|my)\.? )"
 )
 _OPENER = (
-    r"(?:hello|hullo|hi+|hiya|he+y|yo|oi|oy|ho|hail|ahoy|greetings|welcome|good day|g'day|"
+    r"(?:hello|hullo|hi+|hiya|he+y|yo|oi|oy|ps+t|ho|hail|ahoy|greetings|welcome|good day|g'day|"
     r"(?:good )?(?:morning|mornin'?|evening|evenin'?|afternoon|night)|well met|"
     r"thanks|thank you|thx|cheers|sorry|please|farewell|bye|goodbye|see you|"
     r"yes|yeah|aye|no|nope|oh|ah|ok|okay|well|so|and you|right|look|listen|wait)"

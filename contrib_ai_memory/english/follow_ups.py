@@ -1,7 +1,8 @@
 """Follow-ups: questions that take their subject from the talk before them.
 
 "why?", "and Bram?" and "what about her brother?" ask anew what was asked before. In a question that
-names nobody and nothing itself, "he" and "it" are who and what was spoken of last.
+names nobody and nothing itself, "he" and "it" are who and what was spoken of last; "when was that?"
+is asked together with the question before it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from collections.abc import Iterable, Sequence
 from ..language import TURNS_READ, SaidBefore
 from ..text.names import folded
 from ..text.segmentation import words_of
-from .questions import asks, sentences_of
+from .questions import asks, asks_of_oneself, asks_of_you, sentences_of
+from .salience import telling_words
 from .small_talk import courtesy_of
 from .tokens import AUXILIARIES, BASES, FILLERS, QUESTION_WORDS, is_past
 
@@ -27,6 +29,11 @@ _BEGINS = re.compile(rf"^\W*{_QUESTION_WORD}\b\s*", re.IGNORECASE)
 _WHAT_ABOUT = re.compile(r"(?:what|how) about (?P<whom>.+)", re.IGNORECASE)
 _PERSON = re.compile(r"\b(?P<whom>he|she|him|her|his|hers|they|their)\b", re.IGNORECASE)
 _THING = re.compile(r"\b(?:it|that one|this one)(?= costs?$|$)", re.IGNORECASE)
+_LEANS = re.compile(  # "it" may mean nothing: "will it rain?"
+    rf"\b(?:that|this|there|then|else|he|she|him|her|they|them|we|us)\b"
+    rf"|^{_QUESTION_WORD}(?: (?:is|was)|['’]?s) it$",
+    re.IGNORECASE,
+)
 _NOBODY = frozenset("you me us i we yourself this that it".split())
 _KIN = (
     r"(?:brother|sister|mother|father|son|daughter|wife|husband|uncle|aunt|cousin|friend|partner"
@@ -35,7 +42,7 @@ _KIN = (
 # a name that nobody bears yet; behind a preposition it is as often that of a place
 _PROPER = re.compile(
     r"(?<=[a-z,] )(?<!\b(?:in|at|to|of|on|by) )(?<!\b(?:from|near|into) )"
-    rf"[A-Z](?:[\w-]|['’](?!s\b))*[a-z]\w*(?:['’]s {_KIN})?"
+    rf"[A-Z](?:[\w-]|['’](?!s\b))*[a-z]\w*(?: [A-Z][\w-]*[a-z])*(?:['’]s {_KIN})?"
 )
 _BESIDE = re.compile(r"(?:for|with|without|in|at|on|to|from|by)\b", re.IGNORECASE)
 _NOUN = re.compile(r"\b(?:my|your|the|an?|our) (?:(?!of\b)[a-z]+ )?(?P<noun>[a-z]{3,})\b")
@@ -50,6 +57,8 @@ def completed(line: str, turns: Sequence[SaidBefore], names: Iterable[str]) -> s
 
     >>> completed("what did he pay for it?", [SaidBefore("Did Bram buy the boat?")], ["Bram"])
     'what did Bram pay for the boat?'
+    >>> completed("when was that?", [SaidBefore("Did Bram buy the boat?")], ["Bram"])
+    'Did Bram buy the boat and when was that?'
     >>> completed("why?", [SaidBefore("Why did Liora leave?")], ["Liora"])
     'why did Liora leave?'
     >>> completed("and for a cart", [SaidBefore("What is the toll for a rider?")], [])
@@ -62,11 +71,13 @@ def completed(line: str, turns: Sequence[SaidBefore], names: Iterable[str]) -> s
     whom = about["whom"] if about else bare if _is_elliptic(line, bare) else ""
     if not turns or len(line) > LONGEST or folded(whom) in _NOBODY:
         return line
+    question = _asked_before(turns, names)
     if not whom:
         own = _person_in(bare, names) or _NOUN.search(bare) or not asks(line)
         filled = bare if own else _filled(bare, turns, names)
-        return line if filled == bare else f"{filled}?"
-    question = _asked_before(turns, names)
+        if filled != bare:
+            return f"{filled}?"
+        return line if own or not question or _is_whole(line) else f"{question} and {bare}?"
     if _BARE.fullmatch(bare):
         rest = _BEGINS.sub("", _OPENING.sub("", question))
         begins = rest.partition(" ")[0]
@@ -88,12 +99,18 @@ def _bare(line: str) -> str:
     return _OPENING.sub("", line.strip()).rstrip(" ?!.…")
 
 
+def _is_whole(line: str) -> bool:
+    """Whether a question that names nobody is understood without the talk before it."""
+    leans = _AND.match(line) or _LEANS.search(_bare(line))
+    return not leans or asks_of_you(line) or asks_of_oneself(line) or telling_words(line) > 0
+
+
 def _is_elliptic(line: str, bare: str) -> bool:
     """Whether a line is "and Bram?" or "why": no clause, and it begins or ends as questions do."""
     if _BARE.fullmatch(bare):
         return True
     opened = _OPENING.match(line)
-    if not opened or not 0 < len(bare.split()) <= FEW_WORDS:
+    if not opened or _BEGINS.match(bare) or not 0 < len(bare.split()) <= FEW_WORDS:
         return False
     if line.rstrip().endswith("?"):
         return True
@@ -114,12 +131,14 @@ def _asked_before(turns: Sequence[SaidBefore], names: Sequence[str]) -> str:
 def _filled(text: str, turns: Sequence[SaidBefore], names: Sequence[str]) -> str:
     """Put whom and what was spoken of last in the place of the pronouns of a text.
 
-    It is the last that somebody said, but the first of what the NPC told: its best answer.
+    It is the last that somebody said, but the first of what the NPC told: its best answer. Whom
+    a question was about is meant sooner than who else the answer to it names.
     """
+    said = [*[each for each in turns if not each.own][-1:], *reversed(turns)]
     for form, find in ((_PERSON, _person_in), (_THING, _thing_in)):
         if not (found := form.search(text)):
             continue
-        told = (find(each.text, names, own=each.own) for each in reversed(turns))
+        told = (find(each.text, names, own=each.own) for each in said)
         what, word, behind = next(filter(None, told), ""), found[0].lower(), text[found.end() :]
         next_word = behind.lower().split()[:1]
         owns = word in ("his", "their", "hers") or (

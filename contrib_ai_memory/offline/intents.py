@@ -20,7 +20,7 @@ import numpy as np
 
 from ..embedding import embedder
 from ..embedding.model import ModelAway
-from ..english.questions import asked, asks, sentences_of
+from ..english.questions import asked, asks, asks_of_a_life, sentences_of
 from ..english.small_talk import courtesy_of, without_greeting
 from ..language import Intent
 from ..records import LineInTalk, SpeechAct
@@ -107,6 +107,8 @@ def _judged(said: str, names: Collection[str]) -> tuple[Intent | None, float]:
         return nothing
     if intent in (Intent.NAME, Intent.ROLE) and _OF_OTHERS.search(said) and not _YOU.search(said):
         return nothing  # "what's she do?"
+    if intent in (Intent.NAME, Intent.ROLE, Intent.TALE) and asks_of_a_life(said):
+        return nothing  # "do you like working here?"
     if intent is Intent.TIME and not _TIME.search(said):
         return nothing  # "and when is it due?"
     if intent in COURTESIES and asking:

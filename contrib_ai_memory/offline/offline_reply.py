@@ -59,7 +59,7 @@ OF_THE_SHEET_LIKELY = 0.5  # the same, of what builders gave
 FOREIGN_BELOW = 0.3  # share of English words; English lines of many names have more
 LEAST_ASKED = 3  # words that ask by themselves
 AGENDA_AT_ONCE = 3  # items that are told before memory is asked
-STOCK = frozenset({Intent.SERVICE, Intent.TALE, Intent.SECRECY, Intent.WELLBEING, Intent.PLACE})
+STOCK = frozenset({Intent.SERVICE, Intent.TALE, Intent.SECRECY, Intent.PLACE})
 MAY_ASK = frozenset("request order joke question insult".split())
 OF_WHOM = frozenset({Intent.LAST_SEEN, Intent.OPINION, Intent.WHISPERED})
 _US = re.compile(r"\b(?:we|us|me)\b", re.IGNORECASE)
@@ -142,8 +142,7 @@ def _answer(request: ReplyRequest) -> Reply:
         return there
     intent = Intent[request.intent] if request.intent else None
     if intent and request.surely_meant:
-        of_itself = intent in STOCK and intent is not Intent.WELLBEING
-        if of_itself and (known := _of_the_sheet(request)):
+        if intent in STOCK and (known := _of_the_sheet(request)):
             return greeted(known, said, request)
         if answer := _as_meant(intent, _as_asked(request).utterance, request):
             return greeted(with_answer(answer, said, request), said, request)
@@ -179,7 +178,7 @@ def _answer(request: ReplyRequest) -> Reply:
     # "can u do it by tonite??", "guess who just won? me!"; not "bet u forgot my snail's name"
     if done and "question" not in done and not (found.score > 0 or _OF_WHAT.match(said)):
         return greeted(react(said, request), said, request)
-    if intent in STOCK and intent is not Intent.WELLBEING and found.reply and found.own:
+    if intent in STOCK | {Intent.ROLE} and found.reply and found.own:
         return greeted(with_answer(found.reply, said, request), said, request)
     if intent and (as_meant := _as_meant(intent, asked_for.utterance, request)):
         return greeted(with_answer(as_meant, said, request), said, request)
@@ -273,7 +272,8 @@ def _unknown(request: ReplyRequest) -> Reply:
     said = set(words_of(request.utterance))
     for person in request.situation.people:
         if person.identity != request.speaker_id and names(person.name) & said:
-            if _WHERE.match(words_to_it(request)) and (seen := last_seen(request, person.name)):
+            whom = _WHERE.match(words_to_it(request))
+            if whom and (seen := last_seen(request, words_to_it(request)[whom.end() :])):
                 return Reply(seen.text, told=())
             return says("ask them", request, topic=person.name)
     return says("nothing", request)

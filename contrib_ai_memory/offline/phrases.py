@@ -216,7 +216,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "Nothing is open as far as I know, {name}.",
     ),
     "ask them": (
-        "I know nothing about that, {name}. {topic} might.",
+        "I know nothing about that, {name}, but {topic} might.",
         "You had better ask {topic}, {name}.",
     ),
 }

@@ -83,7 +83,7 @@ _NUMBER = re.compile(r"\d+")
 _WHO = re.compile(r"\bwho(?:m|se|['’]?s)?\b", re.IGNORECASE)
 _ME = re.compile(r"\b(?:i|me|we|us)\b", re.IGNORECASE)
 _WHETHER_IT_KNOWS = re.compile(
-    r"\b(?:do|did|can|could|would|will|have) (?:you|u|ye|ya) (?:still |ever |please )?"
+    r"\b(?:(?:do|did|can|could|would|will|have) |d['’])(?:you|u|ye|ya) (?:still |ever |please )?"
     r"(?:know|tell|remember|recall|hear|heard|say|think|told|seen?)\b"
     r"|\b(?:tell|told|gave|give|promised?|lent|owed?|sold?|brought|left|said to|asked?)"
     r" (?:to )?(?:you|u|ye|ya)\b",
