@@ -136,7 +136,11 @@ def ranked(request: ReplyRequest) -> list[SentenceCandidate]:
         best = [
             replace(e, score=e.score + BY_THE_ASKER * _is_by_the_asker(e, request)) for e in best
         ]
-    return best if _OF_BEFORE.search(request.utterance) else _latest_first(best)
+    if _OF_BEFORE.search(request.utterance):
+        return best
+    # who somebody is holds, whatever came of the matter
+    within = LATER_WITHIN if _WHO.search(request.utterance) else NEARLY_AS_GOOD
+    return _latest_first(best, within)
 
 
 def _read_scores(request: ReplyRequest, found: Sequence[SentenceCandidate]) -> list[float]:
@@ -215,9 +219,9 @@ def _is_own(candidate: SentenceCandidate, request: ReplyRequest) -> bool:
     return memory is None or of_builder(memory) or memory.speaker == request.npc_name
 
 
-def _latest_first(best: list[SentenceCandidate]) -> list[SentenceCandidate]:
+def _latest_first(best: list[SentenceCandidate], within: float) -> list[SentenceCandidate]:
     """Put what was said last on the matter of the best sentence first, if it answers as well; what
-    says that the best is over, if it answers at all."""
+    says that the best is over, if it answers and scores less by so much at most."""
     if not best or not (since := _told_at(best[0])):
         return best
     about, over = content_words(best[0].text), _says_over(best)
@@ -227,7 +231,7 @@ def _latest_first(best: list[SentenceCandidate]) -> list[SentenceCandidate]:
         if each.score >= NOTHING_BELOW
         and _told_at(each) > since
         and (
-            (each in over and each.rank >= best[0].rank - NEARLY_AS_GOOD)
+            (each in over and each.rank >= best[0].rank - within)
             or (
                 each.rank >= best[0].rank - LATER_WITHIN - tells_change(each.text)
                 and len(about & content_words(each.text)) >= ON_ONE_MATTER
