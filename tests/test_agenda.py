@@ -335,12 +335,34 @@ def test_what_is_whispered_is_as_private_as_the_whisper():
         ("bram i'll mend your wheel by friday", "and dont u forget it", "open"),
         ("bram i'll mend your wheel by friday", "and never you forget it!", "open"),
         ("bram i'll mend your wheel by friday", "no, forget it", "done"),
+        (
+            "mara i'm going to the hiring fair at Wick on sunday",
+            "mara, i'm not going to that fair in Wick after all",
+            "done",
+        ),
     ],
 )
 def test_words_close_an_item_or_leave_it_open(stated, ended, state):
     [made] = drawn(line(1, stated), line(2, ended))
     assert made.state == state
     assert made.closed_by == (() if state == "open" else (2,))
+
+
+def test_a_promise_that_is_put_off_by_what_is_no_longer_so_stays_open_with_the_new_day():
+    promised = line(1, "mara, i'll bring you a sack of barley on thursday, promise")
+    moved = line(2, "mara, about that barley. it's not thursday any more, it's friday")
+    [made] = drawn(promised, moved, line(3, "sorry mara, i told you wrong, my lad's nine now"))
+    assert (made.state, made.due, made.evidence) == ("open", "2026-03-06", (1, 2))
+
+
+def test_a_day_of_paying_is_of_what_is_owed_and_not_of_what_the_npc_keeps():
+    kept, owed = drawn(
+        line(1, "mara, could you keep this horn behind the counter till i come again?", BRAM),
+        line(2, "mara, bram owes me six coppers for the crossing"),
+        line(3, "aye aye, i'll pay her saturday", BRAM),
+    )
+    assert (kept.kind, kept.due) == ("request", "")
+    assert (owed.kind, owed.who, owed.to, owed.due) == ("debt", BRAM, ALICE, "2026-03-07")
 
 
 def test_a_gift_of_the_thing_closes_an_item():

@@ -324,3 +324,24 @@ def test_a_correction_ends_what_was_said_long_ago_and_before_a_night(mara, say):
     new = say(5, "No wait, Lucan's in Sallowby these days, not Harrowgate.")
     over = [memory_of(mara, old), *facts(mara, old)]
     assert {memory.superseded_by for memory in over} == {memory_of(mara, new).id}
+
+
+@pytest.mark.parametrize("night", [False, True])
+def test_a_line_whose_fact_is_over_is_told_as_over_or_what_ended_it_in_its_place(
+    mara, alice, bram, says, night
+):
+    says(alice, "Im getting married in may Mara! to Wim, he's the tanner's nephew")
+    says(alice, "My mule is called Bluebell, Mara. fourteen hands, took me a year to break in")
+    offload.wait(mara.assistant.sleep.whole_night())
+    mara.memory.clock = lambda: "2026-11-25T12:00:00+00:00"
+    says(alice, "weddings off Mara. we postponed it to july, Wim broke his arm")
+    says(alice, "Mara, guess what i sold Bluebell. got ninety silver for her")
+    if night:
+        offload.wait(mara.assistant.sleep.whole_night())
+    assert "july" in says(alice, "is the wedding in may, Mara?")
+    still = says(alice, "have i still got a mule, Mara?")
+    assert "sold Bluebell" in still or "until Wednesday, 25 November" in still
+    assert "Bluebell" in says(alice, "what did i call my mule, Mara?")
+    talk_scene.turn(alice, bram)
+    who = says(bram, "who's Wim, Mara?")
+    assert "tanner's nephew" in who and "until Wednesday, 25 November" in who

@@ -196,3 +196,16 @@ def test_a_question_says_whose_commitments_it_asks_for(text, who, to, day):
 )
 def test_other_questions_are_not_about_the_agenda(text):
     assert read(text, WEDNESDAY) is None
+
+
+def test_own_items_alone_are_told_where_what_is_on_for_oneself_is_asked(says, mara, alice, bram):
+    says(alice, "I owe you two coppers for the soap, I will pay you on Friday.")
+    come_in(mara, bram, [alice])
+    says(bram, "I owe Alice six crowns, and will pay her on Saturday.")
+    assert "coppers" not in says(bram, "what's on for me friday?")
+    assert "six crowns" in says(bram, "what's on for me on saturday?")
+    assert "six crowns" in says(bram, "when am i payin Alice back?")
+    says(bram, "I promise to bring you a new ladle by Friday.")
+    come_in(mara, alice, [bram])
+    promised = says(alice, "what has Bram promised you?")
+    assert "ladle" in promised and "crowns" not in promised

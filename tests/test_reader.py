@@ -112,6 +112,16 @@ def test_a_persona_is_told_only_of_the_npc_and_without_what_it_tells_its_actor()
     assert told == ["I keep the inn."]
 
 
+def test_what_ended_a_line_is_told_in_its_place_where_it_answers_too():
+    over = remembered(1, "Petra", "im getting married in april! to Joss", superseded_by="m3")
+    moved = remembered(2, "Petra", "weddings off. we put it off to june", superseded_by="m3")
+    now = remembered(3, "Petra", "weddings in may after all, joss is up and about")
+    for first in (replace(over.memory, superseded_by="m2"), over.memory):  # m2 is over by m3
+        told = answered("is the wedding in april?", replace(over, memory=first), moved, now)
+        assert "may" in told and "june" not in told and "april" not in told
+    assert "to Joss" in answered("who is Petra marrying?", over, moved, now)
+
+
 def test_a_departure_does_not_answer_where_somebody_left_something():
     went = remembered(1, "Bram", "Bram is leaving the inn, heading for the road.", tags=("leave",))
     axe = remembered(2, "Bram", "Bram left his axe in the woodshed.")

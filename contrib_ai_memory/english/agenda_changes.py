@@ -184,8 +184,8 @@ class Line:
         self.day = _due(entry.content, entry)
         self.owes = self._sure("debt") >= LEAST["debt"][0]
         self.settles = self._sure("settle")
-        self.closing = self._closing()
         self.right = [a for a in self.acts if a.kind == "correction" and a.sure >= CORRECTS]
+        self.closing = self._closing()
         self.instead = bool(_INSTEAD.search(entry.content))
 
     def _sure(self, kind: str) -> float:
@@ -379,6 +379,7 @@ class Line:
             and item.audience == self.entry.audience
             and self.entry.id not in item.evidence
             and self.speaker in ((item.to,) if item.kind == "request" else (item.who,))
+            and not (item.kind == "request" and _PAYS.search(self.words))
         ]
         day = self.day or next(filter(None, (_due(a.text, self.entry) for a in self.right)), "")
         about = self._about(_OATH.sub(" ", self.entry.content))
@@ -394,7 +395,7 @@ class Line:
         sure = bool(opens or self.instead or self._sure("correction") >= CORRECTED)
         if best and shared[best.id] and (day or (sure and (best in just or shared[best.id] > 1))):
             chosen = best
-        elif len(just) == 1 and opens:
+        elif len(just) == 1 and opens and (day or not about):
             chosen = just[0]
         else:
             return []
@@ -460,7 +461,7 @@ class Line:
             return None
         how = commitments.closes(self.entry.content)
         days = {each.iso for each in dates(self.entry.content, local(self.entry.timestamp))}
-        if how == "broken" and len(days) > 1:
+        if (how == "broken" and len(days) > 1) or (how == "off" and days and self.right):
             return None  # it is only put off
         return "done" if how is None and self.settles >= SETTLES else how
 
@@ -592,8 +593,8 @@ def _is_same(known: AgendaItem, item: AgendaItem, circle: Circle) -> bool:
         return True
     old, new = (_about(each.text, each.created, circle) for each in (known, item))
     owed = [_numbers(each.text) for each in (known, item)]
-    if kinds == {"debt"} and not (owed[1] or item.due):
-        return True  # "i haven't paid him yet"
+    if kinds == {"debt"} and not owed[1] and not (item.due and new):
+        return True  # "i haven't paid him yet", "i'll pay her on friday"
     if kinds == {"debt"} and owed[0] and owed[0] == owed[1] and old & new:
         return True  # in the debtor's words and the creditor's
     # most of what the shorter says: to mend a fence and to mend a roof are two promises

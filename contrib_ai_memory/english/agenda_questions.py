@@ -43,6 +43,8 @@ _PATTERNS: tuple[tuple[str, Side, Side, tuple[Commitment, ...]], ...] = (
     (r"\bwho(?:'?s| is| else is)? in my debt\b", "", "asker", _OWED),
     (r"\bwho (?:still )?owes me\b|\bam i (?:still )?owed\b", "", "asker", _OWED),
     (rf"(?:{_WHAT} )?(?:does|do) (?!i\b).{{2,30}} (?:still )?owe me\b", "named", "asker", _OWED),
+    (rf"\b(?:does|did|has) (?!i\b|{_YOU}\b|it\b|that\b|any|every|some|no\b|nobody\b)[\w']+"
+     rf" (?:still )?(?:owe|promised?|vow(?:ed)?) (?:to )?{_YOU}\b", "named", "listener", _OWED),
     (r"\b(?:does|do) (?!i\b|you\b|u\b|we\b|they\b|people\b|any)[\w']+ (?:still )?owe\b", "named",
      "", _OWED),
     (rf"\b(?:do|did) i (?:still )?owe {_YOU}\b|{_WHAT} .{{0,9}}\bi (?:still )?owe {_YOU}\b",
@@ -56,8 +58,8 @@ _PATTERNS: tuple[tuple[str, Side, Side, tuple[Commitment, ...]], ...] = (
     (rf"\b(?:did|have) {_YOU} (?:promise|swear)", "listener", "", _ALL),
     (rf"\b(?:did|has) (?!i\b|{_YOU}\b|it\b|that\b|any|every|some|no\b|nobody\b)[\w']+"
      r" (?:promised?|vow(?:ed)?)\b", "named", "", _DEEDS),
-    (r"\bwhen (?:do|did|should|must|will) i (?:(?:say|promise) (?:i'?d|i would|to) )?"
-     r"(?:settle(?= (?:up|my|the|it|with)\b|\W*$)|pay\b(?! (?:attention|heed|a visit)))",
+    (r"\bwhen (?:do|did|should|must|will|am) i (?:(?:say|promise) (?:i'?d|i would|to) )?"
+     r"(?:settle(?= (?:up|my|the|it|with)\b|\W*$)|pay(?:ing?)?\b(?! (?:attention|heed|a visit)))",
      "asker", "", _DEEDS),
     (rf"(?:(?:{_WHAT}|when) {_DID}|\b(?:did|have|am|was)) i (?:still )?(?:have |got )?{_SAID}",
      "asker", "", _DEEDS),
@@ -73,6 +75,7 @@ _ON_A_DAY = re.compile(
     rf"|\b{_WHAT} (?:do|have) (?:i|we) (?:have|got)(?: to do| on| planned)?\b"
 )
 _DAY = re.compile(r"\b(?:today|tonight|tomorrow|\w+day)\b")
+_OWN = re.compile(r"\bfor me\b|\b(?:do|have) i (?:have|got)\b")
 _OPEN = re.compile(
     rf"\b{_WHAT}(?:'?s| is) (?:still )?(?:due|owed|outstanding|open|on (?:your|ur|the)"
     r" (?:list|mind|agenda|slate))\b"
@@ -127,7 +130,8 @@ def read(text: str, now: str) -> AgendaQuestion | None:
             return AgendaQuestion(who, to, kinds, best, day, until, about, whether=whether)
     if day and _ON_A_DAY.search(lower):
         whether = bool(_DUE.search(lower))
-        return AgendaQuestion(day=day, until=until, about=about, by_day=True, whether=whether)
+        who: Side = "asker" if _OWN.search(lower) else ""
+        return AgendaQuestion(who, "", (), "", day, until, about, by_day=True, whether=whether)
     return AgendaQuestion(day=day, about=about) if _OPEN.search(lower) else None
 
 

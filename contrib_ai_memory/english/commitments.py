@@ -66,8 +66,8 @@ _ERRAND = re.compile(
     re.IGNORECASE,
 )
 _IN_A_CASE = re.compile(
-    r"\b(?:if|when|once|should|unless|whoever|any(?:one|body)|next time|till?|until|as soon as"
-    r"|the moment|before|after)\b",
+    r"\b(?:if(?! (?:i|we) (?:could|had|were|was)\b)|when|once|should|unless|whoever"
+    r"|any(?:one|body)|next time|till?|until|as soon as|the moment|before|after)\b",
     re.IGNORECASE,
 )
 _SECRECY = re.compile(r"\b(?:don'?t|do not|never|nobody|no one)\b", re.IGNORECASE)
@@ -86,7 +86,8 @@ _DONE = re.compile(
 )
 _NOT_YET = re.compile(r"\b(?:not|never|\w+n'?t|if|when|once|unless|till?)(?: [\w']+){0,4}\W*$")
 _OFF = re.compile(
-    r"(?:\bnot|n't)(?: [\w']+){0,5} any ?more\b|\b(?:is|are|it'?s) (?:all )?off\b(?! to\b)"
+    r"(?:\bnot|n't)(?: [\w']+){0,8} (?:any ?more|after all)\b"
+    r"|\b(?:is|are|it'?s) (?:all )?off\b(?! to\b)"
     r"|\b(?:no longer|no need|never ?mind|nvm|don'?t bother|called off|cancell?ed|misspoke"
     r"|(?<!you )(?<!u )forget (?:it|about|what)|changed my mind|take (?:it|that) back)\b"
     r"|\bi'?m not (?:taking|coming|selling|buying|marrying|doing|bringing)\b"

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..text.segmentation import words_of
 from .commitments import closes
-from .contradiction import are_apart, negated, numbers, tense_and_mood
+from .contradiction import are_apart, negated, numbers, of_the_past
 from .linear import Linear
 from .questions import asks
 from .sentence_classifier import LABELS, Sentence, SentenceClassifier
@@ -205,7 +205,6 @@ class Look:
         text = statement.text
         words = frozenset(content_words(text) - set(words_of(" ".join(statement.mentions))))
         closing = closes(text) if statement.said else None
-        will, _modals, past, _condition = tense_and_mood(text)
         return cls(
             statement,
             words,
@@ -222,7 +221,7 @@ class Look:
                 "done": closing == "done",
                 "called_off": closing in ("off", "broken"),
             },
-            past and not will,
+            of_the_past(text),
         )
 
 

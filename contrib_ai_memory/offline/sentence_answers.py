@@ -136,7 +136,11 @@ def ranked(request: ReplyRequest) -> list[SentenceCandidate]:
         best = [
             replace(e, score=e.score + BY_THE_ASKER * _is_by_the_asker(e, request)) for e in best
         ]
-    return best if _OF_BEFORE.search(request.utterance) else _latest_first(best)
+    if _OF_BEFORE.search(request.utterance):
+        return best
+    # who somebody is holds, whatever came of the matter
+    within = LATER_WITHIN if _WHO.search(request.utterance) else NEARLY_AS_GOOD
+    return _latest_first(best, within)
 
 
 def _read_scores(request: ReplyRequest, found: Sequence[SentenceCandidate]) -> list[float]:
@@ -215,22 +219,38 @@ def _is_own(candidate: SentenceCandidate, request: ReplyRequest) -> bool:
     return memory is None or of_builder(memory) or memory.speaker == request.npc_name
 
 
-def _latest_first(best: list[SentenceCandidate]) -> list[SentenceCandidate]:
-    """Put what was said last on the matter of the best sentence first, if it answers as well."""
+def _latest_first(best: list[SentenceCandidate], within: float) -> list[SentenceCandidate]:
+    """Put what was said last on the matter of the best sentence first, if it answers as well; what
+    says that the best is over, if it answers and scores less by so much at most."""
     if not best or not (since := _told_at(best[0])):
         return best
-    about = content_words(best[0].text)
+    about, over = content_words(best[0].text), _says_over(best)
     later = [
         each
         for each in best
         if each.score >= NOTHING_BELOW
-        and each.rank >= best[0].rank - LATER_WITHIN - tells_change(each.text)
         and _told_at(each) > since
-        and len(about & content_words(each.text)) >= ON_ONE_MATTER
+        and (
+            (each in over and each.rank >= best[0].rank - within)
+            or (
+                each.rank >= best[0].rank - LATER_WITHIN - tells_change(each.text)
+                and len(about & content_words(each.text)) >= ON_ONE_MATTER
+            )
+        )
     ]
     newest = max(later, key=_told_at, default=best[0])
     first = replace(newest, score=max(newest.score, best[0].score))
     return [first, *(each for each in best if each is not newest)]
+
+
+def _says_over(best: Sequence[SentenceCandidate]) -> list[SentenceCandidate]:
+    """Return the sentences of the memory that ended the first one's, of what ended that, and so on,
+    the last that hold."""
+    found: list[SentenceCandidate] = []
+    by = best[0].memory.superseded_by if best[0].memory else None
+    while some := [each for each in best if by and each.memory and each.memory.id == by]:
+        found, by = some, some[0].memory.superseded_by
+    return found
 
 
 def _told_at(candidate: SentenceCandidate) -> int:
@@ -377,12 +397,9 @@ def _recalled(request: ReplyRequest) -> Iterator[SentenceCandidate]:
     seen: set[str] = set()
     called = _written(request)
     may = [each for each in request.recalled if _may_answer(each.memory, request)]
-    corrected = {number for each in may for number in _corrected_by(each.memory)}
     best: float | None = None
     for each in sorted(may, key=lambda each: -each.score.total):
         memory, said = each.memory, each.memory.said
-        if memory.record == "entry" and corrected.intersection(memory.journal_ids[:1]):
-            continue
         if memory.is_talk:
             said = without_address(said, called)
         if memory.question:
@@ -403,11 +420,6 @@ def _recalled(request: ReplyRequest) -> Iterator[SentenceCandidate]:
 def _of_talk(memory: MemoryRecord, said: str, request: ReplyRequest) -> Iterator[SentenceCandidate]:
     for text in cut(said):
         yield SentenceCandidate(text, memory, _read(memory, text, request))
-
-
-def _corrected_by(memory: MemoryRecord) -> tuple[int, ...]:
-    """Return the journal ids of the lines that a correction puts right."""
-    return memory.journal_ids[1:] if memory.record == "entry" and memory.quote else ()
 
 
 def _may_answer(memory: MemoryRecord, request: ReplyRequest) -> bool:

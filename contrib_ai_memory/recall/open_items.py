@@ -209,7 +209,11 @@ class _Asked:
         self.found = [
             item
             for item in visible
-            if (not question.who or item.who in sides[question.who])
+            if (
+                not question.who
+                or item.who in sides[question.who]
+                or (question.by_day and item.to in sides[question.who])
+            )
             and (not question.to or item.to in sides[question.to])
             and (not question.kinds or item.kind in question.kinds)
             and (not question.by_day or question.covers(item.due))

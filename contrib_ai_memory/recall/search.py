@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections import OrderedDict
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,14 +24,15 @@ from .. import conf, language, offload
 from ..embedding import embedder, emotions
 from ..embedding.model import ModelAway
 from ..ingest import index
+from ..ingest.endings import SAME_CONTENT
 from ..privacy import may_hear
-from ..records import NO_EVIDENCE, RecallRequest, RecallResult
+from ..records import NO_EVIDENCE, Recalled, RecallRequest, RecallResult
 from ..store import memory_store
 from ..store.condition import HELD
 from ..store.evidence import EvidenceGone
 from ..store.links import link_id, linked_memory_id
 from ..store.npc_memory import Memory
-from ..store.payload import RANKED_BY, WEIGHED_BY, Candidate, summary_id
+from ..store.payload import RANKED_BY, WEIGHED_BY, Candidate, entry_memory_id, summary_id
 from ..store.protocol import LaneSearch
 from ..text.names import folded, forms
 from ..text.sanitising import sanitise
@@ -155,6 +156,7 @@ class Ranking:
     lanes: LaneSearch
     ranked: list[Ranked]
     best: np.ndarray | None  # score in each lane; None without a candidate
+    over: Mapping[int, str]  # by the journal id of its line, the id of a fact that is over
 
 
 _begun: OrderedDict[str, Ranking] = OrderedDict()  # by number, newest last
@@ -196,6 +198,12 @@ def find(request: RecallRequest) -> Ranking:
         where |= heard
     depth = max(LANE_DEPTH, request.top_k * conf.CANDIDATES_PER_RESULT)
     found = store.find(lanes, depth, [*map(uuid.UUID, request.preferences)], **where)
+    over = {
+        number: each.id
+        for each in found
+        if each.record == "fact" and (each.invalid_at or each.superseded_by)
+        for number in each.journal_ids
+    }
     candidates = _permitted(found, request)
     if heard and not store.remote and len(candidates) < depth <= len(found):
         # secrets of others and earlier questions took the places of the rest. A search without
@@ -204,7 +212,7 @@ def find(request: RecallRequest) -> Ranking:
         found = store.find(lanes, depth, known, **where, **heard)
         candidates = _permitted(found, request)
     best = rank.best_of_lanes(candidates) if candidates else None
-    return Ranking(request, lanes, rank.score(candidates, request, best), best)
+    return Ranking(request, lanes, rank.score(candidates, request, best), best, over)
 
 
 def _fields(request: RecallRequest) -> Sequence[str]:
@@ -242,6 +250,8 @@ def choose(ranking: Ranking, linked: Collection[str] = ()) -> RecallResult:
         ranked = _with_payloads(ranked, _fitting(ranked, request), request)
     first = _preferences(ranked, request)
     chosen = budget.fill(_loaded(request, first), _loaded(request, ranked), request)
+    if not (request.by_sources or request.as_evidence):
+        chosen = [*_with_ends(chosen, ranking)]
     tokens = sum(recalled.tokens for recalled in chosen)
     return RecallResult(
         memories=tuple(chosen),
@@ -251,6 +261,25 @@ def choose(ranking: Ranking, linked: Collection[str] = ()) -> RecallResult:
             [recalled.memory for recalled in chosen], by_sources=request.by_sources
         ),
     )
+
+
+def _with_ends(chosen: Iterable[Recalled], ranking: Ranking) -> Iterator[Recalled]:
+    """Mark lines of which a fact is over by the line that says so, since a fact ends sooner than
+    the line that told it; as over, where they tell nothing else."""
+    store, words_of = memory_store.shared(), language.get().content_words
+    for each in chosen:
+        memory = each.memory
+        over = {ranking.over.get(number, "") for number in memory.journal_ids} - {""}
+        facts = store.get(over) if memory.record == "entry" and not memory.superseded_by else ()
+        for fact in facts[:1]:
+            words, by = words_of(memory.said), fact.superseded_by
+            for newer in store.get([by] if by else ()):
+                if newer.record == "fact" and newer.journal_ids:  # which rests on a line
+                    by = entry_memory_id(ranking.request.agent_id, max(newer.journal_ids))
+            whole = len(words & words_of(fact.said)) >= SAME_CONTENT * len(words)
+            since = fact.invalid_at if whole else None
+            each = replace(each, memory=replace(memory, superseded_by=by, invalid_at=since))
+        yield each
 
 
 def _preferences(ranked: Sequence[Ranked], request: RecallRequest) -> list[Ranked]:
