@@ -71,6 +71,7 @@ MAYBE = frozenset("request order question greeting parting thanks".split())
 SURELY_FROM = dict.fromkeys("alarm settle debt parting".split(), 1.0)
 SURELY_FROM |= dict.fromkeys("correction promise feeling praise".split(), 0.5)
 ASKED_BY_A_STATEMENT_FROM = 1.2  # the same of a request in a clause that tells something
+CLAUSE_FROM = 0.5  # from which its clause is one by itself: "i killed nineteen, put that in a poem"
 CORRECTS_FROM = 2.0  # by words that do not say what is wrong
 OF_A_MATTER = frozenset("settle debt correction promise request order plan".split())
 SHORT = 12  # words of a line that has one matter
@@ -240,7 +241,7 @@ def _said_first(acts: Collection[SpeechAct], said: str, request: ReplyRequest) -
     order = list(REACTIONS)
     pressing = sorted(acts, key=lambda act: (order.index(act.kind), -act.sure))
     made = [_reaction(act, said, request) for act in pressing]
-    asked = [act for act in pressing if act.kind in ASKED]
+    asked = [act for act in pressing if act.kind in ("question", *ASKED)]
     for act, one in zip(pressing, made, strict=True):
         nothing = ["heard", *([REACTIONS[act.kind][1]] if act.kind in OF_A_MATTER else [])]
         if one.row in [f"{act.kind}: {each}" for each in nothing]:
@@ -296,8 +297,10 @@ def _is_surely(act: SpeechAct, said: str, request: ReplyRequest) -> bool:
     if act.kind in ("praise", "insult") and _OF_ANOTHER.search(words) and not asks_of_you(words):
         return False
     if act.kind == "request":
-        of_its_form = asks(words) or requests(words) or _is_kept(words)
-        tells = not of_its_form and _states(_piece_of(act.text, re.split("[,.;!?]", words), words))
+        if asks(words) or requests(words) or _is_kept(words):
+            return True
+        clause = _piece_of(act.text, re.split("[,.;!?]", words), words)
+        tells = _states(clause if act.sure >= CLAUSE_FROM else words)
         return not tells or act.sure >= ASKED_BY_A_STATEMENT_FROM
     forms_of = {
         "debt": owes(words),
