@@ -634,7 +634,7 @@ class SpeechAct:
 
     kind: str
     text: str
-    sure: float = 0.0  # how surely it is done, in logits; 0 is even
+    sure: float = 3.0  # how surely it is done, in logits; 0 is even. What rules find is sure.
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,51 @@ def test_nothing_is_promised_that_nobody_asked_for(said, done, lacks):
     assert lacks not in reactions.react(said, request(said, (done, said))).text
 
 
+@pytest.mark.parametrize(
+    ("said", "kind", "sure", "lacks"),
+    [
+        ("bram lent me his boat", "request", 1.0, "see to it"),
+        ("a mill up in Harl is looking for a hand", "request", 0.3, "see to it"),
+        ("the weir broke on sunday", "alarm", 3.0, "coming"),
+        ("my gloves are gone", "alarm", 0.4, "coming"),
+        ("the race is off", "parting", 0.3, "Farewell"),
+        ("he is a good old mule", "praise", 2.5, "hank you"),
+        ("he is a fat old liar", "insult", 2.5, "tongue"),
+        ("the mayor pays one Hubert for it", "debt", 0.3, "reckon"),
+    ],
+)
+def test_a_statement_is_not_taken_for_what_it_only_resembles(said, kind, sure, lacks):
+    made = reactions.react(said, request(said, acts=(SpeechAct(kind, said, sure),)))
+    assert lacks not in made.text and made.row == "claim_self: heard"
+
+
+@pytest.mark.parametrize(
+    ("said", "words", "sure"),
+    [
+        ("fetch me the ladder", "me", 0.3),
+        ("could you mend it", "could you mend it", 0.1),
+        ("i caught nine rats yesterday, put that in a song", "put that", 0.8),
+        ("two ales", "two ales", -0.3),
+    ],
+)
+def test_an_order_is_one_however_faintly_it_is_read(said, words, sure):
+    faint = request(said, acts=(SpeechAct("request", words, sure),))
+    assert reactions.react(said, faint).row == "request: asked for"
+
+
+@pytest.mark.parametrize("said", ["can i bring my goat in", "Mara, may I leave my axe here?"])
+def test_who_asks_leave_is_answered_from_memory_and_promised_nothing(said):
+    asks = request(said, ("request", said))
+    assert "see what can be done" in offline_reply.reply(asks).text
+    assert {act.kind for act in reactions.with_rules(said, asks).acts} == {"question"}
+
+
+def test_a_debt_that_is_paid_in_the_same_breath_is_settled():
+    said = "i bring you the two coppers i owed you. we are even now"
+    owed = request(said, ("debt", "the two coppers i owed you"))
+    assert reactions.react(said, reactions.with_rules(said, owed)).row == "settle: settled of"
+
+
 def test_an_alarm_is_not_followed_by_knowing_nothing():
     said = "help! cant you see hes bleeding?"
     reply = offline_reply.reply(request(said, ("alarm", "help"), ("question", said[6:])))
@@ -278,6 +323,8 @@ def test_an_alarm_is_answered_and_teasing_among_friends_is_not():
         ("correction", "forgive me, not Ilvo. Ilvo resigned, this one is Pell", "Pell"),
         ("debt", "ill pay you five pence saturday, no, sunday", "five pence, Sunday"),
         ("correction", "scratch that, tuesday, i wont have money friday", "Tuesday"),
+        ("correction", "News: i lodge at Pruett no longer. It is the Blue Hen now.", "Blue Hen"),
+        ("correction", "i dont lodge with Pruett any more, i have a room at Odd Hall", "Odd Hall"),
     ],
 )
 def test_the_matter_of_what_is_said(kind, said, matter):

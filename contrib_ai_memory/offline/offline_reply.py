@@ -31,6 +31,7 @@ from .reactions import (
     ASKED,
     BEFORE_AN_ANSWER,
     WEIGHTY,
+    asks_leave,
     is_errand,
     react,
     thank_for_gift,
@@ -185,7 +186,8 @@ def _answer(request: ReplyRequest) -> Reply:
     if found.reply:
         return greeted(with_answer(found.reply, said, request), said, request)
     # "help, what is that?" and "you look like a fencepost" are not answered "I know nothing"
-    if done & (BEFORE_AN_ANSWER | ASKED) or (done and "question" not in done and "?" not in said):
+    asks_it = "question" in done or "?" in said
+    if done & (BEFORE_AN_ANSWER | ASKED) or (done and not asks_it) or asks_leave(said):
         return greeted(react(said, request), said, request)
     return greeted(replace(_unknown(request), weighed=found.weighed), said, request)
 

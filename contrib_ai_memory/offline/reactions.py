@@ -8,15 +8,15 @@ PHRASES). Where the local model is not installed, only the acts that rules find 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from ..english.commitments import errand, keeps, recipient, reminder, reminds
-from ..english.due_dates import due
-from ..english.questions import asks, sentences_of
+from ..english.commitments import closes, errand, keeps, owes, recipient, reminder, reminds
+from ..english.due_dates import dates, due
+from ..english.questions import asks, asks_of_you, sentences_of
 from ..english.reported_speech import second_person
-from ..english.small_talk import courtesy_of, is_chatter
-from ..english.tokens import QUESTION_WORDS
+from ..english.small_talk import courtesy_of, is_chatter, requests
+from ..english.tokens import BE, HAVE, MODALS, QUESTION_WORDS, is_past
 from ..language import Intent
 from ..records import Reply, ReplyRequest, SpeechAct
 from ..text.names import forms, names
@@ -65,14 +65,18 @@ WEIGHTY = frozenset(REACTIONS) - NO_ERRAND - {"thanks", "parting"}
 LONGEST_GIFT = 6  # words
 ASKED = frozenset({"request", "order"})
 # acts that are reacted to though a line only does them rather than anything else
-MAYBE = frozenset("alarm correction request order question greeting parting thanks".split())
-# how surely a line does an act before it is answered as that: a false one jars more than "I see"
-SURELY_FROM = {"settle": 1.0, "insult": 1.0, "parting": 1.0}
-PARTS_FROM = 1.0
-CORRECTS_FROM = 2.0
+MAYBE = frozenset("request order question greeting parting thanks".split())
+# how surely a line does an act before it is answered as that, where its words have not the form: a
+# false alarm, or a promise to do what nobody asked for, jars more than "I see"
+SURELY_FROM = dict.fromkeys("alarm settle debt parting".split(), 1.0)
+SURELY_FROM |= dict.fromkeys("correction promise feeling praise".split(), 0.5)
+ASKED_BY_A_STATEMENT_FROM = 1.2  # the same of a request in a clause that tells something
+CLAUSE_FROM = 0.5  # from which its clause is one by itself: "i killed nineteen, put that in a poem"
+CORRECTS_FROM = 2.0  # by words that do not say what is wrong
 OF_A_MATTER = frozenset("settle debt correction promise request order plan".split())
 SHORT = 12  # words of a line that has one matter
 LONGEST_GREETING = 4  # words of one in other words than the usual
+FINITE = (BE | HAVE | MODALS) - {"have"}
 MESSAGE = "message"  # the matter of what is to be told, remembered or kept
 _TELLS = re.compile(
     r"\b(?:tell|warn|inform|let|say to|message (?:for|to)|pass (?:it|this|that|word|a word))\b",
@@ -95,6 +99,16 @@ _ONLY_DENIES = re.compile(
     re.IGNORECASE,
 )
 _TELL_ME = re.compile(r"\b(?:tell|show) (?:me|us)\b(?! (?:a|an|to)\b)", re.IGNORECASE)
+_MAY_I = re.compile(
+    r"^(?:[\w'’]+,? ){0,2}(?:can|may|might|could|shall|should) (?:i|we)\b"
+    r"(?! (?:please )?(?:have|get|buy|borrow|take|order)\b)",
+    re.IGNORECASE,
+)
+_OF_ANOTHER = re.compile(r"\b(?:s?he(?:['’]?s)?|him|his|her)\b", re.IGNORECASE)
+_SUBJECT = re.compile(
+    r"\W*(?:(?:i|we|s?he|they|it|there|that|this)(?:['’]?(?:m|s|re|ve|ll|d))?|my|our|his|her|their)\b",
+    re.IGNORECASE,
+)
 _REMIND = re.compile(
     r"\bremind (?:me|us)\b(?! (?:what|who|whom|where|how|why|which|whether)(?:['’]?s)?\b)",
     re.IGNORECASE,
@@ -126,7 +140,7 @@ def react(said: str, request: ReplyRequest) -> Reply:
     if made.row == "greeting":
         return greeting(request)
     parts = courtesy_of(said) is Intent.PARTING or any(
-        act.kind == "parting" and act.sure >= PARTS_FROM for act in request.acts
+        act.kind == "parting" and act.sure >= SURELY_FROM["parting"] for act in request.acts
     )
     if parts and "parting" not in made.row:
         parting = _parting(said, request).text
@@ -140,10 +154,10 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
 
     They know the usual wordings, which a network that has read many others may miss.
     """
-    acts = [
-        replace(act, kind="question") if _TELL_ME.search(act.text) and act.kind in ASKED else act
-        for act in request.acts
-    ]
+    kinds = {"debt": "settle"} if closes(said) == "done" else {}
+    if _TELL_ME.search(said) or asks_leave(said):
+        kinds |= dict.fromkeys(ASKED, "question")
+    acts = [replace(act, kind=kinds.get(act.kind, act.kind)) for act in request.acts]
     known = {act.kind for act in acts}
     courtesy = courtesy_of(said)
     if known == {"greeting"} and not courtesy and len(said.split()) > LONGEST_GREETING:
@@ -163,6 +177,11 @@ def _with_errand(acts: Collection[SpeechAct], said: str) -> list[SpeechAct]:
     asked = [act for act in acts if act.kind in ("question", *ASKED)]
     errands = [replace(act, kind="request") for act in asked if _is_kept(act.text)]
     return [each for each in acts if each not in asked] + (errands or [SpeechAct("request", said)])
+
+
+def asks_leave(said: str) -> bool:
+    """Whether a line asks whether its speaker may do something: "can i bring my dog in"."""
+    return bool(_MAY_I.search(said))
 
 
 def wants_errand(said: str) -> bool:
@@ -210,7 +229,7 @@ def thank_for_gift(request: ReplyRequest) -> Reply:
 
 def _acts(said: str, request: ReplyRequest) -> tuple[SpeechAct, ...]:
     """Return the acts of a line; a confidence is one if the line is kept as such."""
-    acts = tuple(act for act in request.acts if act.sure >= 0 or act.kind in MAYBE)
+    acts = tuple(act for act in request.acts if _is_surely(act, said, request))
     if request.kind == "whisper":
         return acts or (SpeechAct("claim_self", said),)
     others = tuple(act for act in acts if act.kind != "secret") or (SpeechAct("claim_self", said),)
@@ -222,7 +241,7 @@ def _said_first(acts: Collection[SpeechAct], said: str, request: ReplyRequest) -
     order = list(REACTIONS)
     pressing = sorted(acts, key=lambda act: (order.index(act.kind), -act.sure))
     made = [_reaction(act, said, request) for act in pressing]
-    asked = [act for act in pressing if act.kind in ASKED]
+    asked = [act for act in pressing if act.kind in ("question", *ASKED)]
     for act, one in zip(pressing, made, strict=True):
         nothing = ["heard", *([REACTIONS[act.kind][1]] if act.kind in OF_A_MATTER else [])]
         if one.row in [f"{act.kind}: {each}" for each in nothing]:
@@ -243,28 +262,24 @@ def _reaction(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
 def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
     with_matter, without = REACTIONS[act.kind]
     called = _called(request)
-    sure = act.sure >= PARTS_FROM or courtesy_of(said) or _AT_NIGHT.search(said)
-    if act.kind == "parting" and sure:
-        return _parting(said, request)
+    words = _sentence_of(act.text, said)
     if act.kind == "move" and request.kind == "pose":
         shown = matter_of(said, act.kind, called) if _SHOWS.search(said) else ""
         return says("shown", request, topic=shown) if shown else says("greeted again", request)
-    if act.sure < SURELY_FROM.get(act.kind, act.sure):
-        return says("heard", request)
+    if act.kind == "parting":
+        return _parting(said, request)
     if act.kind == "correction" and _ONLY_DENIES.search(said):
         return says("corrected", request)
     if act.kind == "correction" and not sets_right(said):
         return says("corrected" if act.sure >= CORRECTS_FROM else "heard", request)
-    if act.kind == "settle" and not _PAYS_IT.search(act.text):
+    if act.kind == "settle" and not _PAYS_IT.search(words):
         with_matter, without = "", "heard"
     if act.kind in ASKED and (errand := _errand(act, said, request)):
         return errand
     if act.kind == "feeling" and _GLAD.search(said):
         with_matter, without = "glad of", "glad"
-    tries = [_sentence_of(act.text, said)]
-    if act.kind == "correction":
-        tries = [_sentence_of(act.text, said), said]
-    elif act.kind == "feeling":  # what a long line names beside it is seldom what is felt
+    tries = [words, said] if act.kind == "correction" else [words]
+    if act.kind == "feeling":  # what a long line names beside it is seldom what is felt
         tries = [act.text, *([said] if len(said.split()) <= SHORT else [])]
     kinds = [act.kind, MESSAGE] if act.kind in ASKED and keeps(act.text) else [act.kind]
     topics = (matter_of(each, kind, called) for kind in kinds for each in tries if with_matter)
@@ -272,13 +287,57 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
     return says(with_matter, request, topic=topic) if topic else says(without, request)
 
 
+def _is_surely(act: SpeechAct, said: str, request: ReplyRequest) -> bool:
+    """Whether an act is answered as such: it is surely done, or its sentence has its form."""
+    if act.sure < 0 and act.kind not in MAYBE:
+        return False
+    words = _sentence_of(act.text, said)
+    if act.kind == "alarm" and _is_of_another_day(said, request):
+        return False
+    if act.kind in ("praise", "insult") and _OF_ANOTHER.search(words) and not asks_of_you(words):
+        return False
+    if act.kind == "request":
+        if asks(words) or requests(words) or _is_kept(words):
+            return True
+        clause = _piece_of(act.text, re.split("[,.;!?]", words), words)
+        tells = _states(clause if act.sure >= CLAUSE_FROM else words)
+        return not tells or act.sure >= ASKED_BY_A_STATEMENT_FROM
+    forms_of = {
+        "debt": owes(words),
+        "settle": closes(words) == "done",
+        "parting": courtesy_of(words) is Intent.PARTING or _AT_NIGHT.search(words),
+        "feeling": _GLAD.search(words),
+    }
+    return bool(forms_of.get(act.kind)) or act.sure >= SURELY_FROM.get(act.kind, act.sure)
+
+
+def _states(clause: str) -> bool:
+    """Whether a clause begins with a subject, or has a verb in the indicative, as orders lack.
+
+    >>> [_states(said) for said in ("bram lent me his mule", "fetch me the mule", "two ales")]
+    [True, False, False]
+    """
+    further = words_of(clause)[1:]
+    return bool(_SUBJECT.match(clause)) or any(each in FINITE or is_past(each) for each in further)
+
+
+def _is_of_another_day(said: str, request: ReplyRequest) -> bool:
+    """Whether a line names a day that is not today: "the flood took it on sunday"."""
+    named = dates(said, request.now, past=True) if request.now else ()
+    return any(each.day.isoformat() != request.now[:10] for each in named)
+
+
 def _sentence_of(words: str, said: str) -> str:
     """Return the sentence of a line that some of its words begin in, which are cut anywhere."""
+    return _piece_of(words, sentences_of(said), said)
+
+
+def _piece_of(words: str, pieces: Iterable[str], said: str) -> str:
     end = 0
-    for sentence in sentences_of(said):
-        end = said.find(sentence, end) + len(sentence)
+    for each in pieces:
+        end = said.find(each, end) + len(each)
         if 0 <= said.find(words) < end:
-            return sentence
+            return each
     return words
 
 
