@@ -65,7 +65,7 @@ WEIGHTY = frozenset(REACTIONS) - NO_ERRAND - {"thanks", "parting"}
 LONGEST_GIFT = 6  # words
 ASKED = frozenset({"request", "order"})
 # acts that are reacted to though a line only does them rather than anything else
-MAYBE = frozenset("request order question greeting parting thanks".split())
+MAYBE = frozenset("correction request order question greeting parting thanks".split())
 # how surely a line does an act before it is answered as that, where its words have not the form: a
 # false alarm, or a promise to do what nobody asked for, jars more than "I see"
 SURELY_FROM = dict.fromkeys("alarm settle debt parting".split(), 1.0)
@@ -307,6 +307,8 @@ def _is_surely(act: SpeechAct, said: str, request: ReplyRequest) -> bool:
         "settle": closes(words) == "done",
         "parting": courtesy_of(words) is Intent.PARTING or _AT_NIGHT.search(words),
         "feeling": _GLAD.search(words),
+        "praise": asks_of_you(words),
+        "correction": sets_right(said) or _ONLY_DENIES.search(said),
     }
     return bool(forms_of.get(act.kind)) or act.sure >= SURELY_FROM.get(act.kind, act.sure)
 
