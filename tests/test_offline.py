@@ -34,9 +34,9 @@ PARTS = ScoreParts(0.5, 0.5)
     ("said", "told"),
     [
         ("I keep the ferry.", "Alice keeps the ferry."),
-        ("I carry water and I fish.", "Alice carries water and they fish."),
+        ("I carry water and I fish.", "Alice carries water and fishes."),
         ("I am tired.", "Alice is tired."),
-        ("I'm tired and I was sick.", "Alice is tired and they were sick."),
+        ("I'm tired and I was sick.", "Alice is tired and was sick."),
         ("I've lost my cat.", "Alice has lost their cat."),
         ("I don't like him.", "Alice doesn't like him."),
         ("I never wash.", "Alice never washes."),
