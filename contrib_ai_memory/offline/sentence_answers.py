@@ -63,8 +63,8 @@ REPEATED = 0.6  # share of words in what is told already that makes it a repetit
 MOST_WORDS = 40  # of all that is told
 # of a line of several clauses (`python -m benchmarks.spans`)
 SPANS = 8  # read at most, beside the clauses alone
-AS_WELL = 0.25  # less than the whole line, from which a part answers as well
-APART = 2.0  # less than the part, for what is left out
+APART = 4.0  # by which a part has to score more than what is left out
+AS_WELL = 0.1  # of that, by which it may score less than the whole line
 
 _HEADING = re.compile(r"(?m)^\s*#+[^\n]*$")
 _OF_COMING = re.compile(  # not "where did he leave his axe"
@@ -305,7 +305,7 @@ def to_the_question(candidate: SentenceCandidate, request: ReplyRequest) -> Sent
     spans = [text[run[0].start : run[-1].end] for run in runs]
     alone = [text[part.start : part.end] for part in parts]
     question = reader.question_read(request.speaker, request.npc_name, words_to_it(request))
-    read = [_read(memory, each, request) for each in (text, *spans, *alone)]
+    read = [_read(memory, ended(each), request) for each in (text, *spans, *alone)]
     whole, *scores = network.scores(question, read)
     of_parts = scores[len(spans) :]
     asked = content_words(request.utterance) & content_words(text)
@@ -313,8 +313,9 @@ def to_the_question(candidate: SentenceCandidate, request: ReplyRequest) -> Sent
         zip(spans, runs, scores, strict=False), key=lambda each: len(each[0])
     ):
         left_out = [s for part, s in zip(parts, of_parts, strict=True) if part not in run]
-        apart = max(left_out) <= score - APART
-        if score >= whole - AS_WELL and apart and asked <= content_words(span):
+        apart = score - max(left_out)
+        as_well = apart >= APART and score >= whole - AS_WELL * apart
+        if as_well and asked <= content_words(span):
             return replace(candidate, text=span)
     return candidate
 
