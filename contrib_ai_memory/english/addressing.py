@@ -163,7 +163,9 @@ def _calls_within(found: re.Match[str], before: str, after: str) -> bool:
     Without a comma before it, it has to be typed in lower case, as those do who leave out commas.
     """
     if found["comma"]:
-        return not after.startswith(",") or bool(_GOES_ON_BEHIND_A_CALL.match(after))
+        if not after.startswith(","):
+            return not re.search(r"\bnot [\w'-]+$", before)  # "not Nell, Mara. She took it"
+        return bool(_GOES_ON_BEHIND_A_CALL.match(after))
     called = found["name"]
     if not called.islower() or called in _WORDS_TOO or _OF_A_ROLE.search(called):
         return False

@@ -71,7 +71,8 @@ def told(item: AgendaItem, stating: Entry, teller: Teller, *, message: bool, not
         if not (reported or message or noted or speaker in ("You", "I")):
             to_teller = item.to == teller.own
             reported = with_capitals(of_speaker(quote, speaker, to_teller=to_teller), sides)
-        if owes(reported) and sums_in(reported)[:1] == owed[:1]:
+        states = capital(reported).startswith(f"{who} {verb} {owed_to} ")
+        if states and owed[0].split()[0] in reported:
             return capital(reported) + falls_due
         head = f"{sum_owed} {head}"
     told = f': "{quote}"'
