@@ -24,6 +24,7 @@ from contrib_ai_memory.records import (
     Recalled,
     ReplyRequest,
     ScoreParts,
+    Situation,
 )
 
 PARTS = ScoreParts(0.5, 0.5)
@@ -33,9 +34,9 @@ PARTS = ScoreParts(0.5, 0.5)
     ("said", "told"),
     [
         ("I keep the ferry.", "Alice keeps the ferry."),
-        ("I carry water and I fish.", "Alice carries water and they fish."),
+        ("I carry water and I fish.", "Alice carries water and fishes."),
         ("I am tired.", "Alice is tired."),
-        ("I'm tired and I was sick.", "Alice is tired and they were sick."),
+        ("I'm tired and I was sick.", "Alice is tired and was sick."),
         ("I've lost my cat.", "Alice has lost their cat."),
         ("I don't like him.", "Alice doesn't like him."),
         ("I never wash.", "Alice never washes."),
@@ -98,12 +99,53 @@ FERRY = recalled("I keep the ferry at Millbrook.", speaker="Alice", about="#1")
 
 
 def test_a_question_is_answered_with_the_words_of_whoever_told():
-    assert ask("Who keeps the ferry?", FERRY) == "Alice said that they keep the ferry at Millbrook."
+    assert ask("Who keeps the ferry?", FERRY) == "Alice keeps the ferry at Millbrook."
 
 
 def test_the_one_who_told_is_answered_in_the_second_person():
     answer = ask("Who keeps the ferry?", FERRY, speaker_id="#1")
     assert answer == "You told me that you keep the ferry at Millbrook."
+
+
+TEA = "I take my tea black, and I cannot abide onions in any form whatever."
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("How do I take my tea?", "You told me that you take your tea black."),
+        ("How do I take my tea, and which dish can I not abide?", None),
+        ("Tell me about my tea.", None),
+    ],
+)
+def test_the_part_of_a_line_that_answers_is_told_alone(question, told):
+    answer = ask(question, recalled(TEA, speaker="Bram", about="#2"), speaker_id="#2")
+    whole = "You told me that you take your tea black, and you cannot abide onions in any form"
+    assert answer == told if told else answer.startswith(whole)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("Bram is scared stiff of water.", "Bram is scared stiff of water, so Alice says."),
+        ("Mara, I'll bring you a float.", "Alice will bring me a float."),
+    ],
+)
+def test_what_is_told_of_others_says_who_told_it(said, told):
+    memory = recalled(said, speaker="Alice", about="#1").memory
+    request = ReplyRequest(
+        "Mara", "", "Bram", "#2", "", situation=Situation(known_names=("Alice", "Bram"))
+    )
+    assert realisation.tell_all([memory], request).startswith(told)
+
+
+def test_a_date_is_not_said_twice():
+    yesterday = "2026-11-27T12:00:00+00:00"
+    born = "I was born on the third of March."
+    memory = recalled(born, speaker="Alice", created_at=yesterday).memory
+    request = ReplyRequest("Mara", "", "Bram", "#2", "", now="2026-11-28T12:00:00+00:00")
+    told = realisation.tell_all([memory], request, by_date=True)
+    assert told.count("March") == 1
 
 
 def test_what_does_not_answer_the_question_is_not_told():

@@ -132,6 +132,8 @@ def without_address(text: str, names: tuple[str, ...]) -> str:
     'where am i? had one too many'
     >>> without_address("the cough's bad again mara, im worried", ("mara",))
     "the cough's bad again, im worried"
+    >>> without_address("i like it hot, mara. wakes the bones", ("mara",))
+    'i like it hot. wakes the bones'
     """
     name = "|".join(re.escape(each).replace("'", "['’]") for each in names)
     if not name:
@@ -161,6 +163,8 @@ def _calls_within(found: re.Match[str], before: str, after: str) -> bool:
     Without a comma before it, it has to be typed in lower case, as those do who leave out commas.
     """
     if found["comma"]:
+        if not after.startswith(","):
+            return not re.search(r"\bnot [\w'-]+$", before)  # "not Nell, Mara. She took it"
         return bool(_GOES_ON_BEHIND_A_CALL.match(after))
     called = found["name"]
     if not called.islower() or called in _WORDS_TOO or _OF_A_ROLE.search(called):

@@ -20,7 +20,7 @@ from .addressing import without_address
 from .commitments import creditor, owes
 from .commitments import message as message_in
 from .due_dates import due
-from .reported_speech import after_that, capital, second_person
+from .reported_speech import after_that, capital, of_speaker, second_person
 from .tokens import FILLERS, content_words
 
 # of a promise, which is told as one
@@ -58,17 +58,21 @@ def told(item: AgendaItem, stating: Entry, teller: Teller, *, message: bool, not
         head = f"{speaker} said"
     stranger = second_person(creditor(item.text)) if speaker == "You" else creditor(item.text)
     owed, owed_to = sums_in(item.text), to or stranger
-    sides = (teller.name_of(item.to), teller.name_of(item.who))
+    sides = [*filter(None, map(teller.name_of, (item.to, item.who)))]
     own = stating.source_entity == teller.asker and not (noted or message or asked)
     if item.to not in ("", teller.own) or names_addressee(quote, sides):
         own = own and not _YOU.search(quote)  # which is somebody else
-    reported = with_capitals(after_that(quote, own=True), filter(None, sides)) if own else ""
+    reported = with_capitals(after_that(quote), sides) if own else ""
     if item.kind == "debt" and item.who and owed and owed_to and owes(item.text):
         verb = "owe" if who in ("You", "I") else "owes"
         sum_owed = f"{who} {verb} {owed_to} {owed[0]}."
         if reported and not content_words(reported) - content_words(sum_owed) - FILLERS:
             return sum_owed + falls_due
-        if reported.startswith("you owe ") and owed[0].split()[0] in reported:
+        if not (reported or message or noted or speaker in ("You", "I")):
+            to_teller = item.to == teller.own
+            reported = with_capitals(of_speaker(quote, speaker, to_teller=to_teller), sides)
+        states = capital(reported).startswith(f"{who} {verb} {owed_to} ")
+        if states and owed[0].split()[0] in reported:
             return capital(reported) + falls_due
         head = f"{sum_owed} {head}"
     told = f': "{quote}"'

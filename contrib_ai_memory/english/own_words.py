@@ -61,7 +61,10 @@ _NO_NOUN = (
     FUNCTION_WORDS
     | AFTER_A_VERB
     | _OPENS_A_CLAUSE
-    | frozenset("all everything anything nothing everywhere always often never still".split())
+    | frozenset(
+        "all everything anything nothing everywhere always often never still every each another "
+        "both once twice daily weekly yesterday today tomorrow tonight".split()
+    )
 )
 _PROPER = re.compile(r"[A-Z][\w'’-]+")
 _FIRST_PERSON = re.compile(r"\b(?:I|I'\w+|[Mm]y|[Mm]ine|[Mm]yself)\b")
@@ -109,6 +112,9 @@ def own_sentences(
     >>> told = own_sentences(["Mara Fisk was born here.", "She keeps her inn."], ["Mara"], "she")
     >>> [each.text for each in told]
     ['I was born here.', 'I keep my inn.']
+    >>> told = own_sentences(["Mara's brother visits her every spring."], ["Mara"], "she")
+    >>> [each.text for each in told]
+    ['My brother visits me every spring.']
     >>> [each.leans for each in own_sentences(["Sorrin is dead.", "His ladle is here."], [], "she")]
     [False, True]
     """

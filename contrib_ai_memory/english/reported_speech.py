@@ -9,7 +9,8 @@ Liora's. What a pose shows of its poser counts as seen; the rest is the poser's 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 
 from .questions import sentences_of
 from .tokens import (
@@ -18,6 +19,7 @@ from .tokens import (
     IRREGULAR,
     MODALS,
     SAME_IN_THE_PAST,
+    hearsay,
     is_participle,
     is_past,
     quotes,
@@ -33,13 +35,13 @@ _SAME = (
     | SAME_IN_THE_PAST
     | frozenset(
         "can cannot can't could couldn't will would won't wouldn't shall should shouldn't may "
-        "might must mustn't had hadn't did didn't was wasn't ought used".split()
+        "might must mustn't had hadn't did didn't was wasn't are ought used".split()
     )
 )
-_IRREGULAR = {"am": "is", "are": "is", "haven't": "hasn't", "don't": "doesn't", "wanna": "wants to"}
+_IRREGULAR = {"am": "is", "haven't": "hasn't", "don't": "doesn't", "wanna": "wants to"}
 _CONTRACTED = {"m": "is", "ve": "has", "ll": "will", "d": "would"}
 ADVERBS = frozenset(
-    "always never often also still just really usually only sometimes rarely seldom even once "
+    "always never ever often also still just really usually only sometimes rarely seldom even once "
     "already almost then now no longer both".split()
 )
 _FORMS = {
@@ -55,6 +57,13 @@ _OF_US = {
     "ourselves": "themselves",
 }
 _OWN_I = "\ue000"  # the NPC's "I" until all others are changed
+_AS_TELLER = {"you": "\ue002", "your": "\ue003", "yours": "\ue004", "yourself": "\ue005"}
+_TELLERS = str.maketrans(
+    {_OWN_I: "I", "\ue002": "me", "\ue003": "my", "\ue004": "mine", "\ue005": "myself"}
+)
+_YOURS = re.compile(r"\b(?:you|yours?|yourself)\b", re.IGNORECASE)
+_AND = "\ue001"  # where the subject of a second verb is left out
+_SAME_SUBJECT = re.compile(r"^I(?:'\w+)? [^,.;:!?]*,? (?:and|but) I (?=[a-z])")
 # "if you can", "you were late": the NPC is "I" there, and not "me"
 _YOU = re.compile(
     r"(?P<opens>(?:^|[.,;:!?]\s*|\b(?:if|when|that|because|cos|since|but|so|what|where|how|why"
@@ -82,6 +91,7 @@ _NOT_TOLD = re.compile(
     re.IGNORECASE,
 )
 _OF_ONESELF = frozenset("i my mine me myself".split())
+_OF_SELF = re.compile(r"\b(?:I|my|mine|me|myself)\b", re.IGNORECASE)
 _US = _OF_US.keys()
 _THOU = frozenset("thee thou thy thine".split())
 _SAYS = re.compile(  # "I said to Bram: you owe me four"
@@ -90,10 +100,9 @@ _SAYS = re.compile(  # "I said to Bram: you owe me four"
     re.IGNORECASE,
 )
 _OF_NPC = frozenset("you your yours u ur ye yer ya yourself".split())
-_OTHERS = frozenset(  # beside whom "they" would not be clear
-    "they them their theirs themselves we us our ours you your yours u ur ye yer ya yourself"
-    " thee thou thy thine".split()
-)
+_OTHERS = frozenset(
+    "they them their theirs themselves".split()
+)  # beside whom another would not be clear
 
 
 def _introduced(text: str, name: str) -> str:
@@ -108,12 +117,15 @@ def third_person(text: str, name: str) -> str:
 
     >>> third_person("I keep the ferry, and my brother helps me.", "Alice")
     'Alice keeps the ferry, and their brother helps them.'
+    >>> third_person("I take tea, and I hate rum.", "Alice")
+    'Alice takes tea, and hates rum.'
     >>> third_person("i cant stand turnips, i like plums", "Alice")
     "Alice can't stand turnips, they like plums"
     >>> third_person("I am Alice, the smith.", "Alice"), third_person("I'm Alice, I fish.", "Alice")
     ('Alice is the smith.', 'Alice fishes.')
     """
-    text = _introduced(_with_apostrophes(text), name)
+    text = _SAME_SUBJECT.sub(rf"\g<0>{_AND}", _introduced(_with_apostrophes(text), name))
+    text = text.replace(f"I {_AND}", _AND)
     told = capital(_retold(text, "they", name))
     return re.sub(r"(?<=[.!?] )[a-z]", lambda first: first[0].upper(), told)
 
@@ -128,7 +140,10 @@ def _retold(text: str, subject: str, name: str = "") -> str:
     for place, token in enumerate(tokens):
         word, _, clitic = token.partition("'")
         lower = token.lower()
-        if word == "I" and (not clitic or clitic.lower() in _CONTRACTED):
+        if _AND in token:
+            out.append(token.replace(_AND, ""))
+            verb_of_name = True
+        elif word == "I" and (not clitic or clitic.lower() in _CONTRACTED):
             if named:
                 out.append(subject + {"": "", "m": "'re"}.get(clitic.lower(), f"'{clitic}"))
                 plural = not clitic
@@ -164,20 +179,21 @@ _BARE_NOT = re.compile(
     r"|would|should|have|has|had)nt\b|\bcant\b",
     re.IGNORECASE,
 )
-_BARE_I = re.compile(r"\b(?:i(?P<rest>m|ve|)|I(?P<more>m|ve))\b")
+_BARE_I = re.compile(
+    r"\b(?:i(?P<rest>m|ve|)|I(?P<more>m|ve)"
+    rf"|[iI](?P<will>ll|d)(?= (?:be|not|never|like|rather|{'|'.join(sorted(BASES))})\b))\b"
+)
 
 
 def _with_apostrophes(text: str) -> str:
     """Spell first-person talk as it is written: "im old, i cant walk" is "I'm old, I can't walk".
 
-    "Ill" and "id" are left alone, which are words as well.
+    "Ill" and "id" are words as well: they count only before a verb.
     """
     text = _BARE_NOT.sub(
         lambda found: f"{found['verb']}n't" if found["verb"] else "can't", text.replace("’", "'")
     )
-    return _BARE_I.sub(
-        lambda found: f"I'{found['rest'] or found['more']}" if len(found[0]) > 1 else "I", text
-    )
+    return _BARE_I.sub(lambda found: f"I'{found[0][1:]}" if len(found[0]) > 1 else "I", text)
 
 
 def _plain(text: str) -> str:
@@ -207,22 +223,6 @@ def second_person(text: str) -> str:
     return _retold(text, "you").replace(_OWN_I, "I")
 
 
-def indirect(text: str) -> str:
-    """Tell first-person talk as it stands after "Alice said that".
-
-    Returns:
-        "" where it would not be clear who is meant, another is spoken to, or it asks or cries out.
-
-    >>> indirect("I'm a ferryman, and my brother helps me.")
-    "they're a ferryman, and their brother helps them."
-    >>> indirect("I told them where I live.")
-    ''
-    """
-    meant = {token.lower().partition("'")[0] for token in _TOKEN.findall(text)}
-    unclear = meant & _OTHERS or quotes(text) or _NOT_TOLD.search(text)
-    return "" if unclear else _retold(_plain(text), "they")
-
-
 _BEGINS_NO_CLAIM = re.compile(
     r"^\W*(?:(?:please|yes|yeah|aye|no|nah|not|so|oh|well|and|but|or|ok|okay|then|if|because|cos"
     r"|let|lets|let's|got|gotta|any|here's|heres|there)\b"
@@ -235,48 +235,100 @@ _VERB = frozenset(
 )
 
 
-def after_that(text: str, *, own: bool, names: Collection[str] = ()) -> str:
-    """Tell what somebody said as it stands after "you told me that" or "Alice said that".
+def after_that(text: str, *, names: Collection[str] = ()) -> str:
+    """Tell somebody what they said, as it stands after "you told me that".
 
     Args:
-        own: Whether it is told to its speaker.
         names: Of people. Another word with a capital may be a name or only begin a sentence.
 
     Returns:
         "" where it claims nothing, or it would not be clear who or what is meant.
 
-    >>> after_that("Tess is my godmother, she raised me.", own=True, names=["Tess"])
+    >>> after_that("Tess is my godmother, she raised me.", names=["Tess"])
     'Tess is your godmother, she raised you.'
-    >>> after_that("The ferry sinks on monday.", own=False)
+    >>> after_that("The ferry sinks on monday.")
     'the ferry sinks on monday.'
-    >>> after_that("My cow is sick. Go away.", own=True), after_that("We are friends.", own=True)
-    ('', '')
-    >>> after_that("Remind me to buy oil.", own=True), after_that("You owe me four.", own=False)
+    >>> after_that("My hat is lost. A red one."), after_that("My cow is sick. Go away.")
+    ('your hat is lost. A red one.', '')
+    >>> after_that("Remind me to buy oil."), after_that("We are friends.")
     ('', '')
     """
-    sentences = sentences_of(text)
-    if not sentences or (len(sentences) > 1 and not own) or not all(map(_claims, sentences)):
-        return ""
     first = re.match(r"[A-Z][a-z]+", text)
     known = {word.lower() for name in names for word in name.split()} | FUNCTION_WORDS
-    told = [_after_that(each, own=own) for each in sentences]
-    if (first and first[0].lower() not in known) or not all(told):
+    if first and first[0].lower() not in known:
         return ""
-    return " ".join([_small(told[0]), *map(capital, told[1:])])
+    return _small(_each(text, _to_its_speaker))
 
 
-def _after_that(sentence: str, *, own: bool) -> str:
+def of_speaker(text: str, name: str, *, to_teller: bool = False) -> str:
+    """Tell others what somebody said, by name where it is of the speaker: "Ada fishes.".
+
+    Args:
+        to_teller: Whether "you" is the one who tells it.
+
+    Returns:
+        "" where it claims nothing, or it would not be clear who or what is meant.
+
+    >>> of_speaker("I'm a ferryman, and my brother helps me.", "Ada")
+    'Ada is a ferryman, and their brother helps them.'
+    >>> of_speaker("The ferry sinks on monday. I saw it.", "Ada")
+    'The ferry sinks on monday. Ada saw it.'
+    >>> of_speaker("I'll bring you a fleece for your bed, if you can wait.", "Ada", to_teller=True)
+    'Ada will bring me a fleece for my bed, if I can wait.'
+    >>> of_speaker("My boots were found, they are dry.", "Ada")
+    "Ada's boots were found, they are dry."
+    >>> of_speaker("I told them where I live.", "Ada"), of_speaker("You owe me four.", "Ada")
+    ('', '')
+    """
+    once = len(_OF_SELF.findall(_plain(text))) == 1  # then only the name stands for the speaker
+    told = _each(text, lambda each: _to_others(each, beside_others=once, to_teller=to_teller))
+    return third_person(told, name).translate(_TELLERS) if told else ""
+
+
+def _each(text: str, tell: Callable[[str], str]) -> str:
+    """Tell each sentence; "" where one of them cannot be told, or the first one claims nothing.
+
+    What is no sentence leans on the one before it: "My hat is lost. A red one."
+    """
+    sentences = sentences_of(text)
+    if not sentences or not _claims(sentences[0]):
+        return ""
+    told = [tell(each) if _claims(each) or is_fragment(each) else "" for each in sentences]
+    return " ".join([told[0], *map(capital, told[1:])]) if all(told) else ""
+
+
+def _to_its_speaker(sentence: str) -> str:
     """One sentence of `after_that`."""
-    plain = _plain(sentence)
-    meant = {token.lower().partition("'")[0] for token in _TOKEN.findall(plain)}
-    # nor what somebody else is said to have said, nor "we", who may be the NPC and the speaker
-    if meant & (_US | _THOU) or quotes(sentence) or _SAYS.search(plain) or _NOT_TOLD.search(plain):
+    plain, meant = _plain(sentence), _meant(sentence)
+    if _is_unclear(sentence, meant):
         return ""
     if meant & _OF_NPC:
-        return second_person(plain) if own and speaks_of_self(plain) and _is_object(plain) else ""
-    if not meant & _OF_ONESELF:
+        return second_person(plain) if speaks_of_self(plain) and _is_object(plain) else ""
+    return second_person(plain) if meant & _OF_ONESELF else plain
+
+
+def _to_others(sentence: str, *, beside_others: bool, to_teller: bool) -> str:
+    """One sentence of `of_speaker`, still in the first person."""
+    plain, meant = _plain(sentence), _meant(sentence)
+    of_several = meant & _OF_ONESELF and meant & _OTHERS and not beside_others
+    if _is_unclear(sentence, meant) or of_several:
+        return ""
+    if not meant & _OF_NPC:
         return plain
-    return second_person(plain) if own else indirect(plain)
+    clear = to_teller and speaks_of_self(plain) and _is_object(plain)
+    subjects = _YOU.sub(_i_as_subject, plain) if clear else ""
+    return _YOURS.sub(lambda found: _AS_TELLER[found[0].lower()], subjects)
+
+
+def _meant(sentence: str) -> set[str]:
+    return {token.lower().partition("'")[0] for token in _TOKEN.findall(_plain(sentence))}
+
+
+def _is_unclear(sentence: str, meant: set[str]) -> bool:
+    """Whether it tells what somebody else is said to have said, or of "we", who may be anybody."""
+    plain = _plain(sentence)
+    said = quotes(sentence) or _SAYS.search(plain) or _NOT_TOLD.search(plain)
+    return bool(meant & (_US | _THOU) or said)
 
 
 def _is_object(text: str) -> bool:
@@ -295,12 +347,20 @@ def _is_object(text: str) -> bool:
 def _claims(sentence: str) -> bool:
     """Whether a sentence has a verb, and neither asks nor orders."""
     words = [word.lower() for word in _TOKEN.findall(_plain(sentence)) if word[0].isalpha()]
-    if len(words) < 3 or _BEGINS_NO_CLAIM.match(sentence) or words[0] in BASES:
+    least = 2 if speaks_of_self(sentence) else 3
+    if len(words) < least or _BEGINS_NO_CLAIM.match(sentence) or words[0] in BASES:
         return False
     clitics = any(re.search(r"'(?:s|m|re|ve|ll|d)$", word) for word in words)
     if clitics or not _VERB.isdisjoint(words) or not (MODALS | {"cannot"}).isdisjoint(words):
         return True
     return any(is_past(word) or word in BASES or _is_third(word) for word in words[1:])
+
+
+def is_fragment(sentence: str) -> bool:
+    """Whether words are neither a claim nor an order: "A red one."."""
+    first = re.search(r"\w+", sentence)
+    orders = _BEGINS_NO_CLAIM.match(sentence) or (first and first[0].lower() in BASES)
+    return bool(first) and not (orders or _claims(sentence))
 
 
 def _is_third(word: str) -> bool:
@@ -323,6 +383,78 @@ def _i_as_subject(found: re.Match[str]) -> str:
     if found["opens"] is None and not any(more):
         return found[0]
     return (found["opens"] or "") + _OWN_I + "".join(_BE_I.get(each, each) for each in more)
+
+
+# --- clauses --------------------------------------------------------------------------------------
+
+_BOUNDARY = re.compile(
+    r"(?<=[.!?…;])[\"'”’)]*\s+|\s+[-–—]+\s+|,\s+(?:(?:and|&|n|so) )?|\s+(?:and|&) ", re.I
+)
+_SHE = r"(?:he|she|it|they|this|that|these|those|his|her|their|its|him|them)"
+_SUBJECT = re.compile(
+    rf"\W*(?:(?:I|you|u|we|there|{_SHE})(?:['’]?(?:m|s|re|ve|d|ll))?\b"
+    r"|(?:my|your|our|the|an?) \w|(?-i:[A-Z])\w+)",
+    re.I,
+)
+_LEANS = re.compile(rf"\W*(?:(?:and|&|n|so|but|then|also|now|or) )*{_SHE}(?:['’]?\w\w?)?\b", re.I)
+_UNDER_ANOTHER = re.compile(
+    r"\W*(?:if|when|whenever|while|since|because|cos|after|before|until|unless|although|though|once"
+    r"|as)\b",
+    re.I,
+)
+_HOLDS_ANOTHER = re.compile(
+    r"\b(?:that|if|whether|when|who|what|where|how|why|says?|said|told|thinks?|heard|hopes?)\b",
+    re.I,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A sentence, or a clause of one that can stand alone."""
+
+    start: int
+    end: int
+    leans: bool  # whether it is understood only after the clause before it
+
+
+def clauses(text: str) -> list[Clause]:
+    """Cut a line at its sentences, and at the clauses that can stand alone.
+
+    >>> line = "I take my tea black, and I hate rum, onions and figs. Always did."
+    >>> [(line[each.start : each.end], each.leans) for each in clauses(line)][1:]
+    [('I hate rum, onions and figs.', False), ('Always did.', True)]
+    """
+    ends, starts, quoted = [], [0], hearsay(text)
+    for found in _BOUNDARY.finditer(text):
+        left, right = text[starts[-1] : found.start()], text[found.end() :]
+        if any(start < found.end() < end for start, end in quoted):
+            continue
+        if text[: found.end()].rstrip(" \"'”’)")[-1:] in ".!?…;" or _stand_alone(
+            left, right, found[0]
+        ):
+            ends.append(found.start())
+            starts.append(found.end())
+    cut = zip(starts, [*ends, len(text)], strict=True)
+    return [
+        Clause(start, end, bool(place) and _leans(text[start:end]))
+        for place, (start, end) in enumerate(cut)
+        if any(map(str.isalnum, text[start:end]))
+    ]
+
+
+def _stand_alone(left: str, right: str, between: str) -> bool:
+    """Whether both clauses at a comma, a dash or "and" have a subject and a verb."""
+    clause = _BOUNDARY.split(right, maxsplit=1)[0]
+    if not (_SUBJECT.match(clause) and _claims(clause) and _claims(left)):
+        return False
+    joined = not between.startswith(",") and bool(_HOLDS_ANOTHER.search(left))  # "he says … and …"
+    return not (joined or _UNDER_ANOTHER.match(left))
+
+
+def _leans(clause: str) -> bool:
+    first = re.search(r"[^\W\d_]+", clause)
+    verb = bool(first) and (_is_third(first[0].lower()) or is_past(first[0]))  # "Makes good honey."
+    return verb or bool(_LEANS.match(clause)) or not (_SUBJECT.match(clause) and _claims(clause))
 
 
 def speaks_of_self(text: str) -> bool:

@@ -15,7 +15,7 @@ from itertools import pairwise
 from ..english import corrections, reported_speech
 from ..english.addressing import hushes, named, without_address
 from ..english.claims import is_idle
-from ..english.due_dates import due, is_weekday
+from ..english.due_dates import MONTHS, due, is_weekday
 from ..english.questions import asks, pieces, sentences_of
 from ..english.tokens import (
     BASES,
@@ -60,6 +60,8 @@ def day_named(memory: MemoryRecord) -> date | None:
     text, then = memory.said, local(memory.created_at)
     coming = then and due(text, then)
     found = then and (coming or due(text, then, past=True))
+    if found and re.search("|".join(MONTHS), found.said, re.IGNORECASE):
+        return None  # "on the third of March" says it already
     if found and not coming and is_weekday(found.said):
         same = found.day.weekday() == date_of(then).weekday()
         if same or not _is_of_the_past(text):
@@ -95,7 +97,8 @@ def _head_and_words(
     when = day_told(memory.created_at, request.now, by_date=by_date) if matters else ""
     if memory.record not in ("entry", "taught") and not memory.quote:
         return "", ended(oneline(memory.content))
-    said = to_the_point(memory.said, forms((request.npc_name, *request.npc_names)))
+    called = forms((request.npc_name, *request.npc_names))
+    said = to_the_point(memory.said, called)
     if corrections.may_correct(said):
         said = corrections.without_admission(said)
     said = _without_hushing(_without_echo(said, request.utterance))
@@ -107,27 +110,40 @@ def _head_and_words(
         return (f"I saw it {when}", f": {said}") if when else ("", said)
     if memory.speaker == request.npc_name:
         return f"I said {when}".rstrip(), f': "{said}"'
+    known = (*request.situation.known_names, request.speaker)
+    others = [each for each in known if each != request.speaker]
     if memory.about and memory.about == request.speaker_id:
-        told = _reported(as_typed, request, own=True)
-        return f"You told me {when}".rstrip(), f" that {told}" if told else f': "{said}"'
+        spoken_to = names_addressee(as_typed, others)
+        told = "" if spoken_to else reported_speech.after_that(as_typed, names=known)
+        told = f" that {with_capitals(told, known)}" if told else f': "{said}"'
+        return f"You told me {when}".rstrip(), told
     if not memory.speaker:
         return "", said
-    head = f"{memory.speaker} said {when}".rstrip()
+    others = [each for each in known if each != memory.speaker]
+    of_npc = named(said, called) is not Named.NOT
+    to_npc = named(memory.key or memory.said, called) is Named.CALLED
     told = ""
-    of_npc = named(said, forms((request.npc_name, *request.npc_names))) is not Named.NOT
-    if not of_npc:
-        told = _reported(as_typed, request, own=False)
-    return head, f" that {told}" if told else f': "{said}"'
+    if not (of_npc or names_addressee(as_typed, others)):
+        told = with_capitals(
+            reported_speech.of_speaker(as_typed, memory.speaker, to_teller=to_npc), known
+        )
+    if not told:
+        return f"{memory.speaker} said {when}".rstrip(), f': "{said}"'
+    others_too = any(re.search(rf"\b{re.escape(each)}\b", told) for each in others if each)
+    of_self = told.startswith(reported_speech.capital(memory.speaker))
+    if of_self and not (when or others_too):
+        return "", told
+    by = f"{memory.speaker} said {when}" if others_too or not of_self else f"I heard {when}"
+    return "", _attributed(told, by if when else f"{memory.speaker} says")
 
 
-def _reported(said: str, request: ReplyRequest, *, own: bool) -> str:
-    """Tell words in reported speech, with the names of those whom the NPC knows as they are
-    written; "" where they are quoted."""
-    others = [each for each in request.situation.known_names if each != request.speaker]
-    if names_addressee(said, others):
-        return ""
-    known = (*request.situation.known_names, request.speaker)
-    return with_capitals(reported_speech.after_that(said, own=own, names=known), known)
+def _attributed(told: str, by: str) -> str:
+    """Say behind words whose they are.
+
+    >>> _attributed("Bram's afraid of water.", "Alice says")
+    "Bram's afraid of water, so Alice says."
+    """
+    return f"{told.rstrip('.!… ')}, so {by}."
 
 
 def names_addressee(said: str, names: Iterable[str]) -> bool:
@@ -152,9 +168,15 @@ def to_the_point(said: str, called: tuple[str, ...]) -> str:
     'I have moved.'
     >>> to_the_point("black beer's my favourite, isbet, not wine", ("isbet",))
     "black beer's my favourite, not wine"
+    >>> to_the_point("Good news, Isbet: guess what! i sold my boat haha. for ninety!", ("isbet",))
+    'i sold my boat. for ninety!'
     """
     some = "|".join(map(re.escape, called)) or r"(?!)"
+    opening = re.match(rf"(?P<is>[^.!?:]+),\s*(?:{some})(?: [a-z]+)?\s*[:.!–—]\s*", said, re.I)
+    if opening and said[opening.end() :] and _opens(opening["is"]):
+        said = said[opening.end() :]
     plain = re.sub(rf",\s*(?:{some})\s*,", ",", without_address(said, called), flags=re.I)
+    plain = _ASIDES.sub("", plain) or plain
     sentences = [without_address(each, called) for each in sentences_of(plain)]
     kept = [
         each
@@ -162,6 +184,18 @@ def to_the_point(said: str, called: tuple[str, ...]) -> str:
         if asks(before) or not is_idle(each)  # what answers a question is no interjection
     ]
     return " ".join(kept) or plain
+
+
+_ASIDES = re.compile(
+    r"^\W*guess what\s*[.,:;!?–—-]\W*(?=\w)"
+    r"|[\s,]+(?:lo+l|lmao|rofl|a?(?:ha){2,}h?|(?:he){2,}h?)\b(?=\s*(?:$|[.,;!?]))",
+    re.IGNORECASE,
+)
+
+
+def _opens(words: str) -> bool:
+    """Whether words before the NPC's name only open what is told: "A correction, Mara: …"."""
+    return len(words.split()) > 1 and reported_speech.is_fragment(words) and not holds_number(words)
 
 
 def _without_echo(said: str, asked: str) -> str:
@@ -183,13 +217,18 @@ _LEADS_TO_WORDS = re.compile(
 
 
 def _without_hushing(said: str) -> str:
-    """Return words without what asks for confidence at their end.
+    """Return words without what asks for confidence at their beginning or end.
 
     >>> _without_hushing("The gold is buried, keep it to yourself")
     'The gold is buried'
+    >>> _without_hushing("Between ourselves, the gold is buried.")
+    'the gold is buried.'
     >>> _without_hushing("The mill sign says, tell no one")
     'The mill sign says, tell no one'
     """
+    first, *after = re.split(r"[,:]\s+", said, maxsplit=1)
+    if after and hushes(first):
+        return after[0]
     told, _comma, rest = said.rpartition(",")
     if not told.strip() or _LEADS_TO_WORDS.search(told):
         return said

@@ -20,12 +20,14 @@ from ..english.contradiction import tells_change
 from ..english.own_words import own_sentences, pronoun_of
 from ..english.questions import (
     asks,
+    asks_of_a_whole,
     asks_of_oneself,
     asks_of_you,
     asks_when,
     sentences_of,
     statements,
 )
+from ..english.reported_speech import clauses
 from ..english.salience import names_someone
 from ..english.tokens import content_words
 from ..local_time import date_of
@@ -59,6 +61,10 @@ NAMES_SOMEBODY = 0.9  # more for what names somebody, where a person is asked fo
 JUST_SAID = 3.0  # less for what the asker said in this talk of something else
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
 MOST_WORDS = 40  # of all that is told
+# of a line of several clauses (`python -m benchmarks.spans`)
+SPANS = 8  # read at most, beside the clauses alone
+APART = 4.0  # by which a part has to score more than what is left out
+AS_WELL = 0.1  # of that, by which it may score less than the whole line
 
 _HEADING = re.compile(r"(?m)^\s*#+[^\n]*$")
 _OF_COMING = re.compile(  # not "where did he leave his axe"
@@ -80,6 +86,7 @@ _TOLD_AS_ASKED = re.compile(  # "did you know that …"
 )
 _OF_THE_ASKERS = re.compile(r"\b(?:my|mine|our|ours|about (?:me|us))\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
+_ASKS_FOR_ALL = re.compile(r"\bwhy\b|\bhow come\b", re.IGNORECASE)  # of a line, reasons too
 _WHO = re.compile(r"\bwho(?:m|se|['’]?s)?\b", re.IGNORECASE)
 _ME = re.compile(r"\b(?:i|me|we|us)\b", re.IGNORECASE)
 _WHETHER_IT_KNOWS = re.compile(
@@ -285,7 +292,8 @@ def choose(
 def told(chosen: Iterable[SentenceCandidate], request: ReplyRequest) -> str:
     """Say sentences to the one who asks."""
     own, memories = [], []
-    for each in chosen:
+    shorten = not asks_of_a_whole(request.utterance)
+    for each in (to_the_question(one, request) if shorten else one for one in chosen):
         if each.memory is None or of_builder(each.memory):
             own += [ended(text) for text in (each.before, each.text) if text]
         elif each.memory.quote:
@@ -297,6 +305,39 @@ def told(chosen: Iterable[SentenceCandidate], request: ReplyRequest) -> str:
     by_date = asks_when(request.utterance)
     said = " ".join(dict.fromkeys(own))
     return " ".join(filter(None, [said, tell_all(memories, request, by_date=by_date)]))
+
+
+def to_the_question(candidate: SentenceCandidate, request: ReplyRequest) -> SentenceCandidate:
+    """Return the shortest part of a line that answers as surely as all of it.
+
+    What is left out answers much less surely; a clause that leans on another stays behind it.
+    """
+    memory, text, network = candidate.memory, candidate.text, reader.shared()
+    parts = clauses(text) if memory and memory.is_talk and not of_builder(memory) else []
+    if network is None or len(parts) < 2 or _ASKS_FOR_ALL.search(request.utterance):
+        return candidate
+    runs = [
+        parts[first : first + count]
+        for count in range(1, len(parts))
+        for first in range(len(parts) - count + 1)
+        if not parts[first].leans
+    ][:SPANS]
+    spans = [text[run[0].start : run[-1].end] for run in runs]
+    alone = [text[part.start : part.end] for part in parts]
+    question = reader.question_read(request.speaker, request.npc_name, words_to_it(request))
+    read = [_read(memory, ended(each), request) for each in (text, *spans, *alone)]
+    whole, *scores = network.scores(question, read)
+    of_parts = scores[len(spans) :]
+    asked = content_words(request.utterance) & content_words(text)
+    for span, run, score in sorted(
+        zip(spans, runs, scores, strict=False), key=lambda each: len(each[0])
+    ):
+        left_out = [s for part, s in zip(parts, of_parts, strict=True) if part not in run]
+        apart = score - max(left_out)
+        as_well = apart >= APART and score >= whole - AS_WELL * apart
+        if as_well and asked <= content_words(span):
+            return replace(candidate, text=span)
+    return candidate
 
 
 def of_builder(memory: MemoryRecord) -> bool:

@@ -39,10 +39,17 @@ JUST_NOW = timedelta(minutes=15)
 LATELY = timedelta(days=3)  # the visits told where no day is named
 _BY_WHAT = re.compile(r"\W*(?:what|wat|wot|whit|who|when|which|how)\b", re.IGNORECASE)
 _FOR_ANOTHER = re.compile(r"\bfor (?!me\b|us\b|my\b)[\w'’-]+\W*$", re.IGNORECASE)
-# whose words an answer tells: 'Bram said two days ago: "…"'
-_TOLD_BY = re.compile(
-    r"(?:^|[.!?\":] +)(?P<who>[^\W\d_][\w'’ -]{0,40}?) (?:told me|said)(?: (?P<when>"
-    r"earlier today|yesterday|\w+ days ago|on [^:\"]{3,40}?))?(?=:| that )"
+# whose words an answer tells: 'Bram said two days ago: "…"', "It sank, so Bram says."
+_WHEN = r"(?P<when>earlier today|yesterday|\w+ days ago|on [^:.\"]{3,40}?)"
+_NAMED = r"(?P<who>[^\W\d_][\w'’ -]{0,40}?)"
+_TOLD_BY = (
+    re.compile(rf"(?:^|[.!?\":] +){_NAMED} (?:told me|said)(?: {_WHEN})?(?=:| that )"),
+    re.compile(rf", so (?!I heard){_NAMED} (?:says|said)(?: {_WHEN})?\."),
+)
+# "Bram keeps hens.", which Bram told; not "Bram is right here", "Bram owes you four"
+_TOLD_OF_ONESELF = (
+    r"(?:^|[.!?] +)(?P<who>{})(?:['’]s)? (?!(?:(?:is|was) (?:right )?here|and|left|came|went"
+    rf"|gave me|owes|promised|asked)\b)(?:[^.!?]*?, so I heard {_WHEN}\.)?"
 )
 _OF_GIVING = content_words(
     "give gave given gives keep hold hand bring brought take lend left gift present pay paid sold"
@@ -75,8 +82,7 @@ def _oneself(request: ReplyRequest, _whom: str) -> Reply:
 
 def _sureness(request: ReplyRequest, _whom: str) -> Reply:
     """Say how sure the NPC is of what it has said last."""
-    told = _TOLD_BY.search(without_quotations(last_words(request)))
-    return says("as it was told" if told else "quite sure", request)
+    return says("as it was told" if _told_by(request) else "quite sure", request)
 
 
 def _says(kind: str) -> Callable[[ReplyRequest, str], Reply | None]:
@@ -311,7 +317,7 @@ def _word_left(request: ReplyRequest, _whom: str) -> Reply | None:
 
 def _teller(request: ReplyRequest, _whom: str) -> Reply | None:
     """Say whose words it told last: "Bram told me yesterday."."""
-    found = [*_TOLD_BY.finditer(without_quotations(last_words(request)))]
+    found = _told_by(request)
     if not found:
         return None
     who = list(dict.fromkeys(each["who"] for each in found))
@@ -322,6 +328,14 @@ def _teller(request: ReplyRequest, _whom: str) -> Reply | None:
     who = [each for each in who if each != "You"]
     others = [each if each != "I" else "I myself" for each in who]
     return Reply(f"{capital(listed(others))} told me{when}.", told=())
+
+
+def _told_by(request: ReplyRequest) -> list[re.Match[str]]:
+    """Return where the NPC's last words name whose words they tell."""
+    said = without_quotations(last_words(request))
+    some = "|".join(map(re.escape, request.situation.known_names)) or r"(?!)"
+    found = [each for pattern in _TOLD_BY for each in pattern.finditer(said)]
+    return found or [*re.finditer(_TOLD_OF_ONESELF.replace("{}", some, 1), said)]
 
 
 def _whispered(request: ReplyRequest, whom: str) -> Reply | None:
