@@ -130,8 +130,8 @@ def read(text: str, now: str) -> AgendaQuestion | None:
             return AgendaQuestion(who, to, kinds, best, day, until, about, whether=whether)
     if day and _ON_A_DAY.search(lower):
         whether = bool(_DUE.search(lower))
-        who: Side = "asker" if _OWN.search(lower) else ""
-        return AgendaQuestion(who, "", (), "", day, until, about, by_day=True, whether=whether)
+        whose: Side = "asker" if _OWN.search(lower) else ""
+        return AgendaQuestion(whose, "", (), "", day, until, about, by_day=True, whether=whether)
     return AgendaQuestion(day=day, about=about) if _OPEN.search(lower) else None
 
 

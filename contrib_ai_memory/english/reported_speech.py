@@ -452,8 +452,8 @@ def _stand_alone(left: str, right: str, between: str) -> bool:
 
 
 def _leans(clause: str) -> bool:
-    first = re.search(r"[^\W\d_]+", clause)
-    verb = bool(first) and (_is_third(first[0].lower()) or is_past(first[0]))  # "Makes good honey."
+    first = next(iter(re.findall(r"[^\W\d_]+", clause)), "")
+    verb = _is_third(first.lower()) or is_past(first)  # "Makes good honey."
     return verb or bool(_LEANS.match(clause)) or not (_SUBJECT.match(clause) and _claims(clause))
 
 

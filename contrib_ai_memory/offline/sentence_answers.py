@@ -256,7 +256,8 @@ def _says_over(best: Sequence[SentenceCandidate]) -> list[SentenceCandidate]:
     found: list[SentenceCandidate] = []
     by = best[0].memory.superseded_by if best[0].memory else None
     while some := [each for each in best if by and each.memory and each.memory.id == by]:
-        found, by = some, some[0].memory.superseded_by
+        found = some
+        by = some[0].memory.superseded_by if some[0].memory else None
     return found
 
 
@@ -313,8 +314,10 @@ def to_the_question(candidate: SentenceCandidate, request: ReplyRequest) -> Sent
     What is left out answers much less surely; a clause that leans on another stays behind it.
     """
     memory, text, network = candidate.memory, candidate.text, reader.shared()
-    parts = clauses(text) if memory and memory.is_talk and not of_builder(memory) else []
-    if network is None or len(parts) < 2 or _ASKS_FOR_ALL.search(request.utterance):
+    if network is None or memory is None or not memory.is_talk or of_builder(memory):
+        return candidate
+    parts = clauses(text)
+    if len(parts) < 2 or _ASKS_FOR_ALL.search(request.utterance):
         return candidate
     runs = [
         parts[first : first + count]
