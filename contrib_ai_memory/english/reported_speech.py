@@ -35,10 +35,16 @@ _SAME = (
     | SAME_IN_THE_PAST
     | frozenset(
         "can cannot can't could couldn't will would won't wouldn't shall should shouldn't may "
-        "might must mustn't had hadn't did didn't was wasn't are ought used".split()
+        "might must mustn't ain't had hadn't did didn't was wasn't are ought used".split()
     )
 )
-_IRREGULAR = {"am": "is", "haven't": "hasn't", "don't": "doesn't", "wanna": "wants to"}
+_IRREGULAR = {
+    "am": "is",
+    "haven't": "hasn't",
+    "don't": "doesn't",
+    "wanna": "wants to",
+    "gotta": "has to",
+}
 _CONTRACTED = {"m": "is", "ve": "has", "ll": "will", "d": "would"}
 ADVERBS = frozenset(
     "always never ever often also still just really usually only sometimes rarely seldom even once "
@@ -86,7 +92,9 @@ _ME_FOR_MY = re.compile(
 _BE_I = {" are": " am", " were": " was", " aren't": " am not", " weren't": " wasn't", "'re": "'m"}
 # "my God, am I tired", "me and Bram went", "I asked where am I", "I'ma get ale"
 _NOT_TOLD = re.compile(
-    r"^\W*(?:me\b|my (?:god|gods|word|lord|goodness|stars)\b)|\bi['’]?ma\b"
+    r"^\W*(?:me\b|i,|my \w+ and i\b|my (?:god|gods|word|lord|goodness|stars)\b)|\bi['’]?ma\b"
+    r"|\bit['’]?s me\b|\bi['’]?d (?:an?|the|my)\b"
+    r"|\bbut (?:never|don['’]?t)\b"
     r"|\b(?:am|was|do|did|have|had|will|can|could|should|would|shall|must|may|might) i\b",
     re.IGNORECASE,
 )
@@ -142,7 +150,7 @@ def _retold(text: str, subject: str, name: str = "") -> str:
         lower = token.lower()
         if _AND in token:
             out.append(token.replace(_AND, ""))
-            verb_of_name = True
+            verb_of_name = bool(name)
         elif word == "I" and (not clitic or clitic.lower() in _CONTRACTED):
             if named:
                 out.append(subject + {"": "", "m": "'re"}.get(clitic.lower(), f"'{clitic}"))
@@ -403,7 +411,8 @@ _UNDER_ANOTHER = re.compile(
     re.I,
 )
 _HOLDS_ANOTHER = re.compile(
-    r"\b(?:that|if|whether|when|who|what|where|how|why|says?|said|told|thinks?|heard|hopes?)\b",
+    r"\b(?:that|if|whether|when|who|what|where|how|why|says?|said|told|thinks?|hears?|heard"
+    r"|hopes?|claims?|dream\w*|swears?|doubts?|believes?|reckons?|pretends?|wish\w*)\b",
     re.I,
 )
 
@@ -429,9 +438,7 @@ def clauses(text: str) -> list[Clause]:
         left, right = text[starts[-1] : found.start()], text[found.end() :]
         if any(start < found.end() < end for start, end in quoted):
             continue
-        if text[: found.end()].rstrip(" \"'”’)")[-1:] in ".!?…;" or _stand_alone(
-            left, right, found[0]
-        ):
+        if text[: found.end()].rstrip(" \"'”’)")[-1:] in ".!?…;" or _stand_alone(left, right):
             ends.append(found.start())
             starts.append(found.end())
     cut = zip(starts, [*ends, len(text)], strict=True)
@@ -442,13 +449,12 @@ def clauses(text: str) -> list[Clause]:
     ]
 
 
-def _stand_alone(left: str, right: str, between: str) -> bool:
+def _stand_alone(left: str, right: str) -> bool:
     """Whether both clauses at a comma, a dash or "and" have a subject and a verb."""
     clause = _BOUNDARY.split(right, maxsplit=1)[0]
     if not (_SUBJECT.match(clause) and _claims(clause) and _claims(left)):
         return False
-    joined = not between.startswith(",") and bool(_HOLDS_ANOTHER.search(left))  # "he says … and …"
-    return not (joined or _UNDER_ANOTHER.match(left))
+    return not (_HOLDS_ANOTHER.search(left) or _UNDER_ANOTHER.match(left))  # "he says … and …"
 
 
 def _leans(clause: str) -> bool:

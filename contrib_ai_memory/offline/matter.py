@@ -36,8 +36,8 @@ _SUM = re.compile(
 # "hamo not hanno", "Hadlow, not Hadley"
 _DENIED = re.compile(
     # "I lodge with the widow no longer"
-    r"(?:^[^.;!?:]*:)?[^.,;!?]*\b(?:no longer|(?:not|never|\w+n['’]?t)\b[^.,;!?]*"
-    r" any ?(?:more|longer))\b[^.,;!?]*"
+    r"(?:^[^.;!?:]*:|(?<![^.,;!?]))[^.,;!?]{0,80}?\b(?:no longer|(?:not|never|\w{1,9}n['’]?t)\b"
+    r"[^.,;!?]{0,40}? any ?(?:more|longer))\b[^.,;!?]*"
     r"|[\s,;.]*\b(?:(?:is|was|its|it['’]s|hes|shes) )?(?:not|never|isn['’]?t|instead of|rather than"
     r"|no longer) (?:(?:on|at|in|till?|until|for|from|behind|by|with) )?(?:(?:the|an?|my) )?"
     r"(?:(?:mr|mrs|miss)\.? )?[\w'’-]+",

@@ -100,10 +100,11 @@ _ONLY_DENIES = re.compile(
 )
 _TELL_ME = re.compile(r"\b(?:tell|show) (?:me|us)\b(?! (?:a|an|to)\b)", re.IGNORECASE)
 _MAY_I = re.compile(
-    r"^(?:[\w'’]+,? ){0,2}(?:can|may|might|could|shall|should) (?:i|we)\b"
-    r"(?! (?:please )?(?:have|get|buy|borrow|take|order)\b)",
+    r"^(?!as\b|if\b)(?:[\w'’]+,? ){0,2}(?:can|may|might|could|shall|should) (?:i|we)\b"
+    r"(?! (?:please )?(?:have|get|buy|borrow|take|order|rent|hire|try|trouble|leave|ask)\b)",
     re.IGNORECASE,
 )
+_CRIES = re.compile(r"\b(?:help|fire|hurry|quick(?:ly)?)\b", re.IGNORECASE)
 _OF_ANOTHER = re.compile(r"\b(?:s?he(?:['’]?s)?|him|his|her)\b", re.IGNORECASE)
 _SUBJECT = re.compile(
     r"\W*(?:(?:i|we|s?he|they|it|there|that|this)(?:['’]?(?:m|s|re|ve|ll|d))?|my|our|his|her|their)\b",
@@ -154,10 +155,8 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
 
     They know the usual wordings, which a network that has read many others may miss.
     """
-    kinds = {"debt": "settle"} if closes(said) == "done" else {}
-    if _TELL_ME.search(said) or asks_leave(said):
-        kinds |= dict.fromkeys(ASKED, "question")
-    acts = [replace(act, kind=kinds.get(act.kind, act.kind)) for act in request.acts]
+    paid = closes(said) == "done"
+    acts = [replace(act, kind=_kind(act, said, paid=paid)) for act in request.acts]
     known = {act.kind for act in acts}
     courtesy = courtesy_of(said)
     if known == {"greeting"} and not courtesy and len(said.split()) > LONGEST_GREETING:
@@ -170,6 +169,15 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
         if wants and _is_kept(sentence):
             acts = _with_errand(acts, sentence)
     return replace(request, acts=tuple(acts))
+
+
+def _kind(act: SpeechAct, said: str, *, paid: bool) -> str:
+    """Return the kind of an act, which its sentence may make another one."""
+    if act.kind == "debt" and paid:
+        return "settle"
+    words = _sentence_of(act.text, said)
+    asks_it = act.kind in ASKED and (_TELL_ME.search(words) or asks_leave(words))
+    return "question" if asks_it else act.kind
 
 
 def _with_errand(acts: Collection[SpeechAct], said: str) -> list[SpeechAct]:
@@ -292,7 +300,7 @@ def _is_surely(act: SpeechAct, said: str, request: ReplyRequest) -> bool:
     if act.sure < 0 and act.kind not in MAYBE:
         return False
     words = _sentence_of(act.text, said)
-    if act.kind == "alarm" and _is_of_another_day(said, request):
+    if act.kind == "alarm" and _is_of_another_day(said, request) and not _CRIES.search(said):
         return False
     if act.kind in ("praise", "insult") and _OF_ANOTHER.search(words) and not asks_of_you(words):
         return False

@@ -173,8 +173,9 @@ def to_the_point(said: str, called: tuple[str, ...]) -> str:
     """
     some = "|".join(map(re.escape, called)) or r"(?!)"
     opening = re.match(rf"(?P<is>[^.!?:]+),\s*(?:{some})(?: [a-z]+)?\s*[:.!–—]\s*", said, re.I)
-    if opening and said[opening.end() :] and _opens(opening["is"]):
-        said = said[opening.end() :]
+    rest = said[opening.end() :] if opening else ""
+    if opening and rest and _opens(opening["is"]) and not _SOMEBODY.search(rest):
+        said = rest
     plain = re.sub(rf",\s*(?:{some})\s*,", ",", without_address(said, called), flags=re.I)
     plain = _ASIDES.sub("", plain) or plain
     sentences = [without_address(each, called) for each in sentences_of(plain)]
@@ -186,9 +187,10 @@ def to_the_point(said: str, called: tuple[str, ...]) -> str:
     return " ".join(kept) or plain
 
 
+_SOMEBODY = re.compile(r"\b(?:s?he|it|they|him|her|them|there)\b", re.IGNORECASE)
 _ASIDES = re.compile(
     r"^\W*guess what\s*[.,:;!?–—-]\W*(?=\w)"
-    r"|[\s,]+(?:lo+l|lmao|rofl|a?(?:ha){2,}h?|(?:he){2,}h?)\b(?=\s*(?:$|[.,;!?]))",
+    r"|(?<![\s,])(?<!\bis)(?<!\bwas)(?<!named)(?<!called)(?<!\bhim)(?<!\bher)[\s,]+(?:lo+l|lmao|rofl|a?(?:ha){2,}h?|(?:he){2,}h?)\b(?=\s*(?:$|[.,;!?]))",
     re.IGNORECASE,
 )
 
@@ -227,8 +229,8 @@ def _without_hushing(said: str) -> str:
     'The mill sign says, tell no one'
     """
     first, *after = re.split(r"[,:]\s+", said, maxsplit=1)
-    if after and hushes(first):
-        return after[0]
+    if after and hushes(first) and not re.match(r"(?:not even|tell|or)\b", after[0], re.I):
+        return re.sub(r"^(?:but|because|cos) ", "", after[0], flags=re.I)
     told, _comma, rest = said.rpartition(",")
     if not told.strip() or _LEADS_TO_WORDS.search(told):
         return said

@@ -253,9 +253,13 @@ def _latest_first(best: list[SentenceCandidate], within: float) -> list[Sentence
 def _says_over(best: Sequence[SentenceCandidate]) -> list[SentenceCandidate]:
     """Return the sentences of the memory that ended the first one's, of what ended that, and so on,
     the last that hold."""
+    of_memory: dict[str, list[SentenceCandidate]] = {}
+    for each in best:
+        if each.memory:
+            of_memory.setdefault(each.memory.id, []).append(each)
     found: list[SentenceCandidate] = []
     by = best[0].memory.superseded_by if best[0].memory else None
-    while some := [each for each in best if by and each.memory and each.memory.id == by]:
+    while by and (some := of_memory.pop(by, [])):  # each once: two may name one another
         found = some
         by = some[0].memory.superseded_by if some[0].memory else None
     return found

@@ -201,7 +201,9 @@ def find(request: RecallRequest) -> Ranking:
     over = {
         number: each.id
         for each in found
-        if each.record == "fact" and (each.invalid_at or each.superseded_by)
+        if each.record == "fact"
+        and (each.invalid_at or each.superseded_by)
+        and may_hear(each.private, each.witnesses, request.listeners)
         for number in each.journal_ids
     }
     candidates = _permitted(found, request)
@@ -273,12 +275,15 @@ def _with_ends(chosen: Iterable[Recalled], ranking: Ranking) -> Iterator[Recalle
         facts = store.get(over) if memory.record == "entry" and not memory.superseded_by else ()
         for fact in facts[:1]:
             words, by = words_of(memory.said), fact.superseded_by
-            for newer in store.get([by] if by else ()):
-                if newer.record == "fact" and newer.journal_ids:  # which rests on a line
-                    by = entry_memory_id(ranking.request.agent_id, max(newer.journal_ids))
-            whole = len(words & words_of(fact.said)) >= SAME_CONTENT * len(words)
-            since = fact.invalid_at if whole else None
-            each = replace(each, memory=replace(memory, superseded_by=by, invalid_at=since))
+            newer = next(iter(store.get([by] if by else ())), None)
+            if newer and not may_hear(newer.private, newer.witnesses, ranking.request.listeners):
+                continue
+            if newer and newer.record == "fact" and newer.journal_ids:  # which rests on a line
+                by = entry_memory_id(ranking.request.agent_id, max(newer.journal_ids))
+            if by != memory.id:
+                whole = len(words & words_of(fact.said)) >= SAME_CONTENT * len(words)
+                since = fact.invalid_at if whole else None
+                each = replace(each, memory=replace(memory, superseded_by=by, invalid_at=since))
         yield each
 
 
