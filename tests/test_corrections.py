@@ -39,10 +39,9 @@ def test_a_place_corrected_in_the_next_line_is_told_alone(mara, says, night):
     assert "chapel" in answer.lower() and "mill" not in answer.lower()
     if night:
         offload.wait(mara.assistant.sleep.whole_night())
-    for question in ("where do i live?", "what do you know about me?"):
-        answer = says(question)
-        assert "you live by the chapel" in answer and "weaver" in answer
-        assert "mill" not in answer
+    where, whole = says("where do i live?"), says("what do you know about me?")
+    assert "you live by the chapel" in where and "mill" not in where
+    assert "weaver" in whole and "you live by the chapel" in whole and "mill" not in whole
 
 
 def test_a_correction_ends_no_other_line_with_the_same_word(mara, says):
