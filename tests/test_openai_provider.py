@@ -425,7 +425,7 @@ def test_an_unreachable_server_leaves_the_npc_talking_and_is_told_once(
 ):
     llm(base_url="http://127.0.0.1:9/v1")
     heard = hears(alice)
-    for line in ("Good day.", "I keep the ferry.", "What do I keep?"):
+    for line in ("Good day.", "I keep the ferry.", "Who keeps the ferry?"):
         alice.execute_cmd(f"say {line}")
     assert "You told me that you keep the ferry." in heard[-1]
     assert len(logged(logging.WARNING)) == 1
