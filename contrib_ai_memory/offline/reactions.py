@@ -101,7 +101,8 @@ _ONLY_DENIES = re.compile(
 _TELL_ME = re.compile(r"\b(?:tell|show) (?:me|us)\b(?! (?:a|an|to)\b)", re.IGNORECASE)
 _MAY_I = re.compile(
     r"^(?!as\b|if\b)(?:[\w'’]+,? ){0,2}(?:can|may|might|could|shall|should) (?:i|we)\b"
-    r"(?! (?:please )?(?:have|get|buy|borrow|take|order|rent|hire|try|trouble|ask|leave (?:a|word))\b)",
+    r"(?! (?:please )?(?:have|get|buy|borrow|take|order|rent|hire|try|trouble|ask"
+    r"|leave (?:a|word))\b)",
     re.IGNORECASE,
 )
 _CRIES = re.compile(r"\b(?:help|fire|hurry|quick(?:ly)?)\b", re.IGNORECASE)
