@@ -277,3 +277,8 @@ def _end_in_agenda(memory: Memory, past: MemoryRecord, by: Entry, verdict: Endin
             memory.agenda.put(replace(moved, text=verdict.meant[:TEXT_KEPT]))
         else:
             memory.agenda.put(item.closed("broken" if broken else "done", by))
+
+
+def as_over(memory: MemoryRecord, by: str | None, since: str | None) -> MemoryRecord:
+    """Return a recalled memory as one that is over; nothing is stored."""
+    return replace(memory, superseded_by=by, invalid_at=since)

@@ -24,7 +24,7 @@ from .. import conf, language, offload
 from ..embedding import embedder, emotions
 from ..embedding.model import ModelAway
 from ..ingest import index
-from ..ingest.endings import SAME_CONTENT
+from ..ingest.endings import SAME_CONTENT, as_over
 from ..privacy import may_hear
 from ..records import NO_EVIDENCE, Recalled, RecallRequest, RecallResult
 from ..store import memory_store
@@ -283,7 +283,7 @@ def _with_ends(chosen: Iterable[Recalled], ranking: Ranking) -> Iterator[Recalle
             if by != memory.id:
                 whole = len(words & words_of(fact.said)) >= SAME_CONTENT * len(words)
                 since = fact.invalid_at if whole else None
-                each = replace(each, memory=replace(memory, superseded_by=by, invalid_at=since))
+                each = replace(each, memory=as_over(memory, by, since))
         yield each
 
 
