@@ -72,6 +72,35 @@ def test_only_what_was_said_last_is_told(says, alice, first, then, question, hol
     assert lacks not in answer
 
 
+@pytest.mark.parametrize(
+    ("first", "then", "question", "holds", "lacks"),
+    [
+        (
+            "The wedding is in April.",
+            "The wedding is moved to May.",
+            "is the wedding in April?",
+            "May",
+            "April",
+        ),
+        (
+            "the fair is on friday",
+            "the fair is moved to sunday",
+            "is the fair on friday?",
+            "sunday",
+            "friday",
+        ),
+    ],
+)
+def test_what_has_changed_since_is_told_before_any_fact_of_it_is_drawn(
+    says, alice, first, then, question, holds, lacks
+):
+    says(alice, first)
+    says(alice, then)
+    answer = says(alice, question)
+    assert holds in answer
+    assert lacks not in answer
+
+
 def test_a_correction_of_long_ago_tells_the_rest_of_what_it_corrects(says, alice):
     says(alice, "my uncle Hob paints signs in Thornby, ugly ones mostly")
     for number in range(25):

@@ -339,6 +339,11 @@ def tells_change(text: str) -> bool:
     return bool(_ANEW.search(text))
 
 
+def has_changed(new: str, known: str) -> bool:
+    """Whether a statement says that what a known one tells of the same subject is so no longer."""
+    return tells_change(new) and _subject(new) == _subject(known)
+
+
 def _held(text: str) -> tuple[str, str, str] | None:
     """Subject, kind (home, work, holder) and value of a statement about one thing at a time."""
     flat = " ".join(_NOW.sub(" ", text).split()).strip(".,!? ")

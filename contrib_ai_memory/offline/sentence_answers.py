@@ -16,7 +16,7 @@ from itertools import islice
 from ..embedding import embedder
 from ..embedding.model import ModelAway
 from ..english.addressing import confides, without_address
-from ..english.contradiction import tells_change
+from ..english.contradiction import has_changed, tells_change
 from ..english.own_words import own_sentences, pronoun_of
 from ..english.questions import (
     asks,
@@ -231,7 +231,7 @@ def _latest_first(best: list[SentenceCandidate], within: float) -> list[Sentence
     says that the best is over, if it answers and scores less by so much at most."""
     if not best or not (since := _told_at(best[0])):
         return best
-    about, over = content_words(best[0].text), _says_over(best)
+    over = _says_over(best)
     later = [
         each
         for each in best
@@ -241,13 +241,21 @@ def _latest_first(best: list[SentenceCandidate], within: float) -> list[Sentence
             (each in over and each.rank >= best[0].rank - within)
             or (
                 each.rank >= best[0].rank - LATER_WITHIN - tells_change(each.text)
-                and len(about & content_words(each.text)) >= ON_ONE_MATTER
+                and _is_on_one_matter(each, best[0])
             )
         )
     ]
     newest = max(later, key=_told_at, default=best[0])
     first = replace(newest, score=max(newest.score, best[0].score))
     return [first, *(each for each in best if each is not newest)]
+
+
+def _is_on_one_matter(later: SentenceCandidate, first: SentenceCandidate) -> bool:
+    """Whether two sentences share words, or the later tells that its speaker's subject changed."""
+    if len(content_words(first.text) & content_words(later.text)) >= ON_ONE_MATTER:
+        return True
+    new, old = later.memory, first.memory
+    return bool(new and old and new.speaker == old.speaker) and has_changed(later.text, first.text)
 
 
 def _says_over(best: Sequence[SentenceCandidate]) -> list[SentenceCandidate]:
