@@ -1,5 +1,7 @@
 """Debts, promises, gifts and messages as players type them."""
 
+import re
+
 import pytest
 from evennia.utils.create import create_object
 from talk_scene import states, turn
@@ -56,6 +58,18 @@ def test_what_others_are_paid_closes_no_debt(says, alice, bram, said):
     says(alice, "I owe Bram three marks.")
     says(alice, said)
     assert "You owe Bram three marks" in says(alice, "do i owe anybody?")
+
+
+@pytest.mark.parametrize(
+    "said", ["Bram lent me his mule for the week", "bram here owes me four crowns for a jug"]
+)
+def test_what_others_owe_one_another_is_heard_and_not_reckoned(says, alice, bram, said):
+    answers = [says(alice, said) for _ in range(3)]
+    assert not re.search("reckon|book|not forget", " ".join(answers)), answers
+
+
+def test_what_is_owed_to_the_npc_is_reckoned(says, alice):
+    assert "Five pips" in says(alice, "i owe you five pips")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Collection
 from typing import Literal
 
 from ..text.segmentation import words_of
@@ -41,6 +42,7 @@ _NOBODY = frozenset(
     "everybody everyone anybody anyone nobody none nothing what debt debts tab slate bill money "
     "coin coins".split()
 )
+_PRONOUNS = frozenset("i he she they me him her them us we".split())
 # where what is asked for begins: at the head of a clause, after "please", "could you"
 _HEAD = (
     r"(?:^|[.!?;:,~]\s*|\b(?:and|then|please|pls|so|but|just|also|n|ok|kindly"
@@ -142,6 +144,17 @@ def sides(text: str, *, most: int | None = None) -> tuple[str, str]:
 def owes(text: str) -> bool:
     """Whether a text says that somebody owes something."""
     return any(sides(text, most=_DEBTS)) and not denies_debt(text)
+
+
+def between_others(text: str, listener: Collection[str]) -> bool:
+    """Whether a text names who owes something and to whom, and neither has the listener's names.
+
+    >>> [between_others(said, ["mara"]) for said in ("bram lent me 20", "i owe mara 2", "i owe 2")]
+    [True, False, False]
+    """
+    parties = [each.lower().split() for each in sides(text, most=_DEBTS)]
+    nobody = (_NOBODY - _PRONOUNS) | {*listener}
+    return all(parties) and all(nobody.isdisjoint(each) for each in parties)
 
 
 def denies_debt(text: str) -> bool:

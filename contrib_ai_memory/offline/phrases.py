@@ -97,6 +97,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "{topic}. I will not forget it, {name}.",
         "{topic}. It goes in the book, {name}.",
     ),
+    "owed between others": ("{topic}: so it stands, then, {name}.", "{topic}. I see, {name}."),
     "promised": (
         "I count on it, {name}, and thank you.",
         "That is good of you, {name}.",

@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
+from ..english import commitments
 from ..english.commitments import closes, errand, keeps, owes, recipient, reminder, reminds
 from ..english.due_dates import dates, due
 from ..english.questions import asks, asks_of_you, sentences_of
@@ -283,6 +284,9 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
         return says("corrected" if act.sure >= CORRECTS_FROM else "heard", request)
     if act.kind == "settle" and not _PAYS_IT.search(words):
         with_matter, without = "", "heard"
+    own = forms((request.npc_name, *request.npc_names))
+    if act.kind == "debt" and commitments.between_others(words, own) and not keeps(said):
+        with_matter = "owed between others"
     if act.kind in ASKED and (errand := _errand(act, said, request)):
         return errand
     if act.kind == "feeling" and _GLAD.search(said):
