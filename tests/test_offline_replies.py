@@ -307,6 +307,13 @@ def test_small_talk_gets_a_friendly_word_and_no_memory(asks, alice, line, answer
     assert "ferry" not in said
 
 
+@pytest.mark.parametrize("line", ["Good evening", "mornin"])
+def test_whoever_greets_is_greeted_however_often(asks, alice, line):
+    for _ in range(2):
+        said = asks(alice, line)
+        assert re.search("Hello|Greetings|good day|Well met|meet you", said), said
+
+
 def test_the_bare_name_is_a_call(asks, mara, alice):
     asks(alice, "I keep the ferry at Millbrook.")
     alice.execute_cmd("say Mara")

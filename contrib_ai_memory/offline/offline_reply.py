@@ -55,7 +55,7 @@ NO_TIME = frozenset(
 )  # acts after which nothing is brought up
 DUE_AT_GREETING = 2  # items that are brought up unasked where nothing is answered, else one
 _GOAL = re.compile(r"(?:to )?(?P<what>[^.;]+?)(?=, and |[.;]|$)", re.IGNORECASE)
-_GREETING = re.compile(r"greet|return|long absent")  # rows
+_GREETING = re.compile(r"greet|return|long absent|called")  # rows
 OF_THE_SHEET_LIKELY = 0.5  # the same, of what builders gave
 FOREIGN_BELOW = 0.3  # share of English words; English lines of many names have more
 LEAST_ASKED = 3  # words that ask by themselves
@@ -138,7 +138,7 @@ def _answer(request: ReplyRequest) -> Reply:
         request = replace(request, utterance=request.question)
     said = words_to_it(request)
     if _is_call(said, request):
-        return says("greeted again", request)
+        return says("called", request)
     if there := who_was_there(request, said):
         return there
     intent = Intent[request.intent] if request.intent else None

@@ -29,7 +29,8 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "Well met, {name}. Last time we spoke of {topic}.",
         "{name}! You told me of {topic} when you were last here.",
     ),
-    "greeted again": (
+    "greeted again": ("Hello again, {name}.", "And a good day to you, {name}."),
+    "called": (
         "Yes, {name}?",
         "I am listening, {name}.",
         "What can I do for you, {name}?",
@@ -226,7 +227,7 @@ _TOPIC_BEGINS = re.compile(r"(?:^|(?<=[.!?] ))\{topic\}")
 _WORD = re.compile(r"[^\W_]+")
 # those that answer no question and bind to nothing: a small model may say other words
 SMALL_TALK = frozenset(
-    "greeting,returning,greeted again,long absent,parting,parting at night,thanks,wellbeing,"
+    "greeting,returning,greeted again,called,long absent,parting,parting at night,thanks,wellbeing,"
     "chatter,no tale,apology,compliment,insulted,sorry,sorry for,glad,glad of".split(",")
 )
 FORMER = (  # kinds that are said no more
@@ -239,7 +240,7 @@ TONES: Mapping[str, Phrases] = {
     "warm": {
         "greeting": ("Welcome, {name}! Come in.", "A pleasure, {name}. Make yourself at home."),
         "returning": ("{name}! How good to see you.", "Welcome back, my dear {name}."),
-        "greeted again": ("I am all ears, {name}.", "Still glad that you are here, {name}."),
+        "called": ("I am all ears, {name}.", "Still glad that you are here, {name}."),
         "parting": ("Take good care of yourself, {name}.", "Come back soon, {name}."),
         "thanks": ("You are most welcome, {name}.", "Always, {name}."),
         "gift": ("Oh, {name}, how kind of you. Thank you!",),
@@ -260,7 +261,8 @@ TONES: Mapping[str, Phrases] = {
     "gruff": {
         "greeting": ("Aye. {name}, is it?", "What do you want, {name}?"),
         "returning": ("You again, {name}.", "{name}. Back, are you?"),
-        "greeted again": ("You said that already.", "Well? Out with it."),
+        "greeted again": ("You said that already.", "Aye, {name}. Still here."),
+        "called": ("What is it?", "Well? Out with it."),
         "parting": ("Off with you, then.", "Mind the step, {name}."),
         "thanks": ("Hm.", "Forget it."),
         "gift": ("Hm. My thanks.",),
@@ -292,7 +294,7 @@ TONES: Mapping[str, Phrases] = {
     "formal": {
         "greeting": ("Good day to you, {name}.", "I bid you welcome, {name}."),
         "returning": ("I am pleased to see you again, {name}.", "Welcome back, {name}."),
-        "greeted again": ("How may I be of service, {name}?", "I am listening, {name}."),
+        "called": ("How may I be of service, {name}?", "I am listening, {name}."),
         "parting": ("I wish you a safe journey, {name}.", "Until we meet again, {name}."),
         "thanks": ("It was my pleasure, {name}.", "Not at all, {name}."),
         "gift": ("I am much obliged to you, {name}.",),

@@ -275,7 +275,7 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
     words = _sentence_of(act.text, said)
     if act.kind == "move" and request.kind == "pose":
         shown = matter_of(said, act.kind, called) if _SHOWS.search(said) else ""
-        return says("shown", request, topic=shown) if shown else says("greeted again", request)
+        return says("shown", request, topic=shown) if shown else says("called", request)
     if act.kind == "parting":
         return _parting(said, request)
     if act.kind == "correction" and _ONLY_DENIES.search(said):
