@@ -273,3 +273,12 @@ def test_a_gesture_pays_nothing(says, mara, alice, bram, pose):
     says(alice, "I owe Bram three coins")
     says(alice, f"pose {pose}", "")
     assert set(states(mara).values()) == {"open"}
+
+
+def test_a_message_that_was_told_is_no_news_to_whom_it_was_for(says, alice, bram):
+    says(alice, "tell bram the boat is mended")
+    says(alice, "the lower ford is flooded again")
+    turn(alice, bram)
+    assert "boat is mended" in says(bram, "how are you?")
+    assert "boat" not in (told := says(bram, "what's new?"))
+    assert "ford" in told

@@ -48,7 +48,7 @@ def open_items(
     asker = entry.source_entity or ""
     # a model answers aloud what is said aloud
     may_whisper = entry.private or rules_answer(memory.settings)
-    messages = _messages_for(memory, entry, may_whisper=may_whisper)
+    messages = messages_for(memory, entry, may_whisper=may_whisper)
     if line is not None and line.agenda is not None:
         items = _asked_for(memory, entry, line.meant, line.agenda)[:TOLD]
     else:
@@ -100,7 +100,7 @@ def close_told(memory: Memory, item_ids: Iterable[str], said: Entry) -> None:
             )
 
 
-def _messages_for(memory: Memory, entry: Entry, *, may_whisper: bool) -> list[AgendaItem]:
+def messages_for(memory: Memory, entry: Entry, *, may_whisper: bool) -> list[AgendaItem]:
     """Return what the NPC was asked to tell or give the speaker of a line.
 
     What was whispered too, but not what they are not to know.

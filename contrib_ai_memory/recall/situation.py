@@ -19,7 +19,7 @@ from ..local_time import day_of
 from ..records import TALK_KINDS, Coming, Entry, KnownPerson, MemoryRecord, Situation, Visit
 from ..store.npc_memory import Memory
 from ..store.profiles import ProfileAttribute
-from .open_items import nothing_open, open_items
+from .open_items import messages_for, nothing_open, open_items
 
 LOOKED_BACK = 400  # journal entries that are read for visits and for the last talk
 NEWS_LINES = 12  # among which the reply chooses
@@ -170,7 +170,12 @@ def _last_talk(memory: Memory, entry: Entry, line: Understood) -> tuple[MemoryRe
 
 
 def news(memory: Memory, entry: Entry) -> tuple[MemoryRecord, ...]:
-    """Return the weightiest lines that others have said aloud in the last days."""
+    """Return the weightiest lines that others have said aloud in the last days.
+
+    None that leaves a message for whoever asks, who is told it as such.
+    """
+    messages = messages_for(memory, entry, may_whisper=False)
+    told_apart = {number for item in messages for number in item.evidence}
     since = (datetime.fromisoformat(memory.clock()) - NEWS_WITHIN).isoformat()
     told = [
         each
@@ -180,6 +185,7 @@ def news(memory: Memory, entry: Entry) -> tuple[MemoryRecord, ...]:
         and not (each.audience is not None or each.is_question)
         and each.source_entity not in (None, entry.source_entity)
         and each.timestamp >= since
+        and each.id not in told_apart
     ]
     best = sorted(told, key=lambda each: (-each.importance, -each.id))[:NEWS_LINES]
     speakers = {each.source_entity for each in best}
