@@ -318,6 +318,9 @@ def test_pins_and_locks_are_shown_and_told(night, builder):
     pinned = builder(f"@memory/pin mara = {entry.id}")
     assert f"Entry {entry.id} of Mara is now pinned" in one_line(pinned)
     assert "is now pinned" in builder(f"@memory/pin mara = {entry.id}")
+    assert "To undo" in pinned
+    again = one_line(builder(f"@memory/pin mara = {entry.id}"))
+    assert "Nothing changed" in again and "To undo" not in again
     assert "is now locked" in builder(f"@memory/lock mara = {entry.id}")
     assert "pinned, locked" in builder(f"@memory/show mara = {entry.id}")
     [line] = [x for x in builder("@memory/journal mara").splitlines() if "I keep the ferry" in x]

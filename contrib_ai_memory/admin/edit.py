@@ -299,6 +299,12 @@ def _supersede(outranked: Sequence[str], by: str) -> None:
 # --- pinning --------------------------------------------------------------------------------------
 
 
+class Unchanged(MemoryRecord):
+    """A memory that was so already: nothing was logged, and nothing can be undone."""
+
+    __slots__ = ()
+
+
 def pin(npc: Any, who: Any, memory_id: args.Id) -> defer.Deferred[MemoryRecord]:
     """Protect a memory from pruning. It is not hidden behind a summary, either."""
     return _tag(npc, who, memory_id, "pin", add=(PINNED,))
@@ -336,7 +342,7 @@ def _tag(
     kept = (tag for tag in (entry or old).tags if tag not in drop)
     tags = tuple(dict.fromkeys((*kept, *add)))
     if tags == (entry or old).tags:
-        return old  # it is so already: nothing to log or to undo
+        return Unchanged(**{each.name: getattr(old, each.name) for each in fields(old)})
     # a pinned one no longer expires
     new = replace(old, tags=tags, expires_at=None if add else old.expires_at)
     line = {"tags": tags} if entry else {}

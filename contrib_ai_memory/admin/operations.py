@@ -218,7 +218,8 @@ def named(npc: Any, memory: MemoryRecord) -> str:
 
 
 def _tagged(how: str, npc: Any, memory: MemoryRecord) -> str:
-    return f"{named(npc, memory)} {how}."
+    unchanged = "Nothing changed: " if isinstance(memory, edit.Unchanged) else ""
+    return f"{unchanged}{named(npc, memory)} {how}."
 
 
 def _edited(npc: Any, memory: MemoryRecord) -> str:
@@ -411,6 +412,7 @@ _ROWS = (
             shown=shown,
             told=partial(_tagged, how),
             inverse=UNDO,
+            reversible=lambda memory: not isinstance(memory, edit.Unchanged),
         )
         for function, how, shown in (
             (edit.pin, "is now pinned", lambda memory: not memory.pinned),
