@@ -38,6 +38,16 @@ from contrib_ai_memory.store.reply_reasons import ReplyReasons
             ["I was taught by Annot.", "She was blind."],
         ),
         (["A cook is wanted."], ["A cook is wanted."]),
+        (
+            ["Maud is Mara's sister and visits her on Sundays."],
+            ["Maud is my sister and visits me on Sundays."],
+        ),
+        (["Old Perrin visits her on Sundays."], ["Old Perrin visits me on Sundays."]),
+        (["Perrin keeps a mare and rides her."], ["Perrin keeps a mare and rides her."]),
+        (
+            ["Perrin sold Mara a mare and feeds her."],
+            ["Perrin sold Mara a mare and feeds her."],
+        ),
     ],
 )
 def test_what_is_about_the_npc_is_told_in_the_first_person(given, told):

@@ -67,6 +67,9 @@ _NO_NOUN = (
     )
 )
 _PROPER = re.compile(r"[A-Z][\w'’-]+")
+_SOMEBODY = re.compile(rf"{_PROPER.pattern}(?: {_PROPER.pattern})*")
+_DETERMINED = re.compile(r"\b(?:an?|the|his|her|their)\b", re.IGNORECASE)
+SUBJECT_APART = 2  # words at most between a name and its object, where nobody else is spoken of
 _FIRST_PERSON = re.compile(r"\b(?:I|I'\w+|[Mm]y|[Mm]ine|[Mm]yself)\b")
 
 
@@ -127,30 +130,48 @@ def own_sentences(
             told.append(OwnSentence(text, bool(_LEANS.search(text)), own=True))
             continue
         means = not first_person and (persona or (topic and bool(told)))
-        each = _own_sentence(
-            _with_marks(text, tuple(names)), pronoun, topic=topic and not first_person, means=means
-        )
+        marked = _with_marks(text, tuple(names))
+        each = _own_sentence(marked, text, pronoun, topic=topic and not first_person, means=means)
         told.append(each)
         topic = each.own or persona
     return told
 
 
-def _own_sentence(marked: str, pronoun: str, *, topic: bool, means: bool) -> OwnSentence:
+def _own_sentence(
+    marked: str, written: str, pronoun: str, *, topic: bool, means: bool
+) -> OwnSentence:
     """Tell one sentence that is not in the first person.
 
     Args:
+        written: What it stays as where it names the NPC and who else "her" may be.
         topic: Whether the pronoun means the NPC where the sentence begins with it.
         means: Whether it does anywhere, if the sentence names nobody else.
     """
-    subject, _, its_own, *_ = _FORMS[pronoun]
+    subject, of_it, its_own, *_ = _FORMS[pronoun]
     words = re.findall(rf"[\w'{_I}{_MY}]+", marked)
     first = words[0].lower().partition("'")[0] if words else ""
     own = first == _I or (topic and first in (subject, its_own))
     rivals = first == _MY and any(each in _OTHER_PEOPLE[pronoun].split() for each in words[:5])
     refers = own or first == _MY or (means and not _PROPER.search(marked.partition(" ")[2]))
-    text = _retold(marked, pronoun, refers=refers, rivals=rivals)
+    marked = marked if refers else _with_object(marked, of_it)
+    unclear = re.search(rf"[{_I}{_MY}].*\b(?:{of_it}|{its_own})\b", marked)
+    stays = unclear and not refers and pronoun in (SHE, HE)
+    text = written if stays else _retold(marked, pronoun, refers=refers, rivals=rivals)
     own |= refers and bool(_FIRST_PERSON.search(text)) and not rivals
     return OwnSentence(text, not own and bool(_LEANS.search(text)), own)
+
+
+def _with_object(marked: str, of_it: str) -> str:
+    """Mark "her" where it can only be the NPC: "Maud visits her" names nobody else."""
+    begins, found = _SOMEBODY.match(marked), re.search(rf"\b{of_it}\b", marked)
+    if not (begins and found) or begins[0].split()[0].lower() in FUNCTION_WORDS:
+        return marked
+    between, after = marked[begins.end() : found.start()], marked[found.end() :]
+    others = _PROPER.search(between) or _DETERMINED.search(between)
+    near = _I in between or _MY in between or len(between.split()) <= SUBJECT_APART
+    if others or not near or of_it not in ("her", "him") or _is_owned(_TOKEN.findall(after)[:2]):
+        return marked
+    return f"{marked[: found.start()]}{_I}{after}"
 
 
 def _with_marks(text: str, names: tuple[str, ...]) -> str:
