@@ -29,7 +29,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "Well met, {name}. Last time we spoke of {topic}.",
         "{name}! You told me of {topic} when you were last here.",
     ),
-    "greeted again": ("Hello again, {name}.", "And a good day to you, {name}."),
+    "greeted again": ("Hello, {name}.", "And a good day to you, {name}."),
     "called": (
         "Yes, {name}?",
         "I am listening, {name}.",
