@@ -24,6 +24,10 @@ _LABEL = re.compile(
     r"|that)\s+)(?P<thing>[^\W\d_]+)\s+(?P<number>\d+)\b"
 )
 _NUMBER_WORD = re.compile(rf"\b(?:{NUMBER_WORD})\b")
+_IN_WORDS = re.compile(
+    rf"\b(?:one(?= (?:hundred|thousand))|{NUMBER_WORD})\b"
+    rf"(?: (?:hundred|thousand)\b(?: (?:and )?(?:one|{NUMBER_WORD})\b)?)*"
+)
 _NOT = "not|no|never|nobody|nothing|none|without|cannot|neither|nor"
 _NEGATION = re.compile(rf"\b(?:{_NOT})\b|n['’]t\b")
 # negative in form alone: "can't wait", "not only"
@@ -130,10 +134,25 @@ def negated(text: str) -> bool:
 
 
 def numbers(text: str) -> set[str]:
-    """The numbers of a text in figures: `nine` is 9, and `1,000` is 1000."""
+    """The numbers of a text in figures.
+
+    >>> sorted(numbers("Nine men paid 1,000 marks, and four hundred and twelve are owed."))
+    ['1000', '412', '9']
+    """
     lowered = text.lower()
     figures = {re.sub(r",(?=\d{3}\b)", "", number) for number in _NUMBER.findall(lowered)}
-    return figures | {str(NUMBERS[word]) for word in _NUMBER_WORD.findall(lowered)}
+    return figures | {str(_value(words)) for words in _IN_WORDS.findall(lowered)}
+
+
+def _value(words: str) -> int:
+    whole = part = 0
+    for word in words.replace(" and ", " ").split():
+        value = sum(NUMBERS.get(each, 1) for each in word.split("-"))
+        if value == 1000:
+            whole, part = whole + max(part, 1) * value, 0
+        else:
+            part = max(part, 1) * value if value == 100 else part + value
+    return whole + part
 
 
 def labels(text: str) -> dict[str, str]:
