@@ -76,7 +76,7 @@ def changes(new: str, known: str, *, near: bool) -> bool:
         near: Whether the two are near in meaning.
     """
     # two places need not be near in meaning, nor a name and the one that was wrong
-    if replaces(new, known) or _corrects(new, known) or undoes(new, known):
+    if any(rule(new, known) for rule in (replaces, _corrects, undoes, _counts_anew)):
         return True
     if _NEW_PLAN.match(new):
         return len(content_words(new) & content_words(known)) >= OF_A_PLAN
@@ -241,6 +241,31 @@ def _counts_otherwise(new: str, known: str) -> bool:
     return all(_STATE.search(text) or _ONE_THING.search(text) for text in (new, known))
 
 
+def _counts_anew(new: str, known: str) -> bool:
+    """Whether a statement says a known one again with another number, from now on.
+
+    >>> _counts_anew("From tomorrow I close at ten.", "I close at nine.")
+    True
+    >>> _counts_anew("Tomorrow I close at ten.", "I close at nine.")
+    False
+    """
+    again = " ".join(_ANEW.sub(" ", _said(new)).split())
+    known = _said(known)
+    counts, before = numbers(again), numbers(known)
+    return (
+        tells_change(new)
+        and counts != before
+        and len(counts) == len(before) > 0
+        and _subject(_without_numbers(again)) == _subject(_without_numbers(known))
+        and _in_order(again) == _in_order(known) != []
+        and negated(again) == negated(known)
+        and tense_and_mood(again) == tense_and_mood(known)
+        and times(again) == times(known)
+        and names(again) == names(known)
+        and not are_apart(again, known)
+    )
+
+
 def tense_and_mood(text: str) -> tuple[bool, frozenset[str], bool, bool]:
     """Tense and mood of a statement: future, its modals, past, conditional."""
     modals = {(found["modal"] or "would").lower() for found in _MODAL.finditer(text)}
@@ -308,7 +333,7 @@ _NOW = re.compile(
 )
 _ANEW = re.compile(
     r"\b(?:now|nowadays|again|no longer|any ?more|instead|moved|changed|these days|as of"
-    r"|from (?:now|today|tonight|tomorrow)|since (?:\w+day|this))\b",
+    r"|(?:from|starting) (?:now|today|tonight|tomorrow)(?: on)?|since (?:\w+day|this))\b",
     re.IGNORECASE,
 )
 _BESIDE = re.compile(r"\b(?:also|too|as well|still|both|another|sometimes|often)\b", re.IGNORECASE)
