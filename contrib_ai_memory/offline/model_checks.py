@@ -23,18 +23,11 @@ from datetime import date
 import numpy as np
 
 from ..embedding import embedder
+from ..english import tokens
 from ..english.contradiction import numbers
 from ..english.due_dates import dates
 from ..english.questions import asks, sentences_of
-from ..english.tokens import (
-    COMMON,
-    NUMBERS,
-    content_words,
-    holds_number,
-    is_english,
-    without_quotations,
-    zipf,
-)
+from ..english.tokens import content_words, holds_number, is_english, without_quotations
 from ..llm.provider import Digest, Passage
 from ..local_time import date_of, local
 from ..records import (
@@ -83,7 +76,7 @@ _FIRST_OR_SECOND = re.compile(
     re.IGNORECASE,
 )
 _DATES = content_words(" ".join((*calendar.day_name, *calendar.month_name, *calendar.month_abbr)))
-_NUMBER_WORDS = content_words(" ".join(NUMBERS))
+_NUMBER_WORDS = content_words(" ".join(tokens.NUMBERS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,12 +288,13 @@ def _names_in(text: str) -> list[str]:
     """The words of a text in capitals, at the beginning of a sentence those that are no common
     ones."""
     firsts = {0, *sentence_ends(text)}
-    return [
-        found[0]
-        for found in WORD.finditer(text)
-        if found[0][0].isupper()
-        and (found.start() not in firsts or zipf(found[0].lower().split("'")[0]) < COMMON)
-    ]
+    found = [(each.start() in firsts, each[0]) for each in WORD.finditer(text)]
+    names = [(first, name) for first, name in found if name[0].isupper()]
+    return [name for first, name in names if not (first and _is_common(name))]
+
+
+def _is_common(word: str) -> bool:
+    return tokens.zipf(word.lower().split("'")[0]) >= tokens.COMMON
 
 
 def _days_of(entry: Entry) -> set[date]:
