@@ -345,3 +345,89 @@ def test_a_line_whose_fact_is_over_is_told_as_over_or_what_ended_it_in_its_place
     talk_scene.turn(alice, bram)
     who = says(bram, "who's Wim, Mara?")
     assert "tanner's nephew" in who and "until Wednesday, 25 November" in who
+
+
+@pytest.fixture
+def mara_says(mara, say):
+    """mara_says(day, text): Mara herself says it aloud on that day."""
+
+    def own(day, text, **more):
+        return say(day, text, who=mara.key, source=None, origin="self", **more)
+
+    return own
+
+
+OWN_CHANGES = [
+    ("I close the house at nine.", "From tomorrow on I close the house at ten."),
+    ("I close at nine.", "Starting tomorrow I close at ten."),
+    ("I close at nine.", "I close at ten now."),
+    ("The attic costs nine crowns a week.", "The attic costs eleven crowns a week now."),
+    ("Evening, Alice. I close at nine.", "Aye. I close at ten now. Come when you like."),
+    ("I have no room free.", "I have a room free again."),
+    ("My brother lives in Wick.", "My brother lives in Harbourtown now."),
+]
+
+
+@pytest.mark.parametrize(("before", "now"), OWN_CHANGES)
+def test_what_the_npc_says_of_itself_is_over_when_it_says_otherwise(mara, mara_says, before, now):
+    old = mara_says(1, before)
+    assert before in told(mara, before)
+    new = mara_says(4, now)
+    assert memory_of(mara, old).superseded_by == memory_of(mara, new).id
+    assert before not in told(mara, now)
+    offload.wait(mara.assistant.sleep.whole_night())
+    assert memory_of(mara, old).superseded_by == memory_of(mara, new).id
+    assert not memory_of(mara, new).superseded_by
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("I close at nine.", "I open at six now."),
+        ("I close at nine.", "Tomorrow I close at ten."),
+        ("I like rye bread.", "I like a dark ale."),
+        ("I grew up in Wick.", "I have kept this inn for eleven years."),
+        ("I close at nine. The attic is nine crowns a week.", "I close at ten now."),
+        ("I am glad that you are here, Alice.", "I am sorry about the mare, Alice."),
+        ("I sell the mare for forty marks.", "I sell the dun pony for thirty marks now."),
+    ],
+)
+def test_what_the_npc_says_of_something_else_ends_none_of_its_words(mara, mara_says, before, now):
+    old = mara_says(1, before)
+    mara_says(4, now)
+    assert not memory_of(mara, old).superseded_by
+
+
+def test_own_words_end_nothing_of_others_and_others_end_none_of_them(mara, say, mara_says):
+    of_alice = say(1, "I live in Wick, in the house of my mother.", night=True)
+    own = mara_says(2, "I close at nine.")
+    mara_says(4, "Alice lives in Harbourtown now.")
+    mara_says(4, "I live in Harbourtown now.")
+    say(5, "You close at ten now.")
+    say(5, "I close at ten now.")
+    assert not memory_of(mara, own).superseded_by
+    assert not any(fact.superseded_by for fact in facts(mara, of_alice))
+    assert not memory_of(mara, of_alice).superseded_by
+
+
+def test_what_the_npc_whispers_ends_nothing_that_it_said_aloud(mara, mara_says):
+    old = mara_says(1, "I close at nine.")
+    mara_says(4, "I close at ten now.", kind="whisper", witnesses=("#Alice",), private=True)
+    assert not memory_of(mara, old).superseded_by
+    assert "I close at nine." in told(mara, "when do you close?")
+
+
+def test_with_a_model_own_words_end_too(mara, mara_says, server, speaks_through):
+    speaks_through()
+    old = mara_says(1, "I close the house at nine.")
+    new = mara_says(4, "From tomorrow on I close the house at ten.")
+    assert memory_of(mara, old).superseded_by == memory_of(mara, new).id
+    assert not server.requests
+
+
+def test_own_words_hold_again_when_those_that_ended_them_are_forgotten(mara, mara_says, alice):
+    old = mara_says(1, "I close at nine.")
+    new = mara_says(4, "I close at ten now.")
+    assert memory_of(mara, old).superseded_by
+    offload.wait(forget.forget(mara, alice, str(new.id)))
+    assert not memory_of(mara, old).superseded_by

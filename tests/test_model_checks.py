@@ -35,12 +35,18 @@ REFUSED = [
     (10, "Haldane says the ledger is on the pile.", model_checks.UNTOLD),
     (11, "Rurik says the pay chest is delayed.", model_checks.OF_ANOTHER),
     (10, "Rurek says that pay is that.", model_checks.ASKED),
+    (13, "Ottoline keeps the paymaster's books.", model_checks.UNKNOWN_NAME),
+    (13, "Rurik keeps the paymaster's books.", model_checks.OF_ANOTHER),
+    (14, "Rurek owes Rurik seven marks of boot money.", model_checks.UNKNOWN_NUMBER),
+    (14, "Rurek owes Rurik 30 marks of boot money.", model_checks.UNKNOWN_NUMBER),
+    (14, "Rurek owes Rurik three marks, due on 25 June.", model_checks.UNKNOWN_NUMBER),
 ]
 KEPT = [
     (11, (11,), "Amabel says the bridge at Cold Wath is under flood water."),
     (12, (11,), "Amabel says the bridge at Cold Wath is under flood water."),  # a line too low
     (13, (13,), "Amabel keeps the paymaster's books."),
     (14, (14,), "Rurek owes Rurik three marks of boot money."),
+    (14, (14,), "Rurek owes Rurik 3 marks of boot money, due on 31 May 2026."),
     (5, (5,), "Rurek claims to have killed five raiders alone at the ford last month."),
     (8, (8,), "Rurik has a grey mare, Bracken, with a better nose than any dog."),
     (9, (16,), "Alice's brother Tom has been missing since the flood."),
@@ -95,6 +101,43 @@ Bram: listen!! odile said YES. sunday we walk on the mole, she and me"""
     assert [fact.text for fact in found.digest.facts] == [drafts[0].text, drafts[2].text]
 
 
+STRONG = [
+    (
+        "Priya: four hundred and twelve metres down. bedrock by the first of december if it holds",
+        "Priya's drill is 412 metres down; she means to reach bedrock by 1 December.",
+    ),
+    (
+        "T'sala: one horse stands in the yard of the Gull since yesterday",
+        "A horse of T'sala's has stood in the yard of the Gull since 8 May 2026.",
+    ),
+    (
+        "Nerida: four people behind my ballast panel. the mine at Gorse wants them back",
+        "Nerida hides 4 people behind her ballast panel, and the mine at Gorse wants them back.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "text"), STRONG)
+def test_a_fact_in_other_words_than_its_line_is_kept_as_it_is(store_folder, line, text):
+    who, words = line.split(": ", 1)
+    said = Entry(1, "2026-05-09T19:00:00+00:00", words, kind="say", seen_as=who)
+    found = model_checks.checked(Digest({}, (FactDraft(text, (1,)),)), Passage("Mara", (said,)))
+    assert [fact.text for fact in found.digest.facts] == [text]
+
+
+def test_a_fact_of_two_lines_may_cite_the_answer_alone(store_folder):
+    said = """Amabel: Forty marks for the six ponies, T'sala. Half of it now.
+T'sala: Is good. In ten days the six are in yard."""
+    lines = []
+    for number, line in enumerate(said.splitlines(), start=1):
+        who, words = line.split(": ", 1)
+        stamp = f"2026-05-09T19:{number:02d}:00+00:00"
+        lines.append(Entry(number, stamp, words, kind="say", seen_as=who))
+    draft = FactDraft("T'sala agreed to forty marks for six ponies, in the yard by 19 May.", (2,))
+    found = model_checks.checked(Digest({}, (draft,)), Passage("Haldane", tuple(lines)))
+    assert found.digest.facts == (draft,)
+
+
 def test_a_speakers_i_is_put_into_the_third_person(store_folder):
     [fact] = checked(FactDraft("My brother Tom has been missing.", (16,))).digest.facts
     assert fact.text == "Alice's brother Tom has been missing since the flood."
@@ -147,7 +190,8 @@ def test_the_offline_provider_does_what_is_refused_and_what_is_missing(store_fol
 
 def test_what_is_asked_of_the_npc_may_be_a_question(store_folder):
     line = Entry(
-        1, "2026-01-01T00:00:00+00:00", "Could you keep the blue wool for me?", "say", "Ada"
+        *(1, "2026-01-01T00:00:00+00:00", "Could you keep the blue wool for me?", "say"),
+        seen_as="Ada",
     )
     request = FactDraft("Ada asked Mara to keep the blue wool for her.", (1,), kind="request")
     passage = Passage("Mara", (line,))

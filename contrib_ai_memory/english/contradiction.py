@@ -24,6 +24,10 @@ _LABEL = re.compile(
     r"|that)\s+)(?P<thing>[^\W\d_]+)\s+(?P<number>\d+)\b"
 )
 _NUMBER_WORD = re.compile(rf"\b(?:{NUMBER_WORD})\b")
+_IN_WORDS = re.compile(
+    rf"\b(?:one(?= (?:hundred|thousand))|{NUMBER_WORD})\b"
+    rf"(?: (?:hundred|thousand)\b(?: (?:and )?(?:one|{NUMBER_WORD})\b)?)*"
+)
 _NOT = "not|no|never|nobody|nothing|none|without|cannot|neither|nor"
 _NEGATION = re.compile(rf"\b(?:{_NOT})\b|n['’]t\b")
 # negative in form alone: "can't wait", "not only"
@@ -72,7 +76,7 @@ def changes(new: str, known: str, *, near: bool) -> bool:
         near: Whether the two are near in meaning.
     """
     # two places need not be near in meaning, nor a name and the one that was wrong
-    if replaces(new, known) or _corrects(new, known) or undoes(new, known):
+    if any(rule(new, known) for rule in (replaces, _corrects, undoes, _counts_anew)):
         return True
     if _NEW_PLAN.match(new):
         return len(content_words(new) & content_words(known)) >= OF_A_PLAN
@@ -130,10 +134,25 @@ def negated(text: str) -> bool:
 
 
 def numbers(text: str) -> set[str]:
-    """The numbers of a text in figures: `nine` is 9, and `1,000` is 1000."""
+    """The numbers of a text in figures.
+
+    >>> sorted(numbers("Nine men paid 1,000 marks, and four hundred and twelve are owed."))
+    ['1000', '412', '9']
+    """
     lowered = text.lower()
     figures = {re.sub(r",(?=\d{3}\b)", "", number) for number in _NUMBER.findall(lowered)}
-    return figures | {str(NUMBERS[word]) for word in _NUMBER_WORD.findall(lowered)}
+    return figures | {str(_value(words)) for words in _IN_WORDS.findall(lowered)}
+
+
+def _value(words: str) -> int:
+    whole = part = 0
+    for word in words.replace(" and ", " ").split():
+        value = sum(NUMBERS.get(each, 1) for each in word.split("-"))
+        if value == 1000:
+            whole, part = whole + max(part, 1) * value, 0
+        else:
+            part = max(part, 1) * value if value == 100 else part + value
+    return whole + part
 
 
 def labels(text: str) -> dict[str, str]:
@@ -222,6 +241,21 @@ def _counts_otherwise(new: str, known: str) -> bool:
     return all(_STATE.search(text) or _ONE_THING.search(text) for text in (new, known))
 
 
+def _counts_anew(new: str, known: str) -> bool:
+    """Whether a statement says a known one again with another number, from now on.
+
+    >>> _counts_anew("From tomorrow I close at ten.", "I close at nine.")
+    True
+    >>> _counts_anew("Tomorrow I close at ten.", "I close at nine.")
+    False
+    """
+    again, known = _ANEW.sub(" ", _said(new)), _said(known)
+    same = words_of(_without_numbers(again)) == words_of(_without_numbers(known))
+    counts, before = numbers(again), numbers(known)
+    differ = counts != before and len(counts) == len(before)
+    return same and differ and tells_change(new) and not are_apart(again, known)
+
+
 def tense_and_mood(text: str) -> tuple[bool, frozenset[str], bool, bool]:
     """Tense and mood of a statement: future, its modals, past, conditional."""
     modals = {(found["modal"] or "would").lower() for found in _MODAL.finditer(text)}
@@ -289,7 +323,7 @@ _NOW = re.compile(
 )
 _ANEW = re.compile(
     r"\b(?:now|nowadays|again|no longer|any ?more|instead|moved|changed|these days|as of"
-    r"|from (?:now|today|tonight|tomorrow)|since (?:\w+day|this))\b",
+    r"|(?:from|starting) (?:now|today|tonight|tomorrow)(?: on)?|since (?:\w+day|this))\b",
     re.IGNORECASE,
 )
 _BESIDE = re.compile(r"\b(?:also|too|as well|still|both|another|sometimes|often)\b", re.IGNORECASE)

@@ -8,6 +8,7 @@ true. What somebody else says is a claim, which ends nothing unless it is nearly
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import product
 
 import numpy as np
 
@@ -117,6 +118,7 @@ def _ends(
     claim_of_another = entry.kind in TALK_KINDS and memory.about != entry.source_entity
     is_line = memory.record == "entry"
     least = LINE_ENDS if is_line else SURE if claim_of_another else ENDS
+    commits = commits and not entry.is_own  # what the NPC promises is kept by its agenda
     if probability < least or (is_line and not corrected and (commits or _says_more(memory))):
         return False
     return probability >= 1 or not _is_said_again(memory, entry)
@@ -138,15 +140,14 @@ def _is_changed(memory: MemoryRecord, entry: Entry, called: tuple[str, ...], *, 
         called: Forms of the NPC's name, by which both may address it.
         near: Whether the two are near in meaning.
     """
-    return (
-        memory.about == entry.source_entity
-        and memory.is_said
-        and changes(
-            without_address(entry.words, called),
-            without_address(memory.said, called),
-            near=near,
-        )
-    )
+    if memory.about != entry.source_entity or not memory.is_said:
+        return False
+    new, known = (without_address(text, called) for text in (entry.words, memory.said))
+    if not entry.is_own:
+        return changes(new, known, near=near)
+    # an answer is a courtesy or two and what it tells
+    pairs = product(sentences_of(new), sentences_of(known))
+    return any(changes(*pair, near=near) for pair in pairs)
 
 
 def _is_said_again(memory: MemoryRecord, entry: Entry) -> bool:

@@ -6,11 +6,12 @@ or denied, and has no time since when it is over) gives way to what is told in i
 newer line is forgotten, the memories hold again (`admin.forget`).
 
 Each new line of others ends at once what it says holds no longer among the nearest lines and facts
-(`Language.ended`), in profiles and agenda too; with a language model, where the
-language reads it (docs/adr/023). It ends only what all who heard it may know, and nothing that is
-locked or pinned. A correction ends the line that it corrects as a whole: completed, it tells all
-else of that line too (`ingest.corrected_lines`). A fact ends sooner than the line that told it,
-since a line may tell more.
+(`Language.ended`), in profiles and agenda too; with a language model, where the language reads it
+(docs/adr/023). The NPC's own words end what it said itself before, and nothing else: they are no
+evidence of others, nor others' words of what it says. A line ends only what all who heard it may
+know, and nothing that is locked or pinned. A correction ends the line that it corrects as a whole:
+completed, it tells all else of that line too (`ingest.corrected_lines`). A fact ends sooner than
+the line that told it, since a line may tell more.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from ..records import (
     MOVE_KINDS,
     OWN,
     PINNED,
+    TALK_KINDS,
     TEXT_KEPT,
     AgendaItem,
     Entry,
@@ -112,7 +114,7 @@ def apply(
     ended = yield work.run(end_in_store, memory.id, lines, names, tuple(records))
     for by, past, verdict in ended:
         remove_attributes(memory, past)
-        if verdict.sure:
+        if verdict.sure and not by.is_own:  # its own items are changed as they are read
             _end_in_agenda(memory, past, by, verdict)
         yield work.breathe()
 
@@ -133,10 +135,12 @@ def end_closed(memory: Memory, entries: Sequence[Entry], work: Work) -> Generato
 
 
 def may_end(entry: Entry) -> bool:
-    """Whether an entry may end anything: what others say or are seen to do, and no question."""
+    """Whether an entry may end anything: what others say or are seen to do and what the NPC says,
+    and no question."""
     heard = entry.origin == "perceived" and entry.recallable and entry.learnable
+    says = entry.is_own and entry.kind in TALK_KINDS
     tells = not entry.is_move and not entry.is_question
-    return heard and tells and bool(language.get().content_words(entry.words))
+    return (heard or says) and tells and bool(language.get().content_words(entry.words))
 
 
 def _with_context(memory: Memory, entry: Entry) -> NewLine:
@@ -202,7 +206,8 @@ def _ended_by(
     by = entry_memory_id(agent_id, entry.id)
     words = [each.words for each in (*line.before, entry)]
     vectors = embedder.shared().encode(words, known=True)
-    near = store.nearest(agent_id, vectors[-1], 2 * NEAREST, record=record)
+    of_own = {"tags": OWN} if entry.is_own else {}
+    near = store.nearest(agent_id, vectors[-1], 2 * NEAREST, record=record, **of_own)
     past = [hit.memory for hit in near if _may_be_ended(hit.memory, entry, by)][:NEAREST]
     if line.corrects:  # the fragment need not be near in meaning to what it corrects
         told = store.get([entry_memory_id(agent_id, line.corrects)])
@@ -228,7 +233,7 @@ def _may_be_ended(memory: MemoryRecord, entry: Entry, by: str) -> bool:
     if max(memory.journal_ids) >= entry.id or memory.created_at > entry.timestamp:
         return False
     tags = set(memory.tags)
-    if tags & (KEPT_TAGS | {OWN} | MOVE_KINDS):
+    if tags & (KEPT_TAGS | MOVE_KINDS) or (OWN in tags) != entry.is_own:
         return False
     return entry.audience in (None, memory.audience)
 

@@ -3,9 +3,10 @@
 A language model draws facts that no line tells, cites the line above the right one, or gives one
 speaker's words to another. A fact is kept where the lines that it cites tell it: they share its
 words and are near it in meaning, as they stand or with what they answer. Where another line of the
-passage does, that one is cited in their place. It repeats or ends a known fact only where their
-words agree, and is a promise, debt, request or plan only where that is done in one of its lines.
-The thresholds keep all facts of a strong model that was recorded.
+passage does, that one is cited in their place. Its names and numbers, in words or figures, are
+those of the passage; so are the days with which it dates what it tells. It repeats or ends a known
+fact only where their words agree, and is a promise, debt, request or plan only where that is done
+in one of its lines. The thresholds keep all facts of a strong model that was recorded.
 
 What the model left out or what was refused is completed by the offline provider.
 """
@@ -17,13 +18,18 @@ import re
 from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
+from datetime import date
 
 import numpy as np
 
 from ..embedding import embedder
+from ..english import tokens
+from ..english.contradiction import numbers
+from ..english.due_dates import dates
 from ..english.questions import asks, sentences_of
 from ..english.tokens import content_words, holds_number, is_english, without_quotations
 from ..llm.provider import Digest, Passage
+from ..local_time import date_of, local
 from ..records import (
     LINES_BEFORE,
     TALK_KINDS,
@@ -32,6 +38,7 @@ from ..records import (
     LineInTalk,
     TalkLine,
 )
+from ..text.segmentation import WORD, sentence_ends
 from .acts import read
 from .reported_lines import reported, without_name
 
@@ -44,6 +51,7 @@ AGREES = 0.5  # the share of a known fact's words in a new one and its lines, an
 
 UNTOLD = "in none of the lines"
 UNKNOWN_NAME = "names somebody whom no line names"
+UNKNOWN_NUMBER = "has a number that no line has"
 OF_ANOTHER = "gives one speaker's words to another"
 ASKED = "was only asked"
 NOT_REPORTED = "not in the third person"
@@ -58,15 +66,17 @@ _DONE_BY = {
 }
 _COMMITMENTS = {act for acts in _DONE_BY.values() for act in acts}
 
-_NAME = re.compile(r"(?<=[\w,;:] )[A-Z][\w-]+")
 _REPORTS = re.compile(
     r"^(?P<who>[A-Z][\w'’-]*) "
     r"(?:says?|said|claims?|claimed|tells?|told|thinks|asks?|admits|admitted)\b"
 )
 _FIRST_OR_SECOND = re.compile(
-    r"\b(?:I|I['’]\w+|me|my|mine|myself|you|your|yours|yourself)\b", re.IGNORECASE
+    r"\b(?:I|I['’]\w+|me|my|myself|you|your|yours|yourself)\b"
+    r"|(?:^|\b(?:is|are|was|were|be|of|than|and|to|with) )mine\b",  # a mine is a place
+    re.IGNORECASE,
 )
 _DATES = content_words(" ".join((*calendar.day_name, *calendar.month_name, *calendar.month_abbr)))
+_NUMBER_WORDS = content_words(" ".join(tokens.NUMBERS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +160,7 @@ class _Lines:
         facts_at, lines_at: Vectors of unit length, (facts, size) and (lines, size).
         near_known: (facts, known facts) cosines.
         speakers, names, shown: Stems of who speaks, of everybody's names, of all that is shown.
+        days: Those on which the lines were said, and those that they name.
     """
 
     def __init__(self, facts: Sequence[FactDraft], passage: Passage):
@@ -164,11 +175,15 @@ class _Lines:
         self.speakers = _stems(*(each.seen_as for each in self.around))
         self.names = self.speakers | _stems(passage.npc_name, *passage.known_names)
         self.shown = self.names | _stems(*self.lines, *known) | _DATES
+        self.days = {day for entry in self.around for day in _days_of(entry)}
+        self._order = sorted(range(len(self.around)), key=lambda each: self.around[each].id)
 
     def told(self, number: int, fact: FactDraft) -> FactDraft | str:
         """Return a fact with the lines that tell it, or the reason why it is refused."""
-        if not _stems(*_NAME.findall(fact.text)) <= self.shown:
+        if not _stems(*_names_in(fact.text)) <= self.shown:
             return UNKNOWN_NAME
+        if not numbers(fact.text) <= self.shown | self._dated(fact):
+            return UNKNOWN_NUMBER
         cited = [n for n, entry in enumerate(self.entries) if entry.id in fact.journal_ids]
         if self._support(cited, number, fact) < TOLD and not self._answers(cited, number, fact):
             support = [self._support([n], number, fact) for n in range(len(self.entries))]
@@ -182,6 +197,9 @@ class _Lines:
             and not any(each.seen_as.startswith(reports["who"]) for each in told)
             and not self._is_absent(reports["who"], cited)
         ):
+            return OF_ANOTHER
+        near = _stems(*(self.lines[n] for n in {*cited, *self._before(cited, LINES_BEFORE)}))
+        if not _stems(fact.text) & self.speakers <= near | _stems(self.passage.npc_name):
             return OF_ANOTHER
         said = [each for entry in told for each in sentences_of(entry.words)]
         only_asks = all(entry.kind in TALK_KINDS for entry in told) and all(map(asks, said))
@@ -204,17 +222,16 @@ class _Lines:
 
     def _answers(self, cited: Sequence[int], number: int, fact: FactDraft) -> bool:
         """Whether lines tell a fact together with what they answer."""
-        before = [place for n in cited for place in self._answered(n)]
+        together = {*cited, *self._before(cited, ANSWERED)}
         return (
             self._near(cited, number) >= NEAR
-            and self._support([*cited, *before], number, fact) >= TOLD_BY_OTHER
+            and self._support([*together], number, fact) >= TOLD_BY_OTHER
         )
 
-    def _answered(self, place: int) -> list[int]:
-        """Return the places of the lines just before a line that are not of the passage itself."""
-        order = sorted(range(len(self.around)), key=lambda each: self.around[each].id)
-        at = order.index(place)
-        return [n for n in order[max(0, at - ANSWERED) : at] if n >= len(self.entries)]
+    def _before(self, cited: Sequence[int], count: int) -> set[int]:
+        """Return the places of the lines just before each of some."""
+        at = [self._order.index(place) for place in cited]
+        return {n for place in at for n in self._order[max(0, place - count) : place]}
 
     def _is_absent(self, who: str, cited: Sequence[int]) -> bool:
         """Whether the lines name somebody who says nothing in the passage."""
@@ -239,10 +256,14 @@ class _Lines:
         return near + (len(telling & told) / len(telling) if telling else 1.0)
 
     def _telling(self, fact: FactDraft) -> set[str]:
-        """The stems of a fact that tell something: not who says it, no parts of its day."""
-        day = {number.lstrip("0") for number in fact.date.split("-")}
-        told = content_words(_REPORTS.sub("", fact.text)) - self.names - _DATES
-        return {stem for stem in told if not stem.isdigit() or stem.lstrip("0") not in day}
+        """The stems and numbers of a fact that tell something: not who says it, no dates."""
+        return _stems(_REPORTS.sub("", fact.text)) - self.names - _DATES - self._dated(fact)
+
+    def _dated(self, fact: FactDraft) -> set[str]:
+        """The numbers with which a fact may date what it tells; it may also count one."""
+        days = self.days | ({date.fromisoformat(fact.date)} if fact.date else set())
+        parts = {part for day in days for part in (day.year, day.month, day.day)}
+        return {"1", "00", *(f"{part:{width}}" for part in parts for width in ("", "02"))}
 
     def _agrees(self, number: int, fact: FactDraft, known_id: str) -> bool:
         """Whether a known fact, which a fact repeats or ends, tells of the same."""
@@ -257,4 +278,25 @@ class _Lines:
 
 
 def _stems(*texts: str) -> Set[str]:
-    return {stem for text in texts for stem in content_words(text)}
+    """The stems of texts, and their numbers in figures."""
+    return {
+        each for text in texts for each in (content_words(text) - _NUMBER_WORDS) | numbers(text)
+    }
+
+
+def _names_in(text: str) -> list[str]:
+    """The words of a text in capitals, at the beginning of a sentence those that are no common
+    ones."""
+    firsts = {0, *sentence_ends(text)}
+    found = [(each.start() in firsts, each[0]) for each in WORD.finditer(text)]
+    names = [(first, name) for first, name in found if name[0].isupper()]
+    return [name for first, name in names if not (first and _is_common(name))]
+
+
+def _is_common(word: str) -> bool:
+    return tokens.zipf(word.lower().split("'")[0]) >= tokens.COMMON
+
+
+def _days_of(entry: Entry) -> set[date]:
+    named = (dates(entry.words, local(entry.timestamp), past=past) for past in (False, True))
+    return {date_of(entry.timestamp), *(each.day for found in named for each in found)}
