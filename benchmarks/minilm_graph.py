@@ -234,11 +234,13 @@ def minilm(folder: Path) -> bytes:
 
 def reader(folder: Path, trained: Mapping[str, np.ndarray]) -> bytes:
     """Return the graph of the reader: `ids`, `mask` and `kinds`, int64 (pairs, tokens), to
-    `scores`, float32 (pairs,). The words' embeddings are the bundled model's.
+    `scores`, float32 (pairs,), how surely the second text answers the first, and `changes`, float32
+    (pairs, 2), whether the first ends and whether it repeats the second. The words' embeddings are
+    the bundled model's.
 
     Args:
         folder: Of the bundled model.
-        trained: The tensors of layers, pooler and head, by the names that BERT's have.
+        trained: The tensors of layers, pooler and heads, by the names that BERT's have.
     """
     config = json.loads((folder / "config.json").read_text())
     graph = Graph(folder / WEIGHTS, trained, in_bytes=True)
@@ -251,8 +253,12 @@ def reader(folder: Path, trained: Mapping[str, np.ndarray]) -> bytes:
     graph.node("Tanh", "pooled", out="active")
     graph.linear("active", "head", "scores2")
     graph.node("Squeeze", "scores2", graph.constant("second", [1]), out="scores")
-    output = helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["pairs"])
-    return graph.bytes(given("ids", "mask", "kinds"), [output])
+    graph.linear("active", "pair", "changes")
+    outputs = [
+        helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["pairs"]),
+        helper.make_tensor_value_info("changes", TensorProto.FLOAT, ["pairs", 2]),
+    ]
+    return graph.bytes(given("ids", "mask", "kinds"), outputs)
 
 
 def act_reader(folder: Path, trained: Mapping[str, np.ndarray]) -> bytes:
