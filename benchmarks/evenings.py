@@ -21,8 +21,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from . import evenings_ablation, evenings_play, reader_halves
-from .evenings_data import NOT_ANSWERABLE, files, load
+from . import evenings_ablation, evenings_play
+from .evenings_data import LEARNED, NOT_ANSWERABLE, files, load
 from .evenings_score import (
     SERVED_COLUMNS,
     Figures,
@@ -196,6 +196,7 @@ def show(name: str, questions: Sequence[QuestionVerdict]) -> None:
 def bars(judged: Sequence[Judged]) -> list[Bar]:
     """What is to be reached over all of our evenings."""
     found = figures(judged)
+    unseen = [each for each in judged if each.evening not in LEARNED]
     every = [
         Bar("gold facts found", found.facts_found or 0, 68, "%", at_least=True),
         Bar("stored facts right", found.facts_right or 0, 90, "%", at_least=True),
@@ -205,7 +206,9 @@ def bars(judged: Sequence[Judged]) -> list[Bar]:
         Bar("what the answer needs in the prompt", found.prompt or 0, 94, "%", at_least=True),
         Bar("tokens of memory in a prompt", found.tokens, 600),
         Bar("answers right of the answerable", found.right or 0, 60, "%", at_least=True),
-        Bar("served of the answerable", found.served or 0, 50, "%", at_least=True),
+        Bar(
+            "served of the answerable, unseen", figures(unseen).served or 0, 50, "%", at_least=True
+        ),
     ]
     for kind, least in KIND_BARS.items():
         right = percent(each.right for each in of_kind(judged, kind))
@@ -230,13 +233,11 @@ def main() -> int:
     parser.add_argument("--show", action="store_true", help="each question with its reply")
     parser.add_argument("--jobs", type=int, default=JOBS, metavar="N", help="processes")
     add_settings(parser)
-    reader_halves.add_option(parser)
     parser.add_argument(
         "--ablation", action="store_true", help="answer without each part of the memory, too"
     )
     parser.add_argument("--bars", action="store_true", help="exit 1 where a bar is missed, too")
     options = parser.parse_args()
-    reader_halves.use(options.halves)
     chosen = files(options.files)
     settings = dict(map(setting, options.set))
     if options.jobs < 1:
@@ -261,7 +262,11 @@ def main() -> int:
             show(one.evening, one.questions)
     whole = figures(judged)
     rows = [row(one.evening, figures([one])) for one in judged]
-    report.table(COLUMNS, [*rows, row(f"all {len(judged)}", whole)])
+    rows.append(row(f"all {len(judged)}", whole))
+    unseen = [each for each in judged if each.evening not in LEARNED]
+    if unseen and len(unseen) < len(judged):
+        rows.append(row(f"{len(unseen)} that the reader has not seen", figures(unseen)))
+    report.table(COLUMNS, rows)
     report.table(KIND_COLUMNS, kind_rows(judged))
     report.table(SERVED_COLUMNS, served_rows([each for one in judged for each in one.questions]))
     if without:
@@ -271,8 +276,6 @@ def main() -> int:
         f"{whole.tokens:.0f} tokens of memory in a prompt, {whole.given_tokens:.0f} with tags, "
         f"dates and speakers. {seconds:.0f} s with {options.jobs} jobs."
     )
-    if not (options.files or options.halves):
-        report.note(reader_halves.LEARNED)
     report.bars.append(Bar("secrets betrayed, in replies or prompts", whole.betrayed, 0))
     if not options.files:
         report.bars += [replace(bar, goal=not options.bars) for bar in bars(judged)]

@@ -19,6 +19,10 @@ STAYS = DATA / "stays"
 PLAYS = DATA / "plays"
 TWO_TURNS = STAYS / "two_turns.json"
 DUE = STAYS / "due.json"
+LEARNED = frozenset(  # evenings from which the reader has learned
+    "camp-1 court-1 goblin-1 harbour-1 keep-1 manor-1 noir-1 ronin-1 station-1 temple-1 train-1"
+    " village-1".split()
+)
 NOT_ANSWERABLE = ("unknown", "secret_of_another")
 
 Groups = tuple[tuple[str, ...], ...]
@@ -221,9 +225,19 @@ def stay_files(chosen: Sequence[Path] = ()) -> list[Path]:
     return list(chosen) or sorted(STAYS.glob("*-*.json"))
 
 
-def learned_files() -> list[Path]:
+def play_files() -> list[Path]:
     """The plays that are there to learn from alone (benchmarks/data/plays/README.md)."""
     return sorted(PLAYS.glob("*.json"))
+
+
+def learned_files() -> list[Path]:
+    """What the reader learns from: the plays, and half of our evenings."""
+    return [*play_files(), *(each for each in files() if each.stem in LEARNED)]
+
+
+def unseen_files() -> list[Path]:
+    """Our evenings of which the reader has learned nothing."""
+    return [each for each in files() if each.stem not in LEARNED]
 
 
 def load(file: Path) -> Evening:

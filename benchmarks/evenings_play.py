@@ -28,7 +28,7 @@ from typing import Any
 
 from world.game import Game
 
-from . import attention, evenings_ablation, reader_halves
+from . import attention, evenings_ablation
 from .evenings_data import Evening, Given, Question, Someone, Stay, StayLine, load
 from .evenings_score import Attended, Exchange, Played, Reaction, Stored
 from .harness import enter, folder, make
@@ -62,7 +62,6 @@ def play(
     """
     with ExitStack() as stack:
         stack.enter_context(own_store(settings))
-        stack.enter_context(reader_halves.unseen(file))
         if lacking:
             stack.enter_context(evenings_ablation.without(lacking))
         return Playing(load(file)).whole(file, parts)
@@ -75,7 +74,7 @@ def play_live(file: Path, settings: dict[str, Any]) -> tuple[Reaction, ...]:
     """
     stay = load(file)
     unseen = attention.weights_without(stay.id)
-    with own_store(settings), reader_halves.unseen(file), unseen:
+    with own_store(settings), unseen:
         return tuple(Playing(stay).live())
 
 

@@ -25,6 +25,7 @@ from onnx import TensorProto, helper, numpy_helper
 from contrib_ai_memory.embedding.model import GRAPH, bundled_path
 
 WEIGHTS = "model.safetensors"
+MOST = 64  # of a weight multiplied in bytes: two products fit 16 bits, as some processors need
 OPSET, IR = 20, 9  # Gelu came with operator set 20
 
 
@@ -34,16 +35,25 @@ class Graph:
     Args:
         weights: The file; the graph names it without its folder.
         own: Tensors by name that stand in the graph itself, in place of those of the file. A
-            matrix is kept in a byte for each number, with a scale for each row.
+            matrix of a linear layer is kept in a byte for each number, with a scale for each row.
+        in_bytes: Whether these are multiplied in bytes too.
     """
 
-    def __init__(self, weights: Path, own: Mapping[str, np.ndarray] | None = None):
+    def __init__(
+        self,
+        weights: Path,
+        own: Mapping[str, np.ndarray] | None = None,
+        *,
+        in_bytes: bool = False,
+    ):
         self._file = weights.name
         with open(weights, "rb") as file:
             (length,) = struct.unpack("<Q", file.read(8))
             self._tensors = json.loads(file.read(length))
         self._first = 8 + length
         self._own = own or {}
+        self._in_bytes = in_bytes
+        self._brought: set[str] = set()  # to bytes, of what is given to linear layers
         self._nodes: list[Any] = []
         self._initializers: list[Any] = []
 
@@ -58,7 +68,7 @@ class Graph:
     def weight(self, name: str) -> str:
         """Name a tensor: its own, else one of the file by its place there."""
         if name in self._own:
-            return self._own_weight(name, self._own[name])
+            return self.constant(name, self._own[name].astype(np.float32))
         begin, end = self._tensors[name]["data_offsets"]
         tensor = TensorProto(
             name=name,
@@ -72,18 +82,36 @@ class Graph:
         self._initializers.append(tensor)
         return name
 
-    def _own_weight(self, name: str, value: np.ndarray) -> str:
-        if value.ndim < 2:
-            return self.constant(name, value.astype(np.float32))
-        scale = np.maximum(np.abs(value).max(axis=1, keepdims=True), 1e-12) / 127
-        whole = self.constant(f"{name}.bytes", np.round(value / scale).astype(np.int8))
-        self.node("Cast", whole, out=f"{name}.whole", to=TensorProto.FLOAT)
-        by = self.constant(f"{name}.scale", scale.astype(np.float32))
-        return self.node("Mul", f"{name}.whole", by, out=name)
-
     def linear(self, given: str, name: str, out: str) -> str:
-        weights = self.weight(f"{name}.weight"), self.weight(f"{name}.bias")
-        return self.node("Gemm", given, *weights, out=out, transB=1)
+        bias = self.weight(f"{name}.bias")
+        if f"{name}.weight" not in self._own:
+            return self.node("Gemm", given, self.weight(f"{name}.weight"), bias, out=out, transB=1)
+        value = self._own[f"{name}.weight"]
+        scale = np.maximum(np.abs(value).max(axis=1, keepdims=True), 1e-12)
+        scale /= MOST if self._in_bytes else 127
+        whole = self.constant(f"{name}.weight.bytes", np.round(value / scale).astype(np.int8).T)
+        by = self.constant(f"{name}.weight.scale", scale.astype(np.float32).T)
+        if self._in_bytes:
+            product = self._multiplied_in_bytes(given, whole, by, out)
+        else:
+            self.node("Cast", whole, out=f"{out}.weight", to=TensorProto.FLOAT)
+            self.node("Mul", f"{out}.weight", by, out=f"{out}.scaled")
+            product = self.node("MatMul", given, f"{out}.scaled", out=f"{out}.product")
+        return self.node("Add", product, bias, out=out)
+
+    def _multiplied_in_bytes(self, given: str, whole: str, by: str, out: str) -> str:
+        """Multiply bytes: it takes a third of the time and a fourth of the memory.
+
+        What is given is brought to bytes by its range in each run, once for all who use it.
+        """
+        parts = [f"{given}.{each}" for each in ("bytes", "by", "zero")]
+        if given not in self._brought:
+            self._brought.add(given)
+            self._nodes.append(helper.make_node("DynamicQuantizeLinear", [given], parts))
+        self.node("MatMulInteger", parts[0], whole, parts[2], out=f"{out}.whole")
+        self.node("Cast", f"{out}.whole", out=f"{out}.float", to=TensorProto.FLOAT)
+        self.node("Mul", parts[1], by, out=f"{out}.by")
+        return self.node("Mul", f"{out}.float", f"{out}.by", out=f"{out}.product")
 
     def normed(self, given: str, name: str, epsilon: float, out: str) -> str:
         weights = self.weight(f"{name}.weight"), self.weight(f"{name}.bias")
@@ -206,14 +234,16 @@ def minilm(folder: Path) -> bytes:
 
 def reader(folder: Path, trained: Mapping[str, np.ndarray]) -> bytes:
     """Return the graph of the reader: `ids`, `mask` and `kinds`, int64 (pairs, tokens), to
-    `scores`, float32 (pairs,). The words' embeddings are the bundled model's.
+    `scores`, float32 (pairs,), how surely the second text answers the first, and `changes`, float32
+    (pairs, 2), whether the first ends and whether it repeats the second. The words' embeddings are
+    the bundled model's.
 
     Args:
         folder: Of the bundled model.
-        trained: The tensors of layers, pooler and head, by the names that BERT's have.
+        trained: The tensors of layers, pooler and heads, by the names that BERT's have.
     """
     config = json.loads((folder / "config.json").read_text())
-    graph = Graph(folder / WEIGHTS, trained)
+    graph = Graph(folder / WEIGHTS, trained, in_bytes=True)
     bert = Bert(graph, config, "kinds")
     layers = _layers(trained)
     for layer in range(layers - 1):
@@ -223,8 +253,12 @@ def reader(folder: Path, trained: Mapping[str, np.ndarray]) -> bytes:
     graph.node("Tanh", "pooled", out="active")
     graph.linear("active", "head", "scores2")
     graph.node("Squeeze", "scores2", graph.constant("second", [1]), out="scores")
-    output = helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["pairs"])
-    return graph.bytes(given("ids", "mask", "kinds"), [output])
+    graph.linear("active", "pair", "changes")
+    outputs = [
+        helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["pairs"]),
+        helper.make_tensor_value_info("changes", TensorProto.FLOAT, ["pairs", 2]),
+    ]
+    return graph.bytes(given("ids", "mask", "kinds"), outputs)
 
 
 def act_reader(folder: Path, trained: Mapping[str, np.ndarray]) -> bytes:
@@ -279,9 +313,10 @@ def tensors(file: Path) -> dict[str, np.ndarray]:
     graph = onnx.load(str(file), load_external_data=False).graph
     kept = [each for each in graph.initializer if each.data_location != TensorProto.EXTERNAL]
     stored = {each.name: numpy_helper.to_array(each) for each in kept}
-    found = {k: v.copy() for k, v in stored.items() if k.endswith((".bias", "LayerNorm.weight"))}
+    floats = (".bias", "LayerNorm.weight", "embeddings.weight")
+    found = {k: v.copy() for k, v in stored.items() if k.endswith(floats)}
     for name in (each.removesuffix(".bytes") for each in stored if each.endswith(".bytes")):
-        found[name] = stored[f"{name}.bytes"].astype(np.float32) * stored[f"{name}.scale"]
+        found[name] = (stored[f"{name}.bytes"] * stored[f"{name}.scale"]).T
     return found
 
 

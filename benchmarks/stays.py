@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from . import evenings_play, reader_halves
+from . import evenings_play
 from .evenings import in_copies, played_all, show
 from .evenings_data import Stay, load, stay_files
 from .evenings_score import (
@@ -272,9 +272,7 @@ def main() -> int:
     parser.add_argument("--show", action="store_true", help="each question or line with its reply")
     parser.add_argument("--jobs", type=int, default=JOBS, metavar="N", help="processes")
     add_settings(parser)
-    reader_halves.add_option(parser)
     options = parser.parse_args()
-    reader_halves.use(options.halves)
     if options.jobs < 1:
         parser.error("--jobs: at least one process is needed")
     stays = {file: _stay(file) for file in stay_files(options.files)}
@@ -290,8 +288,6 @@ def main() -> int:
     settings = dict(map(setting, options.set))
     measure(report, stays, settings, options.jobs, shown=options.show)
     report.note(f"{time.perf_counter() - begin:.0f} s with {options.jobs} jobs.")
-    if not (options.files or options.halves):
-        report.note(reader_halves.LEARNED)
     report.details["settings"] = settings
     return report.finish(options.json)
 

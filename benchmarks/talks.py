@@ -13,7 +13,7 @@ from pathlib import Path
 from contrib_ai_memory.offline.acts import ACTS
 from contrib_ai_memory.records import LineInTalk, TalkLine
 
-from .evenings_data import learned_files, load, stay_files
+from .evenings_data import load, play_files, stay_files
 
 FOLDER = Path(__file__).parent / "data" / "talks"
 
@@ -128,7 +128,7 @@ def of_stays() -> Iterator[Labelled]:
 
 def of_plays() -> Iterator[Labelled]:
     """Yield the lines of others of the plays, whose acts are not labelled."""
-    yield from _of(learned_files())
+    yield from _of(play_files())
 
 
 def _of(files: Sequence[Path]) -> Iterator[Labelled]:

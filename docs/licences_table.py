@@ -26,7 +26,7 @@ at.
 The contrib itself is BSD-3-Clause; the script that draws the link graph in the pages is MIT, with
 parts that are ISC, BSD and Apache-2.0 (`contrib_ai_memory/static/ai_memory/vendor/LICENSES.txt`).
 The networks that choose answers and read acts (`contrib_ai_memory/offline/reader.onnx`,
-`acts.onnx`) were made from six layers of ms-marco-MiniLM-L-12-v2 and are under Apache-2.0, as that
+`acts.onnx`) were made from ms-marco-MiniLM-L-12-v2 and are under Apache-2.0, as that
 is (`reader.LICENSE` beside them).
 Nothing else of this table is contained in its wheel.
 

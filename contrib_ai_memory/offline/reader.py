@@ -1,9 +1,9 @@
 """The reader: how surely a sentence answers a question.
 
-Six layers of attention over question and sentence together (a cross-encoder, Nogueira & Cho 2019).
-They began as every second layer of ms-marco-MiniLM-L-12-v2 and were trained further on scenes of
-games (`python -m benchmarks.reader`, benchmarks/data/scenes); the words' embeddings are those of
-the bundled embedding model, so only its installation is needed. Worker threads only.
+Twelve layers of attention over question and sentence together (a cross-encoder, Nogueira & Cho
+2019), multiplied in bytes: ms-marco-MiniLM-L-12-v2, trained further on scenes of games and on what
+came to mind in plays (`python -m benchmarks.reader`); the words' embeddings are those of the
+bundled embedding model, so only its installation is needed. Worker threads only.
 """
 
 from __future__ import annotations
