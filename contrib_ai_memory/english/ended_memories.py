@@ -15,7 +15,9 @@ import numpy as np
 from .. import conf
 from ..embedding import embedder
 from ..language import EndingVerdict, NewLine
-from ..local_time import local
+from ..local_time import date_of, local
+from ..offline import reader
+from ..offline.reader import sentence_read
 from ..records import TALK_KINDS, Entry, MemoryRecord
 from ..text.names import forms, mentioned
 from . import commitments, sentence_classifier, supersession
@@ -28,6 +30,7 @@ from .supersession import ENDS, SURE, DatedStatement, Look
 from .tokens import content_words
 
 LINE_ENDS = 1.0  # probability from which a whole line ends: that of a rule, no learned one
+READ, READ_SURELY = 0.2, 0.9  # `benchmarks.supersession`
 SAME_CONTENT = 0.8  # share of a memory's words in a line that says it again
 
 
@@ -68,6 +71,8 @@ def _judge(
     looks = _looks([_statement(each, names) for each in known], old, [_kind(e) for e in known])
     [new] = _looks([_new_statement(entry, names)], vectors[-1:], [entry.kind])
     likely = supersession.ended_by(new, vectors[-1], vectors[:-1], looks, old)
+    if known[0].record != "entry":
+        likely = _as_read(entry, known, likely)
     near_in_meaning = (old @ vectors[-1] >= conf.CHANGE_COSINE).tolist()
     certain = np.array(
         [
@@ -99,6 +104,27 @@ def _judge(
         )
         for place, (each, probability) in enumerate(zip(known, likely.tolist(), strict=True))
     ]
+
+
+def _as_read(entry: Entry, known: Sequence[MemoryRecord], likely: np.ndarray) -> np.ndarray:
+    """Weigh in what the reader makes of a line and each fact of which a score says that it may end
+    it: below `READ` none ends, from `READ_SURELY` the reader's word counts where it is surer."""
+    network = reader.shared()
+    places = np.flatnonzero(likely)
+    if network is None or not places.size:
+        return likely
+    today = date_of(entry.timestamp)
+    newer = sentence_read(entry.seen_as if entry.kind in TALK_KINDS else "", 0, entry.words)
+    older = [
+        sentence_read(
+            each.speaker if each.is_said else "", (today - date_of(each.created_at)).days, each.said
+        )
+        for each in (known[place] for place in places.tolist())
+    ]
+    read, found = network.changes(newer, older)[:, 0], likely.copy()
+    found[places] *= read >= READ
+    found[places] = np.where(read >= READ_SURELY, np.maximum(found[places], read), found[places])
+    return found
 
 
 def _ends(

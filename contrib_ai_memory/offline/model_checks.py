@@ -255,7 +255,7 @@ class _Lines:
         telling, told = self._telling(fact), _stems(*(self.lines[n] for n in cited))
         return near + (len(telling & told) / len(telling) if telling else 1.0)
 
-    def _telling(self, fact: FactDraft) -> set[str]:
+    def _telling(self, fact: FactDraft) -> Set[str]:
         """The stems and numbers of a fact that tell something: not who says it, no dates."""
         return _stems(_REPORTS.sub("", fact.text)) - self.names - _DATES - self._dated(fact)
 

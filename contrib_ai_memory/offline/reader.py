@@ -1,4 +1,4 @@
-"""The reader: how surely a sentence answers a question.
+"""The reader: how surely a sentence answers a question, or a statement ends an older one.
 
 Twelve layers of attention over question and sentence together (a cross-encoder, Nogueira & Cho
 2019), multiplied in bytes: ms-marco-MiniLM-L-12-v2, trained further on scenes of games and on what
@@ -46,13 +46,25 @@ class AnswerReader:
             question: As `question_read` writes it.
             sentences: As `sentence_read` writes them.
         """
-        found = np.empty(len(sentences), dtype=np.float32)
-        pairs = self._tokenizer.encode_batch([(question, each) for each in sentences])
+        return self._read(question, sentences, "scores")
+
+    def changes(self, newer: str, older: Sequence[str]) -> np.ndarray:
+        """Return how surely a statement ends, and how surely it repeats, each of some older ones,
+        0-1, float32, shape (older, 2).
+
+        Args:
+            newer, older: As `sentence_read` writes them.
+        """
+        return 1 / (1 + np.exp(-self._read(newer, older, "changes", 2)))
+
+    def _read(self, first: str, others: Sequence[str], output: str, *shape: int) -> np.ndarray:
+        found = np.empty((len(others), *shape), dtype=np.float32)
+        pairs = self._tokenizer.encode_batch([(first, each) for each in others])
         for places in runtime.batches([len(each.ids) for each in pairs], _BATCH):
             ids, mask = runtime.padded([pairs[place].ids for place in places])
             kinds, _ = runtime.padded([pairs[place].type_ids for place in places])
             given = {"ids": ids, "mask": mask, "kinds": kinds}
-            found[places] = self._session.run(["scores"], given)[0]
+            found[places] = self._session.run([output], given)[0]
         return found
 
 
