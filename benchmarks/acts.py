@@ -31,6 +31,7 @@ from .harness import Bar, Report, arguments, configure_alone, progress
 from .talks import Labelled
 
 LAYERS = (0, 2, 4, 7, 9, 11)  # of ms-marco-MiniLM-L-12-v2
+DROPOUT = 0.1
 EPOCHS = 5
 AT_ONCE = 16  # lines in a step
 LR, HEADS_LR = 1e-4, 2e-3
@@ -70,7 +71,7 @@ def train(known: Sequence[Labelled], epochs: int = EPOCHS, *, further: bool = Fa
     random.seed(1)
     torch.manual_seed(1)
     torch.set_num_threads(1)
-    bert = Trained(LAYERS).bert
+    bert = Trained(LAYERS, DROPOUT).bert
     size = bert.config.hidden_size
     heads = torch.nn.ModuleDict(
         {"acts": torch.nn.Linear(size, len(ACTS)), "answer": torch.nn.Linear(size, 1)}

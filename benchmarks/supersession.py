@@ -36,7 +36,7 @@ from contrib_ai_memory.language import BEFORE, NEAREST
 from contrib_ai_memory.text.names import mentioned
 
 from . import sentences
-from .evenings_data import Evening, files, load
+from .evenings_data import LEARNED, Evening, files, load
 from .harness import Report, arguments
 from .locomo_data import load as load_locomo
 
@@ -214,10 +214,8 @@ def _lines(talk: Talk, vectors: np.ndarray, kinds: np.ndarray) -> Iterator[Line]
         supersession.Look.of(_statement(talk, number, people, kinds[number]))
         for number in range(len(lines))
     ]
-    heard = [n for n, each in enumerate(lines) if _is_heard(each, talk)]
-    for later in heard:
+    for later, before in heard_before(talk):
         line = lines[later]
-        before = [n for n in heard if n < later and _audience(line) in (None, _audience(lines[n]))]
         before.sort(key=lambda n: -float(vectors[n] @ vectors[later]))
         own = [n for n in before if lines[n].speaker == line.speaker]
         known = tuple(sorted({*before[:NEAREST], *own[:NEAREST]}))
@@ -231,6 +229,15 @@ def _lines(talk: Talk, vectors: np.ndarray, kinds: np.ndarray) -> Iterator[Line]
         ends = np.array([(n, later) in talk.ends for n in known])
         may_end = supersession.changes_something(looks[later], olds, columns)
         yield Line(later, known, columns, ends, may_end)
+
+
+def heard_before(talk: Talk) -> Iterator[tuple[int, list[int]]]:
+    """Yield the place of each line that the NPC hears, and of those before it that it may end."""
+    lines = talk.lines
+    heard = [n for n, each in enumerate(lines) if _is_heard(each, talk)]
+    for later in heard:
+        told_to = _audience(lines[later])
+        yield later, [n for n in heard if n < later and told_to in (None, _audience(lines[n]))]
 
 
 def _is_heard(line: TalkLine, talk: Talk) -> bool:
@@ -301,9 +308,10 @@ def write(score: Linear, file: Path = supersession.WEIGHTS) -> None:
 # --- the run --------------------------------------------------------------------------------------
 
 
-def measure(report: Report, given: Sequence[Compared], scores: Sequence[Linear]) -> None:
+def measure(
+    report: Report, given: Sequence[Compared], likely: Sequence[Sequence[np.ndarray]]
+) -> None:
     """Tell how many gold facts end, and how many of the lines that end are right."""
-    likely = [probabilities(each, score) for each, score in zip(given, scores, strict=True)]
     truth = np.hstack([line.ends for each in given for line in each.lines])
     report.note(
         f"Average precision {sentences.average_precision(_flat(likely), truth):.3f} of "
@@ -330,6 +338,26 @@ def measure(report: Report, given: Sequence[Compared], scores: Sequence[Linear])
             }
         )
     report.table(tuple(rows[0]), rows)
+
+
+def measure_read(
+    report: Report,
+    chosen: Sequence[Path],
+    given: Sequence[Compared],
+    likely: Sequence[Sequence[np.ndarray]],
+) -> None:
+    """Tell the same of the evenings that the reader has not learned from, with and without it."""
+    from .pairs import ends_as_read
+
+    unseen = [n for n, file in enumerate(chosen) if file.stem not in LEARNED]
+    if not unseen:
+        return
+    some, before = [given[n] for n in unseen], [likely[n] for n in unseen]
+    report.note(f"{len(unseen)} evenings that the reader has not seen, by the score alone:")
+    measure(report, some, before)
+    report.note("The same, read again by the reader:")
+    read = [ends_as_read(e.talk, e.lines, old) for e, old in zip(some, before, strict=True)]
+    measure(report, some, read)
 
 
 def probabilities(given: Compared, score: Linear) -> list[np.ndarray]:
@@ -405,7 +433,12 @@ def main() -> int:
     chosen = files(options.files)
     report = Report("benchmarks.supersession", f"{len(chosen)} evenings, folds of 4 left out")
     given, beside = compared(chosen), scenes()
-    measure(report, given, left_out(given, beside))
+    likely = [
+        probabilities(each, score)
+        for each, score in zip(given, left_out(given, beside), strict=True)
+    ]
+    measure(report, given, likely)
+    measure_read(report, chosen, given, likely)
     if options.fit or options.unfamiliar:
         score = fit([*given, *beside])
         if options.unfamiliar:

@@ -30,7 +30,8 @@ from .supersession import ENDS, SURE, DatedStatement, Look
 from .tokens import content_words
 
 LINE_ENDS = 1.0  # probability from which a whole line ends: that of a rule, no learned one
-READ, READ_SURELY = 0.2, 0.9  # `benchmarks.supersession`
+READ = 0.2  # of the reader, below which no fact ends
+READ_SURELY = 0.9  # from which its word counts where it is surer
 SAME_CONTENT = 0.8  # share of a memory's words in a line that says it again
 
 
@@ -108,7 +109,7 @@ def _judge(
 
 def _as_read(entry: Entry, known: Sequence[MemoryRecord], likely: np.ndarray) -> np.ndarray:
     """Weigh in what the reader makes of a line and each fact of which a score says that it may end
-    it: below `READ` none ends, from `READ_SURELY` the reader's word counts where it is surer."""
+    it."""
     network = reader.shared()
     places = np.flatnonzero(likely)
     if network is None or not places.size:
@@ -121,10 +122,14 @@ def _as_read(entry: Entry, known: Sequence[MemoryRecord], likely: np.ndarray) ->
         )
         for each in (known[place] for place in places.tolist())
     ]
-    read, found = network.changes(newer, older)[:, 0], likely.copy()
-    found[places] *= read >= READ
-    found[places] = np.where(read >= READ_SURELY, np.maximum(found[places], read), found[places])
+    found = likely.copy()
+    found[places] = weighed(likely[places], network.changes(newer, older)[:, 0])
     return found
+
+
+def weighed(likely: np.ndarray, read: np.ndarray) -> np.ndarray:
+    """Return how probable an ending is by a score and by the reader, arrays of one shape."""
+    return np.where(read >= READ_SURELY, np.maximum(likely, read), likely * (read >= READ))
 
 
 def _ends(
