@@ -83,9 +83,10 @@ class Graph:
         return name
 
     def linear(self, given: str, name: str, out: str) -> str:
-        bias = self.weight(f"{name}.bias")
         if f"{name}.weight" not in self._own:
-            return self.node("Gemm", given, self.weight(f"{name}.weight"), bias, out=out, transB=1)
+            weights = self.weight(f"{name}.weight"), self.weight(f"{name}.bias")
+            return self.node("Gemm", given, *weights, out=out, transB=1)
+        bias = self.weight(f"{name}.bias")
         value = self._own[f"{name}.weight"]
         scale = np.maximum(np.abs(value).max(axis=1, keepdims=True), 1e-12)
         scale /= MOST if self._in_bytes else 127

@@ -118,7 +118,7 @@ def ends_as_read(
     talk: supersession.Talk, lines: Sequence[supersession.Line], likely: Sequence[np.ndarray]
 ) -> list[np.ndarray]:
     """Weigh in what the reader makes of lines, as the game does (`english.ended_memories`)."""
-    from contrib_ai_memory.english.ended_memories import weighed
+    from contrib_ai_memory.english.ended_memories import other_numbers, weighed
     from contrib_ai_memory.offline import reader
 
     network = reader.shared()
@@ -130,5 +130,8 @@ def ends_as_read(
         older = [as_read(talk.lines[line.known[n]], newer.day) for n in places]
         read = network.changes(as_read(newer, newer.day), older)[:, 0]
         found.append(chances.copy())
-        found[-1][places] = weighed(chances[places], read)
+        deed = newer.kind not in ("say", "whisper")
+        olds = [talk.lines[line.known[n]].text for n in places]
+        part = np.array([deed and other_numbers(newer.text, each) for each in olds], dtype=bool)
+        found[-1][places] = weighed(chances[places], read, part)
     return found

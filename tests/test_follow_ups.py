@@ -125,5 +125,5 @@ def test_and_somebody_else_is_asked_the_same(asks):
 
 
 def test_and_something_else_is_asked_the_same_without_a_question_mark(asks):
-    assert "one penny" in asks("what does a rider pay at the toll?")
+    assert "one penny" in asks("how much does a rider pay at the toll?")
     assert "six pence" in asks("and a cart")

@@ -112,7 +112,7 @@ def test_a_farewell_until_tomorrow_promises_nothing(mara, says, alice):
 def test_what_another_promised_is_told(says, alice, bram):
     says(alice, "you'll have your barrel of cider by sunday mara, my word on it")
     turn(alice, bram)
-    assert "barrel of cider" in says(bram, "did alice promise you anything?")
+    assert "barrel of cider" in says(bram, "what did alice promise you?")
 
 
 @pytest.mark.parametrize("sum_owed", ["2.50", "2,50", "three coins"])

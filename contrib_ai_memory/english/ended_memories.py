@@ -23,7 +23,7 @@ from ..text.names import forms, mentioned
 from . import commitments, sentence_classifier, supersession
 from .addressing import without_address
 from .claims import tells
-from .contradiction import changes, denies, of_one_thing, says_the_same
+from .contradiction import changes, denies, numbers, of_one_thing, says_the_same
 from .questions import sentences_of
 from .sentence_classifier import AGENDA, AGENDA_KINDS, CORRECTION
 from .supersession import ENDS, SURE, DatedStatement, Look
@@ -122,14 +122,27 @@ def _as_read(entry: Entry, known: Sequence[MemoryRecord], likely: np.ndarray) ->
         )
         for each in (known[place] for place in places.tolist())
     ]
+    said = [known[place].said for place in places.tolist()]
+    part = [entry.kind not in TALK_KINDS and other_numbers(entry.words, each) for each in said]
     found = likely.copy()
-    found[places] = weighed(likely[places], network.changes(newer, older)[:, 0])
+    found[places] = weighed(likely[places], network.changes(newer, older)[:, 0], np.array(part))
     return found
 
 
-def weighed(likely: np.ndarray, read: np.ndarray) -> np.ndarray:
-    """Return how probable an ending is by a score and by the reader, arrays of one shape."""
-    return np.where(read >= READ_SURELY, np.maximum(likely, read), likely * (read >= READ))
+def other_numbers(deed: str, said: str) -> bool:
+    """Whether a deed is done with other numbers than those that are told: a part is paid."""
+    done, told = numbers(deed), numbers(said)
+    return bool(done and told) and done.isdisjoint(told)
+
+
+def weighed(likely: np.ndarray, read: np.ndarray, part: np.ndarray) -> np.ndarray:
+    """Return how probable endings are by a score and by the reader, arrays of one shape.
+
+    Args:
+        part: Where the reader cannot be sure (`other_numbers`).
+    """
+    surely = (read >= READ_SURELY) & ~part
+    return np.where(surely, np.maximum(likely, read), likely * (read >= READ))
 
 
 def _ends(

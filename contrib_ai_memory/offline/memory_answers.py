@@ -40,7 +40,7 @@ from .sentence_answers import (
 )
 
 # scores of `sentence_answers` (`python -m benchmarks.reader`)
-NOTHING_BELOW_OF_A_WHOLE = -2.0  # where all of somebody or something is asked for
+NOTHING_BELOW_OF_A_WHOLE = -1.0  # where all of somebody or something is asked for
 WEIGHED = 8  # sentences kept beside a reply
 SHOWN = 160  # characters of each
 ATTRIBUTES_TOLD = 2  # of a profile

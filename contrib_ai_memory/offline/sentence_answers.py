@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
+import numpy as np
+
 from ..embedding import embedder
 from ..embedding.model import ModelAway
 from ..english.addressing import confides, without_address
@@ -40,7 +42,7 @@ from .courtesies import is_mere_courtesy
 from .realisation import ended, tell_all
 
 # of scores, and of how far below the best of the recall a memory is (`python -m benchmarks.reader`)
-UNSURE = 1.0  # of the network's score, which from then on is as sure as that nothing answers
+UNSURE = 0.5  # of the network's score, which from then on is as sure as that nothing answers
 NOTHING_BELOW = 0.0  # what scores less is not told
 SURELY = 2.5  # from which an answer is told before anything else that a line may mean
 RECALL_COUNTS = 1.5
@@ -53,13 +55,14 @@ SEVERAL = 2  # sentences told where all of somebody or something is asked for
 NEARLY_AS_GOOD = 3.0  # less than the best score, for the second
 BY_THE_ASKER = 1.0  # surer of the asker's own words, where what is theirs is asked about
 LACKS_NUMBER = 2.0  # less for what holds none of the numbers that the question holds
-OF_COMING = 2.0  # more for a coming or going, where such is asked for
+OF_COMING = 5.0  # more for a coming or going, where such is asked for
 OVER = 3.0  # more for what is over, where what was before is asked for
-OF_A_SECRET = 2.0  # more for what the asker said in confidence, where such is asked for
+OF_A_SECRET = 5.0  # more for what the asker said in confidence, where such is asked for
 OF_OTHERS = 3.0  # less for the words of others, where a question is about the NPC alone
 NAMES_SOMEBODY = 0.9  # more for what names somebody, where a person is asked for
 JUST_SAID = 3.0  # less for what the asker said in this talk of something else
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
+SOMEBODY = "Wanda"  # who asks, where it is not to count that it is the asker
 MOST_WORDS = 40  # of all that is told
 # of a line of several clauses (`python -m benchmarks.spans`)
 SPANS = 8  # read at most, beside the clauses alone
@@ -154,8 +157,15 @@ def _read_scores(request: ReplyRequest, found: Sequence[SentenceCandidate]) -> l
     """Return the reader's score of each sentence; without it 0 for memories that share a word with
     the question, less for all else."""
     if network := reader.shared():
-        question = reader.question_read(request.speaker, request.npc_name, words_to_it(request))
+        said = words_to_it(request)
+        question = reader.question_read(request.speaker, request.npc_name, said)
         scores = network.scores(question, [each.read for each in found])
+        if not (_ME.search(said) or _OF_THE_ASKERS.search(said)):
+            # nobody asks for what they said themselves but to see whether it is remembered
+            own = [place for place, each in enumerate(found) if _is_by_the_asker(each, request)]
+            question = reader.question_read(SOMEBODY, request.npc_name, said)
+            again = network.scores(question, [found[place].read for place in own])
+            scores[own] = np.maximum(scores[own], again)
         return [float(each) - UNSURE for each in scores]
     asked = content_words(words_to_it(request))
     return [0.0 if each.memory and asked & content_words(each.read) else -1.0 for each in found]
