@@ -7,7 +7,7 @@ several, or for somebody or something as a whole. Worker threads only.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..english.addressing import without_address
 from ..english.questions import (
@@ -62,9 +62,14 @@ class MemoryAnswer:
 
 def from_memory(request: ReplyRequest) -> MemoryAnswer:
     """Look for what answers a question."""
-    found = ranked(request)
+    person = portrayed(request)
+    asked_as = request
+    if person and person.identity != request.speaker_id:
+        # what says who somebody is stands out at that question alone
+        asked_as = replace(request, utterance=f"who is {person.name}?")
+    found = ranked(asked_as)
     question = words_to_it(request).lower()
-    if person := portrayed(request):
+    if person:
         reply = portrait(person, request, found)
         return MemoryAnswer(reply, weighed=reply.weighed if reply else _weighed(found))
     if asks_of_a_whole(question):
