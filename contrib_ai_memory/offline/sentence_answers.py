@@ -67,7 +67,7 @@ MOST_WORDS = 40  # of all that is told
 # of a line of several clauses (`python -m benchmarks.spans`)
 SPANS = 8  # read at most, beside the clauses alone
 APART = 4.0  # by which a part has to score more than what is left out
-AS_WELL = 0.1  # of that, by which it may score less than the whole line
+AS_WELL = 0.5  # of that, by which it may score less than the whole line
 
 _HEADING = re.compile(r"(?m)^\s*#+[^\n]*$")
 _OF_COMING = re.compile(  # not "where did he leave his axe"
