@@ -63,11 +63,8 @@ class MemoryAnswer:
 def from_memory(request: ReplyRequest) -> MemoryAnswer:
     """Look for what answers a question."""
     person = portrayed(request)
-    asked_as = request
-    if person and person.identity != request.speaker_id:
-        # what says who somebody is stands out at that question alone
-        asked_as = replace(request, utterance=f"who is {person.name}?")
-    found = ranked(asked_as)
+    # what says who somebody is stands out at that question alone
+    found = ranked(replace(request, utterance=f"who is {person.name}?") if person else request)
     question = words_to_it(request).lower()
     if person:
         reply = portrait(person, request, found)
