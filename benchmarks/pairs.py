@@ -118,20 +118,19 @@ def ends_as_read(
     talk: supersession.Talk, lines: Sequence[supersession.Line], likely: Sequence[np.ndarray]
 ) -> list[np.ndarray]:
     """Weigh in what the reader makes of lines, as the game does (`english.ended_memories`)."""
-    from contrib_ai_memory.english.ended_memories import other_numbers, weighed
+    from contrib_ai_memory.english.ended_memories import WORTH_READING, is_part, weighed
     from contrib_ai_memory.offline import reader
 
     network = reader.shared()
     assert network, "the bundled embedding model is not installed"
     found = []
     for line, chances in zip(lines, likely, strict=True):
-        places = np.flatnonzero(chances)
+        places = np.flatnonzero(chances >= WORTH_READING)
         newer = talk.lines[line.place]
         older = [as_read(talk.lines[line.known[n]], newer.day) for n in places]
         read = network.changes(as_read(newer, newer.day), older)[:, 0]
         found.append(chances.copy())
-        deed = newer.kind not in ("say", "whisper")
         olds = [talk.lines[line.known[n]].text for n in places]
-        part = np.array([deed and other_numbers(newer.text, each) for each in olds], dtype=bool)
+        part = np.array([is_part(newer.text, each) for each in olds], dtype=bool)
         found[-1][places] = weighed(chances[places], read, part)
     return found

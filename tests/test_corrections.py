@@ -252,6 +252,9 @@ def test_a_count_is_over_only_of_the_same_in_the_same(known, over):
         ("the bridge is open again", "the bridge is closed", True),
         ("i don't drink ale anymore", "i drink ale every evening", True),
         ("i don't love him anymore", "i love my dog", False),
+        ("I close at eleven now.", "I close at ten now.", True),
+        ("Room two is yours now.", "Room three is yours.", False),
+        ("I lent Bram three marks again.", "I lent Bram two marks.", False),
     ],
 )
 def test_a_state_ends_when_its_end_is_told(said, known, over):

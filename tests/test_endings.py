@@ -308,6 +308,13 @@ def test_a_fact_that_states_a_debt_is_over_when_a_gift_pays_it_and_the_rest_hold
     assert over == {True: True, False: False}
 
 
+@pytest.mark.parametrize("told", ["I paid Bram two marks of it.", "I paid Bram one mark of it."])
+def test_a_part_that_is_paid_ends_no_debt(mara, say, told):
+    owed = say(1, "I owe Bram five marks.", night=True)
+    say(4, told)
+    assert not any(fact.superseded_by for fact in facts(mara, owed))
+
+
 def test_a_debt_holds_again_when_the_line_that_closed_it_is_forgotten(mara, say, alice):
     say(1, "Good evening, all.", who="Bram")
     owed = say(1, "I owe Bram a jar of beeswax by sunday.", night=True)

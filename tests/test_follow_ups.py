@@ -124,6 +124,11 @@ def test_and_somebody_else_is_asked_the_same(asks):
     assert "eels" in asks("and Bram?")
 
 
+@pytest.mark.xfail(strict=True, reason="the reader does not tell the two apart at these words")
+def test_what_one_of_two_pays_is_told(asks):
+    assert "one penny" in asks("what does a rider pay at the toll?")
+
+
 def test_and_something_else_is_asked_the_same_without_a_question_mark(asks):
     assert "one penny" in asks("how much does a rider pay at the toll?")
     assert "six pence" in asks("and a cart")

@@ -237,6 +237,12 @@ def test_you_is_the_npc_in_what_was_said_to_it(asks, alice):
     assert "you lent me your silver comb" in answer
 
 
+@pytest.mark.xfail(strict=True, reason="the reader draws no conclusions")
+def test_who_has_what_was_lent_is_found(asks, alice):
+    asks(alice, "I lent you my silver comb.")
+    assert "you lent me your silver comb" in asks(alice, "who has my silver comb?")
+
+
 def test_a_laugh_is_no_memory(asks, alice):
     asks(alice, "I keep the ferry at Millbrook.")
     assert "remember" not in asks(alice, "lol")
@@ -270,6 +276,11 @@ def innkeeper(mara):
     ("line", "answer"),
     [
         ("how long have you had this inn", "I have kept the Drowned Lantern for thirty years."),
+        pytest.param(
+            "why do you wipe that mug all day",
+            "I wipe the same mug, slowly, and listen.",
+            marks=pytest.mark.xfail(strict=True, reason="the sentence gives no reason"),
+        ),
         ("what are you doing with that mug", "I wipe the same mug, slowly, and listen."),
         ("who r u", "I am Mara. I have kept the Drowned Lantern for thirty years."),
     ],

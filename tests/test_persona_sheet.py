@@ -43,6 +43,19 @@ from contrib_ai_memory.store.reply_reasons import ReplyReasons
             ["Maud is my sister and visits me on Sundays."],
         ),
         (["Old Perrin visits her on Sundays."], ["Old Perrin visits me on Sundays."]),
+        (
+            ["Odile runs the mill.", "Perrin loves her."],
+            ["Odile runs the mill.", "Perrin loves her."],
+        ),
+        (
+            ["Odile lost her husband.", "Bram comforts her."],
+            ["Odile lost her husband.", "Bram comforts her."],
+        ),
+        (["Maud's mare threw her."], ["Maud's mare threw her."]),
+        (
+            ["I have a sister Odile.", "Perrin loves her."],
+            ["I have a sister Odile.", "Perrin loves her."],
+        ),
         (["Perrin keeps a mare and rides her."], ["Perrin keeps a mare and rides her."]),
         (
             ["Perrin sold Mara a mare and feeds her."],

@@ -42,7 +42,8 @@ _NOBODY = frozenset(
     "everybody everyone anybody anyone nobody none nothing what debt debts tab slate bill money "
     "coin coins".split()
 )
-_PRONOUNS = frozenset("i he she they me him her them us we".split())
+_PRONOUNS = frozenset("i he she they me him her them".split())
+_ITS_HOUSE = frozenset("inn house tavern shop forge mill stall bar us we".split())
 # where what is asked for begins: at the head of a clause, after "please", "could you"
 _HEAD = (
     r"(?:^|[.!?;:,~]\s*|\b(?:and|then|please|pls|so|but|just|also|n|ok|kindly"
@@ -149,11 +150,12 @@ def owes(text: str) -> bool:
 def between_others(text: str, listener: Collection[str]) -> bool:
     """Whether a text names who owes something and to whom, and neither has the listener's names.
 
-    >>> [between_others(said, ["mara"]) for said in ("bram lent me 20", "i owe mara 2", "i owe 2")]
-    [True, False, False]
+    >>> said = "bram lent me 20", "i owe mara 2", "i owe 2", "i owe the inn 3", "bram owes us 2"
+    >>> [between_others(each, ["mara"]) for each in said]
+    [True, False, False, False, False]
     """
     parties = [each.lower().split() for each in sides(text, most=_DEBTS)]
-    nobody = (_NOBODY - _PRONOUNS) | {*listener}
+    nobody = (_NOBODY - _PRONOUNS) | _ITS_HOUSE | {*listener}
     return all(parties) and all(nobody.isdisjoint(each) for each in parties)
 
 

@@ -26,7 +26,8 @@ _LABEL = re.compile(
 _NUMBER_WORD = re.compile(rf"\b(?:{NUMBER_WORD})\b")
 _IN_WORDS = re.compile(
     rf"\b(?:one(?= (?:hundred|thousand))|{NUMBER_WORD})\b"
-    rf"(?: (?:hundred|thousand)\b(?: (?:and )?(?:one|{NUMBER_WORD})\b)?)*"
+    rf"(?: (?:hundred|thousand)\b"
+    rf"(?: and (?:one|{NUMBER_WORD})\b(?! (?:hundred|thousand)\b)| (?:one|{NUMBER_WORD})\b)?)*"
 )
 _NOT = "not|no|never|nobody|nothing|none|without|cannot|neither|nor"
 _NEGATION = re.compile(rf"\b(?:{_NOT})\b|n['’]t\b")
@@ -59,6 +60,7 @@ _MODAL = re.compile(
     r"|(?P<d>['’]d)\b",
     re.IGNORECASE,
 )
+_PRONOUNS = frozenset("i we you he she it they".split())
 _IF = re.compile(r"\b(?:if|unless|whether)\b", re.IGNORECASE)
 
 
@@ -138,6 +140,8 @@ def numbers(text: str) -> set[str]:
 
     >>> sorted(numbers("Nine men paid 1,000 marks, and four hundred and twelve are owed."))
     ['1000', '412', '9']
+    >>> sorted(numbers("between five hundred and six hundred marks"))
+    ['500', '600']
     """
     lowered = text.lower()
     figures = {re.sub(r",(?=\d{3}\b)", "", number) for number in _NUMBER.findall(lowered)}
@@ -249,11 +253,16 @@ def _counts_anew(new: str, known: str) -> bool:
     >>> _counts_anew("Tomorrow I close at ten.", "I close at nine.")
     False
     """
-    again, known = _ANEW.sub(" ", _said(new)), _said(known)
+    again, known = (_ANEW.sub(" ", _said(each)) for each in (new, known))
     same = words_of(_without_numbers(again)) == words_of(_without_numbers(known))
     counts, before = numbers(again), numbers(known)
     differ = counts != before and len(counts) == len(before)
-    return same and differ and tells_change(new) and not are_apart(again, known)
+    apart = are_apart(*(_IN_WORDS.sub(_in_figures, each.lower()) for each in (again, known)))
+    return same and differ and tells_change(new) and not apart and not of_the_past(again)
+
+
+def _in_figures(words: re.Match[str]) -> str:
+    return str(_value(words[0]))
 
 
 def tense_and_mood(text: str) -> tuple[bool, frozenset[str], bool, bool]:
@@ -375,7 +384,8 @@ def tells_change(text: str) -> bool:
 
 def has_changed(new: str, known: str) -> bool:
     """Whether a statement says that what a known one tells of the same subject is so no longer."""
-    return tells_change(new) and _subject(new) == _subject(known)
+    subject = _subject(new)
+    return tells_change(new) and subject == _subject(known) and not _PRONOUNS.issuperset(subject)
 
 
 def _held(text: str) -> tuple[str, str, str] | None:

@@ -7,6 +7,7 @@ true. What somebody else says is a claim, which ends nothing unless it is nearly
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from itertools import product
 
@@ -30,8 +31,10 @@ from .supersession import ENDS, SURE, DatedStatement, Look
 from .tokens import content_words
 
 LINE_ENDS = 1.0  # probability from which a whole line ends: that of a rule, no learned one
+WORTH_READING = 0.02  # of the score, from which the reader is asked
 READ = 0.2  # of the reader, below which no fact ends
 READ_SURELY = 0.9  # from which its word counts where it is surer
+_ONE = re.compile(r"\bone\b", re.IGNORECASE)
 SAME_CONTENT = 0.8  # share of a memory's words in a line that says it again
 
 
@@ -71,9 +74,7 @@ def _judge(
     old = embedder.shared().encode([each.said for each in known], known=True)
     looks = _looks([_statement(each, names) for each in known], old, [_kind(e) for e in known])
     [new] = _looks([_new_statement(entry, names)], vectors[-1:], [entry.kind])
-    likely = supersession.ended_by(new, vectors[-1], vectors[:-1], looks, old)
-    if known[0].record != "entry":
-        likely = _as_read(entry, known, likely)
+    scored = supersession.ended_by(new, vectors[-1], vectors[:-1], looks, old)
     near_in_meaning = (old @ vectors[-1] >= conf.CHANGE_COSINE).tolist()
     certain = np.array(
         [
@@ -85,7 +86,9 @@ def _judge(
     if any(corrected):  # it says which statement it ends
         certain = np.array(corrected)
     if certain.any():
-        likely = certain.astype(float)
+        scored = certain.astype(float)
+    read = known[0].record != "entry" and not certain.any()
+    likely = _as_read(entry, known, scored) if read else scored
     called_off = commitments.closes(entry.content) == "off"
     commits = [
         _commits(look)
@@ -99,7 +102,7 @@ def _judge(
             _ends(
                 each, line, probability, by=by, commits=commits[place], corrected=corrected[place]
             ),
-            sure=probability >= SURE,
+            sure=bool(scored[place] >= SURE) and probability >= SURE,
             meant=line.meant if corrected[place] else "",
             never=bool(corrected[place] and line.meant) or denies(entry.words, each.said),
         )
@@ -111,7 +114,7 @@ def _as_read(entry: Entry, known: Sequence[MemoryRecord], likely: np.ndarray) ->
     """Weigh in what the reader makes of a line and each fact of which a score says that it may end
     it."""
     network = reader.shared()
-    places = np.flatnonzero(likely)
+    places = np.flatnonzero(likely >= WORTH_READING)
     if network is None or not places.size:
         return likely
     today = date_of(entry.timestamp)
@@ -123,23 +126,27 @@ def _as_read(entry: Entry, known: Sequence[MemoryRecord], likely: np.ndarray) ->
         for each in (known[place] for place in places.tolist())
     ]
     said = [known[place].said for place in places.tolist()]
-    part = [entry.kind not in TALK_KINDS and other_numbers(entry.words, each) for each in said]
+    part = np.array([is_part(entry.words, each) for each in said])
     found = likely.copy()
-    found[places] = weighed(likely[places], network.changes(newer, older)[:, 0], np.array(part))
+    found[places] = weighed(likely[places], network.changes(newer, older)[:, 0], part)
     return found
 
 
-def other_numbers(deed: str, said: str) -> bool:
-    """Whether a deed is done with other numbers than those that are told: a part is paid."""
-    done, told = numbers(deed), numbers(said)
-    return bool(done and told) and done.isdisjoint(told)
+def is_part(new: str, known: str) -> bool:
+    """Whether a statement has other numbers than a known one, of which it may be a part.
+
+    >>> is_part("I paid one crown of it.", "I owe you five."), is_part("Five paid.", "I owe five.")
+    (True, False)
+    """
+    told = numbers(known)
+    return bool(told) and bool(numbers(_ONE.sub("1", new)) - told)
 
 
 def weighed(likely: np.ndarray, read: np.ndarray, part: np.ndarray) -> np.ndarray:
     """Return how probable endings are by a score and by the reader, arrays of one shape.
 
     Args:
-        part: Where the reader cannot be sure (`other_numbers`).
+        part: Where the reader cannot be sure (`is_part`).
     """
     surely = (read >= READ_SURELY) & ~part
     return np.where(surely, np.maximum(likely, read), likely * (read >= READ))

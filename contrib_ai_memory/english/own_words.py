@@ -131,6 +131,10 @@ def own_sentences(
             continue
         means = not first_person and (persona or (topic and bool(told)))
         marked = _with_marks(text, tuple(names))
+        if not first_person and all(
+            one.own for one in told
+        ):  # else "her" may be who was spoken of before
+            marked = _with_object(marked, _FORMS[pronoun][1])
         each = _own_sentence(marked, text, pronoun, topic=topic and not first_person, means=means)
         told.append(each)
         topic = each.own or persona
@@ -153,7 +157,6 @@ def _own_sentence(
     own = first == _I or (topic and first in (subject, its_own))
     rivals = first == _MY and any(each in _OTHER_PEOPLE[pronoun].split() for each in words[:5])
     refers = own or first == _MY or (means and not _PROPER.search(marked.partition(" ")[2]))
-    marked = marked if refers else _with_object(marked, of_it)
     unclear = re.search(rf"[{_I}{_MY}].*\b(?:{of_it}|{its_own})\b", marked)
     stays = unclear and not refers and pronoun in (SHE, HE)
     text = written if stays else _retold(marked, pronoun, refers=refers, rivals=rivals)
@@ -165,6 +168,8 @@ def _with_object(marked: str, of_it: str) -> str:
     """Mark "her" where it can only be the NPC: "Maud visits her" names nobody else."""
     begins, found = _SOMEBODY.match(marked), re.search(rf"\b{of_it}\b", marked)
     if not (begins and found) or begins[0].split()[0].lower() in FUNCTION_WORDS:
+        return marked
+    if begins[0].endswith("'s"):  # "Maud's mare threw her"
         return marked
     between, after = marked[begins.end() : found.start()], marked[found.end() :]
     others = _PROPER.search(between) or _DETERMINED.search(between)

@@ -208,11 +208,12 @@ def _ended_by(
     vectors = embedder.shared().encode(words, known=True)
     of_own = {"tags": OWN} if entry.is_own else {}
     near = store.nearest(agent_id, vectors[-1], 2 * NEAREST, record=record, **of_own)
-    past = [hit.memory for hit in near if _may_be_ended(hit.memory, entry, by)][:NEAREST]
+    own = entry.is_own
+    past = [e.memory for e in near if _may_be_ended(e.memory, entry, by, own=own)][:NEAREST]
     if line.corrects:  # the fragment need not be near in meaning to what it corrects
         told = store.get([entry_memory_id(agent_id, line.corrects)])
         told += [each for old in told for each in store.derived_from(agent_id, old)]
-        past += [e for e in told if e.record == record and _may_be_ended(e, entry, by)]
+        past += [e for e in told if e.record == record and _may_be_ended(e, entry, by, own=own)]
     known = list({each.id: each for each in past}.values())
     if not known:
         return []
@@ -224,8 +225,12 @@ def _ended_by(
     ]
 
 
-def _may_be_ended(memory: MemoryRecord, entry: Entry, by: str) -> bool:
-    """Whether a line may end a memory; a fact that ended may be ended by what denies it."""
+def _may_be_ended(memory: MemoryRecord, entry: Entry, by: str, *, own: bool = False) -> bool:
+    """Whether a line may end a memory; a fact that ended may be ended by what denies it.
+
+    Args:
+        own: Whether only the NPC's own words may end.
+    """
     if not memory.journal_ids or (memory.invalid_at or "") > entry.timestamp:
         return False
     if memory.superseded_by not in (None, by) and memory.record != "fact":
@@ -233,7 +238,7 @@ def _may_be_ended(memory: MemoryRecord, entry: Entry, by: str) -> bool:
     if max(memory.journal_ids) >= entry.id or memory.created_at > entry.timestamp:
         return False
     tags = set(memory.tags)
-    if tags & (KEPT_TAGS | MOVE_KINDS) or (OWN in tags) != entry.is_own:
+    if tags & (KEPT_TAGS | MOVE_KINDS) or (OWN in tags) != own:
         return False
     return entry.audience in (None, memory.audience)
 
