@@ -131,9 +131,8 @@ def own_sentences(
             continue
         means = not first_person and (persona or (topic and bool(told)))
         marked = _with_marks(text, tuple(names))
-        if not first_person and all(
-            one.own for one in told
-        ):  # else "her" may be who was spoken of before
+        # after a sentence of somebody else "her" may mean them
+        if not first_person and all(one.own for one in told):
             marked = _with_object(marked, _FORMS[pronoun][1])
         each = _own_sentence(marked, text, pronoun, topic=topic and not first_person, means=means)
         told.append(each)
