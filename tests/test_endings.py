@@ -308,12 +308,9 @@ def test_a_fact_that_states_a_debt_is_over_when_a_gift_pays_it_and_the_rest_hold
     assert over == {True: True, False: False}
 
 
-@pytest.mark.parametrize(
-    "told", ["I paid Bram two marks of it.", "I paid Bram two of the five marks."]
-)
-def test_a_part_that_is_paid_ends_no_debt(mara, say, told):
+def test_a_part_that_is_paid_ends_no_debt(mara, say):
     owed = say(1, "I owe Bram five marks.", night=True)
-    say(4, told)
+    say(4, "I paid Bram two marks of it.")
     assert not any(fact.superseded_by for fact in facts(mara, owed))
 
 
