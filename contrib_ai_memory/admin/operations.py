@@ -218,10 +218,8 @@ def named(npc: Any, memory: MemoryRecord) -> str:
 
 
 def _tagged(how: str, npc: Any, memory: MemoryRecord) -> str:
-    if isinstance(memory, edit.Unchanged):
-        how = how.replace("now", "already").replace("no longer", "not").partition(",")[0]
-        return f"Nothing changed: {named(npc, memory)} {how}."
-    return f"{named(npc, memory)} {how}."
+    unchanged = "Nothing changed: " if isinstance(memory, edit.Unchanged) else ""
+    return f"{unchanged}{named(npc, memory)} {how}."
 
 
 def _edited(npc: Any, memory: MemoryRecord) -> str:
