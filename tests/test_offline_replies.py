@@ -591,3 +591,9 @@ def test_a_question_about_the_world_and_a_remark_are_not_taken_for_courtesies(
 def test_an_invitation_is_no_opinion_of_the_npc(asks, alice):
     asks(alice, "you are invited to my wedding on Sunday.")
     assert "Sunday" in asks(alice, "when is the wedding?")
+
+
+def test_what_the_asker_keeps_is_not_what_the_npc_keeps(asks, innkeeper, alice):
+    asks(alice, "I prefer tea.")
+    asks(alice, "I keep the ferry at Millbrook.")
+    assert "ferry" in asks(alice, "What do I keep?")

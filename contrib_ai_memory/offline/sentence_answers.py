@@ -58,7 +58,7 @@ LACKS_NUMBER = 2.0  # less for what holds none of the numbers that the question 
 OF_COMING = 5.0  # more for a coming or going, where such is asked for
 OVER = 3.0  # more for what is over, where what was before is asked for
 OF_A_SECRET = 5.0  # more for what the asker said in confidence, where such is asked for
-OF_OTHERS = 3.0  # less for the words of others, where a question is about the NPC alone
+OF_OTHERS = 3.0  # less for the words of others, where a question is about the NPC or the asker
 NAMES_SOMEBODY = 0.9  # more for what names somebody, where a person is asked for
 JUST_SAID = 3.0  # less for what the asker said in this talk of something else
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
@@ -176,6 +176,8 @@ def _more(candidate: SentenceCandidate, request: ReplyRequest) -> float:
     numbers = set(_NUMBER.findall(request.utterance))
     lacks = bool(numbers) and numbers.isdisjoint(_NUMBER.findall(candidate.text))
     others = is_of_the_npc(request) and not _is_own(candidate, request)
+    # "what do I keep?" is not answered with what the NPC keeps
+    others |= candidate.memory is None and is_of_the_asker(request)
     secret = is_the_askers_secret(candidate, request) and asks_of_a_secret(request)
     known = tuple(each for each in request.situation.known_names if each != request.speaker)
     who = bool(_WHO.search(request.utterance)) and names_someone(candidate.text, known)
@@ -215,6 +217,12 @@ def is_of_the_npc(request: ReplyRequest) -> bool:
         and not _ME.search(question)
         and others.isdisjoint(words_of(question))
     )
+
+
+def is_of_the_asker(request: ReplyRequest) -> bool:
+    """Whether a question is about the asker alone: "what do I keep?"."""
+    question = words_to_it(request)
+    return asks_of_oneself(question) and not asks_of_you(question)
 
 
 def _is_by_the_asker(candidate: SentenceCandidate, request: ReplyRequest) -> bool:
