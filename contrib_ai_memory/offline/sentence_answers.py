@@ -158,14 +158,14 @@ def _read_scores(request: ReplyRequest, found: Sequence[SentenceCandidate]) -> l
     the question, less for all else."""
     if network := reader.shared():
         said = words_to_it(request)
-        question = reader.question_read(request.speaker, request.npc_name, said)
-        scores = network.scores(question, [each.read for each in found])
-        if not (_ME.search(said) or _OF_THE_ASKERS.search(said)):
-            # nobody asks for what they said themselves but to see whether it is remembered
-            own = [place for place, each in enumerate(found) if _is_by_the_asker(each, request)]
-            question = reader.question_read(SOMEBODY, request.npc_name, said)
-            again = network.scores(question, [found[place].read for place in own])
-            scores[own] = np.maximum(scores[own], again)
+        of_them = bool(_ME.search(said) or _OF_THE_ASKERS.search(said))
+        # nobody asks for what they said themselves but to see whether it is remembered
+        tried = np.array([not of_them and _is_by_the_asker(each, request) for each in found], bool)
+        scores = np.zeros(len(found))
+        for asker, chosen in ((request.speaker, ~tried), (SOMEBODY, tried)):
+            read = [each.read for each, wanted in zip(found, chosen, strict=True) if wanted]
+            question = reader.question_read(asker, request.npc_name, said)
+            scores[chosen] = network.scores(question, read)
         return [float(each) - UNSURE for each in scores]
     asked = content_words(words_to_it(request))
     return [0.0 if each.memory and asked & content_words(each.read) else -1.0 for each in found]
