@@ -206,9 +206,9 @@ def _ended_by(
     by = entry_memory_id(agent_id, entry.id)
     words = [each.words for each in (*line.before, entry)]
     vectors = embedder.shared().encode(words, known=True)
-    of_own = {"tags": OWN} if entry.is_own else {}
-    near = store.nearest(agent_id, vectors[-1], 2 * NEAREST, record=record, **of_own)
     own = entry.is_own
+    tags = {"tags": OWN} if own else {}
+    near = store.nearest(agent_id, vectors[-1], 2 * NEAREST, record=record, **tags)
     past = [e.memory for e in near if _may_be_ended(e.memory, entry, by, own=own)][:NEAREST]
     if line.corrects:  # the fragment need not be near in meaning to what it corrects
         told = store.get([entry_memory_id(agent_id, line.corrects)])

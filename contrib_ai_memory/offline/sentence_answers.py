@@ -62,7 +62,7 @@ OF_OTHERS = 3.0  # less for the words of others, where a question is about the N
 NAMES_SOMEBODY = 0.9  # more for what names somebody, where a person is asked for
 JUST_SAID = 3.0  # less for what the asker said in this talk of something else
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
-SOMEBODY = "Wanda"  # who asks, where it is not to count that it is the asker
+SOMEBODY = ("Bram", "Tom")  # who asks, where it is not to count that it is the asker
 MOST_WORDS = 40  # of all that is told
 # of a line of several clauses (`python -m benchmarks.spans`)
 SPANS = 8  # read at most, beside the clauses alone
@@ -162,7 +162,8 @@ def _read_scores(request: ReplyRequest, found: Sequence[SentenceCandidate]) -> l
         # nobody asks for what they said themselves but to see whether it is remembered
         tried = np.array([not of_them and _is_by_the_asker(each, request) for each in found], bool)
         scores = np.zeros(len(found))
-        for asker, chosen in ((request.speaker, ~tried), (SOMEBODY, tried)):
+        other = next(name for name in SOMEBODY if name != request.speaker)
+        for asker, chosen in ((request.speaker, ~tried), (other, tried)):
             read = [each.read for each, wanted in zip(found, chosen, strict=True) if wanted]
             question = reader.question_read(asker, request.npc_name, said)
             scores[chosen] = network.scores(question, read)
