@@ -101,6 +101,37 @@ def test_what_has_changed_since_is_told_before_any_fact_of_it_is_drawn(
     assert lacks not in answer
 
 
+@pytest.mark.parametrize(
+    ("first", "then", "question", "holds"),
+    [
+        (
+            "i fix clocks. got a little shop on Tallow Lane in Carrow",
+            "i moved my shop! its on Copper Row now, no more Pettibone, yay",
+            "where was my shop before?",
+            "Tallow Lane",
+        ),
+        (
+            "my uncle Hob paints signs in Thornby",
+            "my uncle Hob has moved, he paints signs in Wick now",
+            "where did my uncle Hob paint signs before?",
+            "Thornby",
+        ),
+    ],
+)
+def test_what_was_before_is_told_where_that_is_asked_for(says, alice, first, then, question, holds):
+    says(alice, first)
+    says(alice, then)
+    assert holds in says(alice, question)
+
+
+@pytest.mark.parametrize(
+    "question", ["whats my wifes name?", "What's my wife's name?", "what is my wife called?"]
+)
+def test_the_name_of_somebody_s_kin_is_told(says, alice, question):
+    says(alice, "my wife Maren is expecting our third in the spring, cant wait")
+    assert "Maren" in says(alice, question)
+
+
 def test_a_correction_of_long_ago_tells_the_rest_of_what_it_corrects(says, alice):
     says(alice, "my uncle Hob paints signs in Thornby, ugly ones mostly")
     for number in range(25):

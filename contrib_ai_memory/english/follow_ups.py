@@ -35,14 +35,14 @@ _LEANS = re.compile(  # "it" may mean nothing: "will it rain?"
     re.IGNORECASE,
 )
 _NOBODY = frozenset("you me us i we yourself this that it".split())
-_KIN = (
+KIN = (
     r"(?:brother|sister|mother|father|son|daughter|wife|husband|uncle|aunt|cousin|friend|partner"
     r"|neighbou?r|boss|boy|girl)"
 )
 # a name that nobody bears yet; behind a preposition it is as often that of a place
 _PROPER = re.compile(
     r"(?<=[a-z,] )(?<!\b(?:in|at|to|of|on|by) )(?<!\b(?:from|near|into) )"
-    rf"[A-Z](?:[\w-]|['’](?!s\b))*[a-z]\w*(?: [A-Z][\w-]*[a-z])*(?:['’]s {_KIN})?"
+    rf"[A-Z](?:[\w-]|['’](?!s\b))*[a-z]\w*(?: [A-Z][\w-]*[a-z])*(?:['’]s {KIN})?"
 )
 _BESIDE = re.compile(r"(?:for|with|without|in|at|on|to|from|by)\b", re.IGNORECASE)
 _NOUN = re.compile(r"\b(?:my|your|the|an?|our) (?:(?!of\b)[a-z]+ )?(?P<noun>[a-z]{3,})\b")
@@ -157,9 +157,9 @@ def _person_in(text: str, names: Sequence[str], *, own: bool = False) -> str:
             start, end = found.span()
             if len(low) != len(text):
                 return name
-            owned = re.match(rf"['’]s {_KIN}\b", text[end:])
+            owned = re.match(rf"['’]s {KIN}\b", text[end:])
             return text[start : end + (owned.end() if owned else 0)]
-    kin = re.search(rf"\b(?:my|your) {_KIN}\b", text, re.IGNORECASE)
+    kin = re.search(rf"\b(?:my|your) {KIN}\b", text, re.IGNORECASE)
     found = kin or _PROPER.search(text)
     return _turned(found[0], own=own) if found else ""
 
@@ -169,7 +169,7 @@ def _thing_in(text: str, _names: Sequence[str], *, own: bool = False) -> str:
     found = [
         each[0]
         for each in _NOUN.finditer(text)
-        if each["noun"] not in FILLERS and not re.fullmatch(_KIN, each["noun"])
+        if each["noun"] not in FILLERS and not re.fullmatch(KIN, each["noun"])
     ]
     return _turned(found[0 if own else -1], own=own) if found else ""
 

@@ -19,6 +19,7 @@ from ..embedding import embedder
 from ..embedding.model import ModelAway
 from ..english.addressing import confides, without_address
 from ..english.contradiction import has_changed, tells_change
+from ..english.follow_ups import KIN
 from ..english.own_words import own_sentences, pronoun_of
 from ..english.questions import (
     asks,
@@ -56,9 +57,8 @@ NEARLY_AS_GOOD = 3.0  # less than the best score, for the second
 BY_THE_ASKER = 1.0  # surer of the asker's own words, where what is theirs is asked about
 LACKS_NUMBER = 2.0  # less for what holds none of the numbers that the question holds
 OF_COMING = 5.0  # more for a coming or going, where such is asked for
-OVER = 3.0  # more for what is over, where what was before is asked for
+OF_THE_NPC = 3.0  # less for what the NPC is, where a question is about the asker alone
 OF_A_SECRET = 5.0  # more for what the asker said in confidence, where such is asked for
-OF_OTHERS = 3.0  # less for the words of others, where a question is about the NPC or the asker
 NAMES_SOMEBODY = 0.9  # more for what names somebody, where a person is asked for
 JUST_SAID = 3.0  # less for what the asker said in this talk of something else
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
@@ -113,7 +113,12 @@ _BULLET = re.compile(r"^\s*(?:[-*•]|\d+\.)\s+")
 
 
 _OF_BEFORE = re.compile(
-    r"\b(?:at first|in the beginning|used to|before|originally|once|formerly|old|first)\b", re.I
+    r"\b(?:at first|in the beginning|used to|before|originally|once|formerly|old)\b", re.I
+)
+_NAME_OF_KIN = re.compile(  # "what's my wife's name?" is read as "who is my wife?"
+    rf"\bwhat(?:['’]?s| is| was) (?P<whom>(?:my|your|his|her|their|[\w-]+['’]?s) {KIN})"
+    r"(?:['’]?s name| called)\b",
+    re.IGNORECASE,
 )
 
 
@@ -142,12 +147,12 @@ def ranked(request: ReplyRequest) -> list[SentenceCandidate]:
         for each, score in zip(found, _read_scores(request, found), strict=True)
     ]
     best = sorted(judged, key=lambda each: -each.rank)
-    if _OF_THE_ASKERS.search(request.utterance):
+    if _OF_THE_ASKERS.search(request.utterance):  # surer, not sooner
         best = [
             replace(e, score=e.score + BY_THE_ASKER * _is_by_the_asker(e, request)) for e in best
         ]
     if _OF_BEFORE.search(request.utterance):
-        return best
+        return _earlier_first(best, request)
     # who somebody is holds, whatever came of the matter
     within = LATER_WITHIN if _WHO.search(request.utterance) else NEARLY_AS_GOOD
     return _latest_first(best, within)
@@ -157,7 +162,7 @@ def _read_scores(request: ReplyRequest, found: Sequence[SentenceCandidate]) -> l
     """Return the reader's score of each sentence; without it 0 for memories that share a word with
     the question, less for all else."""
     if network := reader.shared():
-        said = words_to_it(request)
+        said = _NAME_OF_KIN.sub(r"who is \g<whom>", words_to_it(request))
         of_them = bool(_ME.search(said) or _OF_THE_ASKERS.search(said))
         # nobody asks for what they said themselves but to see whether it is remembered
         tried = np.array([not of_them and _is_by_the_asker(each, request) for each in found], bool)
@@ -176,21 +181,19 @@ def _more(candidate: SentenceCandidate, request: ReplyRequest) -> float:
     """Return what the reader does not see: numbers, and what else is asked for."""
     numbers = set(_NUMBER.findall(request.utterance))
     lacks = bool(numbers) and numbers.isdisjoint(_NUMBER.findall(candidate.text))
-    others = is_of_the_npc(request) and not _is_own(candidate, request)
     # "what do I keep?" is not answered with what the NPC keeps
-    others |= candidate.memory is None and is_of_the_asker(request)
+    question = words_to_it(request)
+    npcs = candidate.memory is None and asks_of_oneself(question) and not asks_of_you(question)
     secret = is_the_askers_secret(candidate, request) and asks_of_a_secret(request)
     known = tuple(each for each in request.situation.known_names if each != request.speaker)
     who = bool(_WHO.search(request.utterance)) and names_someone(candidate.text, known)
     moves = bool(candidate.memory and MOVE_KINDS.intersection(candidate.memory.tags))
-    over = bool(candidate.memory and candidate.memory.held_until)
-    was = over and bool(_OF_BEFORE.search(request.utterance))
     oneself = _ME.search(request.utterance) or _OF_THE_ASKERS.search(request.utterance)
     apart = content_words(request.utterance).isdisjoint(content_words(candidate.text))
     echo = apart and not (oneself or secret) and _is_of_this_talk(candidate, request)
-    more = OVER * was + OF_COMING * moves + OF_A_SECRET * secret + NAMES_SOMEBODY * who
-    less = LACKS_NUMBER * lacks + OF_OTHERS * others
-    return more - less - JUST_SAID * echo
+    more = OF_COMING * moves + OF_A_SECRET * secret + NAMES_SOMEBODY * who
+    less = LACKS_NUMBER * lacks + OF_THE_NPC * npcs + JUST_SAID * echo
+    return more - less
 
 
 def asks_of_a_secret(request: ReplyRequest) -> bool:
@@ -220,12 +223,6 @@ def is_of_the_npc(request: ReplyRequest) -> bool:
     )
 
 
-def is_of_the_asker(request: ReplyRequest) -> bool:
-    """Whether a question is about the asker alone: "what do I keep?"."""
-    question = words_to_it(request)
-    return asks_of_oneself(question) and not asks_of_you(question)
-
-
 def _is_by_the_asker(candidate: SentenceCandidate, request: ReplyRequest) -> bool:
     memory = candidate.memory
     return bool(memory and request.speaker_id and memory.about == request.speaker_id)
@@ -237,12 +234,6 @@ def _is_of_this_talk(candidate: SentenceCandidate, request: ReplyRequest) -> boo
     return _is_by_the_asker(candidate, request) and bool(
         candidate.memory and not said.isdisjoint(candidate.memory.journal_ids)
     )
-
-
-def _is_own(candidate: SentenceCandidate, request: ReplyRequest) -> bool:
-    """Whether a sentence is the NPC's own word or knowledge."""
-    memory = candidate.memory
-    return memory is None or of_builder(memory) or memory.speaker == request.npc_name
 
 
 def _latest_first(best: list[SentenceCandidate], within: float) -> list[SentenceCandidate]:
@@ -267,6 +258,22 @@ def _latest_first(best: list[SentenceCandidate], within: float) -> list[Sentence
     newest = max(later, key=_told_at, default=best[0])
     first = replace(newest, score=max(newest.score, best[0].score))
     return [first, *(each for each in best if each is not newest)]
+
+
+def _earlier_first(best: list[SentenceCandidate], request: ReplyRequest) -> list[SentenceCandidate]:
+    """Put what was told of the matter earlier before what says that it has changed."""
+    if not best or not tells_change(best[0].text):
+        return best
+    asked, changed_at = content_words(words_to_it(request)), _told_at(best[0])
+    earlier = [
+        each
+        for each in best
+        if each.rank >= best[0].rank - NEARLY_AS_GOOD
+        and _told_at(each) < changed_at
+        and not tells_change(each.text)
+        and not asked.isdisjoint(content_words(each.text))
+    ][:1]
+    return [*earlier, *(each for each in best if each not in earlier)]
 
 
 def _is_on_one_matter(later: SentenceCandidate, first: SentenceCandidate) -> bool:
