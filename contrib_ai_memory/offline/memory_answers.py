@@ -16,6 +16,7 @@ from ..english.questions import (
     asks_of_a_life,
     asks_of_a_thing,
     asks_of_a_whole,
+    asks_of_oneself,
     asks_of_oneself_as_a_whole,
     statements,
 )
@@ -31,7 +32,6 @@ from .sentence_answers import (
     SentenceCandidate,
     asks_of_a_secret,
     choose,
-    is_of_the_npc,
     is_the_askers_secret,
     of_builder,
     ranked,
@@ -77,13 +77,20 @@ def from_memory(request: ReplyRequest) -> MemoryAnswer:
         chosen = choose(found)
     weighed = _weighed(found, chosen)
     reply = _reply(told(chosen, request), chosen, weighed)
-    if reply is None and asks_of_a_life(question) and is_of_the_npc(request):
+    if reply is None and asks_of_a_life(question) and _is_of_nobody_else(request):
         reply = Reply(phrase("own life", request), (), weighed)
     score = chosen[0].score if chosen else 0.0
     own = bool(chosen) and (chosen[0].memory is None or of_builder(chosen[0].memory))
     secret = bool(chosen) and is_the_askers_secret(chosen[0], request)
     secret = secret and asks_of_a_secret(request)
     return MemoryAnswer(reply, score >= SURELY, weighed, score, own, secret)
+
+
+def _is_of_nobody_else(request: ReplyRequest) -> bool:
+    """Whether a question to the NPC speaks of no other, and not of the asker."""
+    question = words_to_it(request)
+    others = {word for name in request.situation.known_names for word in names(name)}
+    return not asks_of_oneself(question) and others.isdisjoint(words_of(question))
 
 
 def _reply(

@@ -92,13 +92,6 @@ _NUMBER = re.compile(r"\d+")
 _ASKS_FOR_ALL = re.compile(r"\bwhy\b|\bhow come\b", re.IGNORECASE)  # of a line, reasons too
 _WHO = re.compile(r"\bwho(?:m|se|['’]?s)?\b", re.IGNORECASE)
 _ME = re.compile(r"\b(?:i|me|we|us)\b", re.IGNORECASE)
-_WHETHER_IT_KNOWS = re.compile(
-    r"\b(?:(?:do|did|can|could|would|will|have) |d['’])(?:you|u|ye|ya) (?:still |ever |please )?"
-    r"(?:know|tell|remember|recall|hear|heard|say|think|told|seen?)\b"
-    r"|\b(?:tell|told|gave|give|promised?|lent|owed?|sold?|brought|left|said to|asked?)"
-    r" (?:to )?(?:you|u|ye|ya)\b",
-    re.IGNORECASE,
-)
 _OF_A_SECRET = re.compile(
     r"\b(?:whisper\w*|secret\w*|confid\w+|on the quiet|keep\w* quiet|to yourself|no further"
     r"|between ourselves|swear|swore)\b",
@@ -208,18 +201,6 @@ def is_the_askers_secret(candidate: SentenceCandidate, request: ReplyRequest) ->
     """Whether a sentence is of what the asker said in confidence."""
     return _is_by_the_asker(candidate, request) and bool(
         candidate.memory and candidate.memory.private
-    )
-
-
-def is_of_the_npc(request: ReplyRequest) -> bool:
-    """Whether a question is about the NPC alone: "what scares you?"."""
-    question = _WHETHER_IT_KNOWS.sub("", words_to_it(request))
-    others = {word for name in request.situation.known_names for word in names(name)}
-    return (
-        asks_of_you(question)
-        and not asks_of_oneself(question)
-        and not _ME.search(question)
-        and others.isdisjoint(words_of(question))
     )
 
 
