@@ -265,7 +265,12 @@ def with_article(thing: str) -> str:
 
 
 def ended(text: str) -> str:
-    """Give a sentence its full stop."""
+    """Give a sentence its full stop.
+
+    >>> ended("I leave on Saturday;"), ended("Is it so?")
+    ('I leave on Saturday.', 'Is it so?')
+    """
+    text = text.rstrip(",;: ")
     bare = text.rstrip("\"”'’)] ")
     return text if bare.endswith((".", "!", "?", "…")) else text + "."
 
