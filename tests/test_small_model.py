@@ -108,6 +108,23 @@ def test_rules_answer_what_is_asked_or_binds_and_the_model_only_talks(
     assert len(plain.requests) == asked + 1
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "nim is my sister. she sell oyster at the north steps",
+        "Fella in a camel coat gave me a dollar to carry it up, miss. Gold tooth, left side.",
+        "The Dove. I had a fever that night. She went up in my place.",
+    ],
+)
+def test_a_line_that_tells_something_is_no_small_talk_whatever_else_it_is(
+    plain, mara, alice, hears, line
+):
+    plain.behave(text="I sold him a goose.")
+    heard = hears(alice)
+    alice.execute_cmd(f"say {line}")
+    assert "Mara says" in heard[-1] and not plain.requests
+
+
 def test_what_rules_cannot_read_the_model_answers(plain, mara, alice, hears):
     plain.behave(text="Am Steg hinter dem Haus.")
     heard = hears(alice)
