@@ -7,7 +7,7 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
-from contrib_ai_memory import conf, offload
+from contrib_ai_memory import conf, offload, preflight
 from contrib_ai_memory.english.tokens import share_of_english
 from contrib_ai_memory.llm import findings, schemas
 from contrib_ai_memory.llm.provider import ProviderError, Relation
@@ -184,6 +184,14 @@ def test_a_trial_finds_out_whether_the_model_is_small(server, llm, get, plain):
     server.behave(text="Good evening, heron.", get=get)
     call_command("ai_memory", "model", stdout=StringIO())
     assert conf.get().LLM.plain is plain
+
+
+@pytest.mark.parametrize(("size", "plain"), [(1_543_714_304, True), (8e9, False)])
+def test_the_start_of_the_game_finds_out_too(server, llm, size, plain):
+    server.behave(get={"/v1/models": {"data": [{"id": "m", "meta": {"n_params": size}}]}})
+    told = [doubt for doubt in preflight.doubts() if "1.5B parameters" in doubt]
+    assert conf.get().LLM.plain is plain and bool(told) is plain
+    assert not [doubt for doubt in preflight.doubts() if "parameters" in doubt]
 
 
 # --- answers that break off -----------------------------------------------------------------------
