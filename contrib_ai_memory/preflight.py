@@ -44,7 +44,9 @@ def faults() -> list[str]:
 
 def doubts() -> list[str]:
     """Return a sentence for what works less well now and stops nothing; this may take seconds."""
-    return _told(_retired, _unreached_store, _unreached_model, _short_context, without_reader)
+    return _told(
+        _retired, _unreached_store, _unreached_model, _short_context, _small_model, without_reader
+    )
 
 
 def _told(*checks: Callable[[], Iterator[str]]) -> list[str]:
@@ -225,6 +227,27 @@ def _short_context() -> Iterator[str]:
             f"the model server reads {known} tokens at most, and drops what is beyond. Set "
             f"CONTEXT_TOKENS to {known}, or the server's context to this (Ollama: num_ctx).",
         )
+
+
+def _small_model() -> Iterator[str]:
+    """Ask the model server for the size of a model whose name does not tell it, and keep it."""
+    llm = conf.get().LLM
+    if llm is None or conf.get().PROVIDER not in (None, "openai"):
+        return
+    if llm.style or conf.billions(llm.model) or conf.found_of(llm).get("style"):
+        return
+    from .llm.findings import note
+    from .llm.model_server_info import parameters
+
+    if size := parameters(llm):
+        note(llm.name, style=conf.manner_of(size))
+        if llm.plain:
+            yield _named(
+                "['LLM']['model']",
+                llm.model,
+                f"it has {size:.2g}B parameters. It makes small talk at most; rules answer "
+                "questions and keep the memory. Set LLM.style to full to have it do everything.",
+            )
 
 
 def without_reader() -> Iterator[str]:

@@ -113,6 +113,13 @@ def test_a_model_is_served_on_this_machine_alone_and_again_when_it_dies(place, p
     wait(lambda: asked(port) is None)
 
 
+def test_one_core_is_left_to_the_game(place, portal, monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    port = free_port()
+    start(place, port)
+    assert "-t 1" in " ".join(wait(lambda: asked(port))["arguments"])
+
+
 def test_it_ends_with_the_game(place, portal, monkeypatch):
     port = free_port()
     code = f"""

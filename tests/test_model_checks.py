@@ -101,6 +101,18 @@ Bram: listen!! odile said YES. sunday we walk on the mole, she and me"""
     assert [fact.text for fact in found.digest.facts] == [drafts[0].text, drafts[2].text]
 
 
+def test_a_line_does_not_tell_that_its_speaker_had_come(store_folder):
+    came = Entry(
+        *(1, "2026-05-09T19:00:00+00:00", "Rollo arrives from the lot.", "arrive"),
+        seen_as="Rollo",
+    )
+    said = "not like dunmarrow fair though. lifted a LIVE OX there. over my head"
+    line = Entry(2, "2026-05-09T19:01:00+00:00", said, "say", seen_as="Rollo")
+    draft = FactDraft("Rollo arrives from the lot.", (2,))
+    found = model_checks.checked(Digest({}, (draft,)), Passage("Fenella", (line,), (came,)))
+    assert (found.digest.facts, dict(found.refused)) == ((), {model_checks.UNTOLD: 1})
+
+
 STRONG = [
     (
         "Priya: four hundred and twelve metres down. bedrock by the first of december if it holds",

@@ -7,7 +7,7 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
-from contrib_ai_memory import conf, offload
+from contrib_ai_memory import conf, offload, preflight
 from contrib_ai_memory.english.tokens import share_of_english
 from contrib_ai_memory.llm import findings, schemas
 from contrib_ai_memory.llm.provider import ProviderError, Relation
@@ -108,6 +108,23 @@ def test_rules_answer_what_is_asked_or_binds_and_the_model_only_talks(
     assert len(plain.requests) == asked + 1
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "nim is my sister. she sell oyster at the north steps",
+        "Fella in a camel coat gave me a dollar to carry it up, miss. Gold tooth, left side.",
+        "The Dove. I had a fever that night. She went up in my place.",
+    ],
+)
+def test_a_line_that_tells_something_is_no_small_talk_whatever_else_it_is(
+    plain, mara, alice, hears, line
+):
+    plain.behave(text="I sold him a goose.")
+    heard = hears(alice)
+    alice.execute_cmd(f"say {line}")
+    assert "Mara says" in heard[-1] and not plain.requests
+
+
 def test_what_rules_cannot_read_the_model_answers(plain, mara, alice, hears):
     plain.behave(text="Am Steg hinter dem Haus.")
     heard = hears(alice)
@@ -167,6 +184,14 @@ def test_a_trial_finds_out_whether_the_model_is_small(server, llm, get, plain):
     server.behave(text="Good evening, heron.", get=get)
     call_command("ai_memory", "model", stdout=StringIO())
     assert conf.get().LLM.plain is plain
+
+
+@pytest.mark.parametrize(("size", "plain"), [(1_543_714_304, True), (8e9, False)])
+def test_the_start_of_the_game_finds_out_too(server, llm, size, plain):
+    server.behave(get={"/v1/models": {"data": [{"id": "m", "meta": {"n_params": size}}]}})
+    told = [doubt for doubt in preflight.doubts() if "1.5B parameters" in doubt]
+    assert conf.get().LLM.plain is plain and bool(told) is plain
+    assert not [doubt for doubt in preflight.doubts() if "parameters" in doubt]
 
 
 # --- answers that break off -----------------------------------------------------------------------

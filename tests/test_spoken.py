@@ -297,6 +297,7 @@ UNFIT = [
         "Lift Ginny's pony. Five crowns says you cannot. Sunday, in front of all",
         "I lift the ox. Five crowns says you cannot.",
     ),
+    ("my own dog. trod on him in the dark", "Alice to you my own dog trod on him in the dark"),
     ("thats sailcloth. its dyed sailcloth", "That's sailcloth. It's dyed sailcloth."),
     ("my own dog. trod on him in the dark", "Sorry, Mara, I can't assist with that."),
     ("I'm afraid of the river in spring.", "I am afraid of the river in spring."),

@@ -16,6 +16,7 @@ ASSISTANT = (
     "I am a text-based AI, a language model, and cannot drink or feel.",
     "I'm sorry, but I can't assist with that request.",
     "I'm sorry, but I can't assist with that.",
+    "I'm sorry, but I can't help with that.",
     "I'm sorry, but I can't help with that, since it violates my guidelines.",
     "I cannot fulfil this request because it goes against my guidelines.",
     "I cannot provide that information, since it is not in the given context.",

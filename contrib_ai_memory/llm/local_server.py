@@ -59,7 +59,8 @@ def start(file: Path, port: int, context: int, folder: Path, game: Path) -> None
     Raises:
         NoProgram, OSError
     """
-    threads = max(1, min(8, (os.cpu_count() or 2) - ((os.cpu_count() or 2) > 2)))
+    # one core is the game's: threads that wait for each other stall where one of them does
+    threads = max(1, min(8, (os.cpu_count() or 2) - 1))
     run = [str(program()), "--model", str(file), "--alias", file.stem, "--host", "127.0.0.1"]
     run += ["--port", str(port), "--jinja", "-c", str(context), "-np", "1", "-t", str(threads)]
     folder.mkdir(parents=True, exist_ok=True)

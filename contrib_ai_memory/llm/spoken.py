@@ -464,6 +464,7 @@ def _plain(text: str) -> str:
 # --- whether it can be said -----------------------------------------------------------------------
 
 COPIED_FROM = 4  # words of a sentence that stands in what the model was given
+ECHO_SHARE = 0.75  # of the words of a sentence, in the line that it answers
 LOOP_FROM = 40  # words of a text that may go round in circles
 _OF_ONESELF = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our)\b")
 _OF_ANOTHER = re.compile(r"\b(?:she|he|they|her|his|their|him|them)\b")
@@ -522,7 +523,10 @@ def _is_copy(sentence: str, heard: str, told: str, own: tuple[str, ...]) -> bool
     words = _bare(sentence)
     count = len(words.split())
     of_itself = bool(_OF_ONESELF.search(words))
-    if count > COPIED_FROM and f" {words} " in f" {heard} ":
+    repeats = f" {words} " in f" {heard} "
+    if f" {heard} " in f" {words} ":  # with little more: "Alice to you" and the line
+        repeats = len(heard.split()) >= ECHO_SHARE * count
+    if repeats and count > COPIED_FROM:
         return not sentence.endswith("?")
     if count < COPIED_FROM or of_itself or f" {words} " not in f" {told} ":
         return False

@@ -32,6 +32,7 @@ from ..llm.provider import Digest, Passage
 from ..local_time import date_of, local
 from ..records import (
     LINES_BEFORE,
+    MOVE_KINDS,
     TALK_KINDS,
     Entry,
     FactDraft,
@@ -221,8 +222,9 @@ class _Lines:
         )
 
     def _answers(self, cited: Sequence[int], number: int, fact: FactDraft) -> bool:
-        """Whether lines tell a fact together with what they answer."""
-        together = {*cited, *self._before(cited, ANSWERED)}
+        """Whether lines tell a fact together with what they answer, which is no coming or going."""
+        before = self._before(cited, ANSWERED)
+        together = {*cited, *(n for n in before if self.around[n].kind not in MOVE_KINDS)}
         return (
             self._near(cited, number) >= NEAR
             and self._support([*together], number, fact) >= TOLD_BY_OTHER

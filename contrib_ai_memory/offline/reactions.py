@@ -24,7 +24,7 @@ from ..text.names import forms, names
 from ..text.segmentation import words_of
 from .courtesies import greeting
 from .matter import days_in, matter_of, sets_right
-from .phrases import says
+from .phrases import SMALL_TALK, says
 from .realisation import with_article
 
 # the most pressing first; each with its kinds of phrases, with a matter and without
@@ -56,6 +56,8 @@ REACTIONS: dict[str, tuple[str, str]] = {
     "move": ("", "chatter"),
     "question": ("", "service"),
 }
+# acts that small talk is made of
+SOCIAL = frozenset(kind for kind, (_of, without) in REACTIONS.items() if without in SMALL_TALK)
 # said before an answer too: who cries out or pays is not only told what a bunk costs
 # no correction: what asks is often taken for one
 BEFORE_AN_ANSWER = frozenset("alarm settle debt promise feeling plan".split())
@@ -140,16 +142,18 @@ def react(said: str, request: ReplyRequest) -> Reply:
         made = _said_first(acts, said, request)
     else:
         made = _reaction(first, said, request)
-    if made.row == "greeting":
-        return greeting(request)
     parts = courtesy_of(said) is Intent.PARTING or any(
         act.kind == "parting" and act.sure >= SURELY_FROM["parting"] for act in request.acts
     )
-    if parts and "parting" not in made.row:
+    if made.row == "greeting":
+        made = greeting(request)
+    elif parts and "parting" not in made.row:
         parting = _parting(said, request).text
         once = made.text.replace(f", {request.speaker}", "", 1)
         made = replace(made, text=f"{once if request.speaker in parting else made.text} {parting}")
-    return made
+    # what a line tells, asks or promises beside is not left to a small model
+    is_social = all(act.kind in SOCIAL for act in acts)
+    return replace(made, small_talk=made.small_talk and is_social)
 
 
 def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
@@ -265,8 +269,7 @@ def _reaction(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
     if act.kind == "greeting":
         return Reply("", row=act.kind)
     made = _wording(act, said, request)
-    binds = act.kind in OF_A_MATTER
-    return replace(made, row=f"{act.kind}: {made.row}", small_talk=made.small_talk and not binds)
+    return replace(made, row=f"{act.kind}: {made.row}")
 
 
 def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
