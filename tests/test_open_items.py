@@ -187,6 +187,7 @@ def test_a_question_says_whose_commitments_it_asks_for(text, who, to, day):
 @pytest.mark.parametrize(
     "text",
     [
+        "how much for a packed lunch tomorrow?",
         "what did you see on friday?",
         "what did i tell you about my brother?",
         "i owe you three marks",

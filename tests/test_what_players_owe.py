@@ -73,6 +73,20 @@ def test_what_is_owed_to_the_npc_is_reckoned(says, alice):
 
 
 @pytest.mark.parametrize(
+    "question",
+    [
+        "my candle went green under the tannery once, what are you meant to do",
+        "what have you promised to make me?",
+    ],
+)
+def test_a_question_of_another_matter_is_not_answered_with_what_is_due(says, bram, alice, question):
+    bram.location = alice.location
+    says(bram, "remind me tomorrow to water the goats, mara")
+    says(bram, "i'll bring you two of the goats tomorrow, mara")
+    assert "goats" not in says(alice, question)
+
+
+@pytest.mark.parametrize(
     "said",
     ["i owe nobody mara, i paid for everything", "i owe you nothing now, i've paid for the ale"],
 )

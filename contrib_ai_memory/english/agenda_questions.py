@@ -69,7 +69,8 @@ _PATTERNS: tuple[tuple[str, Side, Side, tuple[Commitment, ...]], ...] = (
 )  # fmt: skip
 _COMPILED = tuple((re.compile(pattern), who, to, kinds) for pattern, who, to, kinds in _PATTERNS)
 _ON_A_DAY = re.compile(
-    rf"\b{_WHAT}(?:'?s| is| are)? (?:thing )?(?:is |do we have )?(?:on|up|due|planned|for|happen\w*"
+    r"\b(?:what|wat|wot|whit)(?:'?s| is| are)? (?:thing )?(?:is |do we have )?"
+    r"(?:on|up|due|planned|for|happen\w*"
     rf"|falls? due|to be (?:done|finished)|going on|set)\b|\b{_WHAT} (?:is )?happen\w*"
     r"|\b(?:remind me|anything) .*\bon\b|\banything (?:is )?(?:due|planned|to do|up)\b"
     rf"|\b{_WHAT} (?:do|have) (?:i|we) (?:have|got)(?: to do| on| planned)?\b"

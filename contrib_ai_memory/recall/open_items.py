@@ -26,6 +26,7 @@ from ..text.names import forms
 from .budget import IN_CONFIDENCE
 
 TOLD = 3  # items of one answer
+OF_A_MATTER = 3  # content words of a question; one with more asks about one thing
 READ_BACK = 60  # last entries, for what was told in this talk
 BROUGHT_UP = 4  # items that a reply is given unasked
 SOON = timedelta(days=1)
@@ -247,9 +248,11 @@ def _asked_for(
         standing = with_them or standing
     if fitting := _about(standing, question.about):
         return fitting
+    if len(question.about) > OF_A_MATTER and not question.day:
+        return []  # it is about something that nobody has promised, owed or planned
     if question.kinds and "plan" not in question.kinds:  # a promise is owed only if named
         standing = [item for item in standing if item.kind in ("debt", "request")]
-    standing = [item for item in standing if item.kind == question.best] or standing
+    standing = [item for item in standing if question.best in ("", item.kind)]
     exact = bool(question.day) and all(question.covers(item.due) for item in standing)
     return standing if exact or len(standing) <= TOLD else []
 
