@@ -139,6 +139,46 @@ def test_what_is_told_of_others_says_who_told_it(said, told):
     assert realisation.tell_all([memory], request).startswith(told)
 
 
+def by_alice(said, to="Alice", **more):
+    memory = recalled(said, speaker="Alice", about="#1", **more).memory
+    request = ReplyRequest(
+        "Mara",
+        "",
+        to,
+        "#1" if to == "Alice" else "#2",
+        "",
+        now="2026-11-28T12:00:00+00:00",
+        npc_names=("mara",),
+        situation=Situation(known_names=("Alice", "Bram")),
+    )
+    return realisation.tell_all([memory], request)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("my gran lives in Harrow btw", "your gran lives in Harrow."),
+        ("my gran fell :( she cant walk", "your gran fell, she can't walk."),
+        ("i sold my boat ;) Bram paid well xD", "you sold your boat. Bram paid well."),
+        ("ngl i hate eels tbh", "you hate eels."),
+        ("my boat sank lol but im fine", "your boat sank but you're fine."),
+        ("I was born at sea, honest.", "you were born at sea."),
+        ("im getting married in may, cant wait", "you're getting married in may."),
+        ("he is brave, honest and kind", "he is brave, honest and kind."),
+        ("i like soup dont get me wrong but not this", "you like soup but not this."),
+        ("Actually I'll take the attic instead", "you'll take the attic instead."),
+        ("Oh, sorry to hear it. anyways my sister sings.", "your sister sings."),
+        (
+            "Bad news, the trip is off, the ice is too thin.",
+            "the trip is off, the ice is too thin.",
+        ),
+        ("Well my brother's a smith", "your brother's a smith."),
+    ],
+)
+def test_chat_noise_and_lead_ins_are_not_told_again(said, told):
+    assert by_alice(said) == f"You told me that {told}"
+
+
 def test_a_date_is_not_said_twice():
     yesterday = "2026-11-27T12:00:00+00:00"
     born = "I was born on the third of March."

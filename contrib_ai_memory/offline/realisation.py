@@ -170,6 +170,8 @@ def to_the_point(said: str, called: tuple[str, ...]) -> str:
     "black beer's my favourite, not wine"
     >>> to_the_point("Good news, Isbet: guess what! i sold my boat haha. for ninety!", ("isbet",))
     'i sold my boat. for ninety!'
+    >>> to_the_point("Oh, sorry to hear it. anyways my boat sank :( i lost it all, honest.", ())
+    'my boat sank, i lost it all.'
     """
     some = "|".join(map(re.escape, called)) or r"(?!)"
     opening = re.match(rf"(?P<is>[^.!?:]+),\s*(?:{some})(?: [a-z]+)?\s*[:.!–—]\s*", said, re.I)
@@ -177,8 +179,12 @@ def to_the_point(said: str, called: tuple[str, ...]) -> str:
     if opening and rest and _opens(opening["is"]) and not _SOMEBODY.search(rest):
         said = rest
     plain = re.sub(rf",\s*(?:{some})\s*,", ",", without_address(said, called), flags=re.I)
-    plain = _ASIDES.sub("", plain) or plain
-    sentences = [without_address(each, called) for each in sentences_of(plain)]
+    plain = _ASIDES.sub("", _without_smileys(plain)) or plain
+    sentences = [
+        _OPENERS.sub("", without_address(each, called))
+        for sentence in sentences_of(plain)
+        for each in _BEFORE_A_SMALL_LETTER.split(sentence)
+    ]
     kept = [
         each
         for before, each in pairwise(["", *sentences])
@@ -188,11 +194,37 @@ def to_the_point(said: str, called: tuple[str, ...]) -> str:
 
 
 _SOMEBODY = re.compile(r"\b(?:s?he|it|they|him|her|them|there)\b", re.IGNORECASE)
+_CHAT = r"(?:lo+l|lmao|rofl|a?(?:ha){2,}h?|(?:he){2,}h?|btw|by the way|tbh|ngl|imh?o)"
+_ENDS_HERE = r"(?=\s*(?:$|[.,;!?]))"
 _ASIDES = re.compile(
     r"^\W*guess what\s*[.,:;!?–—-]\W*(?=\w)"
-    r"|(?<![\s,])(?<!\bis)(?<!\bwas)(?<!named)(?<!called)(?<!\bhim)(?<!\bher)[\s,]+(?:lo+l|lmao|rofl|a?(?:ha){2,}h?|(?:he){2,}h?)\b(?=\s*(?:$|[.,;!?]))",
+    r"|(?<![\s,])(?<!\bis)(?<!\bwas)(?<!named)(?<!called)(?<!\bhim)(?<!\bher)"
+    rf"[\s,]+(?:{_CHAT}|tho)\b(?=\s*(?:$|[.,;!?]| (?:and|but|so)\b))"
+    r"|,\s*(?:(?:to be )?honest(?:ly)?|(?:i )?can['’]?t wait|yay|please)\b"
+    rf"{_ENDS_HERE}|[\s,]+(?:pls|plz)\b{_ENDS_HERE}"
+    r"|(?:^|[\s,]+)(?:but )?(?:don['’]?t|do not) get me wrong\b(?:\s*[.,:;!])?",
     re.IGNORECASE,
 )
+_BEFORE_A_SMALL_LETTER = re.compile(r"(?<=[a-z]{2}[.!?])\s+(?=[a-z])")
+_SMILEY = re.compile(r"\s*(?:(?<!\w)[:;=]['’]?-?[()DPp/|]+|\s[xX]D+|(?<!\w)<3)(?!\w)")
+# "Actually I'll take it", "oh, anyways my sister plays", "Bad news, the trip is off"
+_OPENERS = re.compile(
+    rf"^(?:\W*(?:(?:oh(?: no)?|ah|actually|anyways?|honestly|to be honest|yay|{_CHAT})\b"
+    r"(?:\s*[,:;!–—-])?|(?:good|bad|great|sad|big) news\s*[,:!–—-]"
+    r"|(?:well|so),?(?= (?:i|we|my|our|he|she|they)\b))\s*)+(?=\w)",
+    re.IGNORECASE,
+)
+
+
+def _without_smileys(said: str) -> str:
+    """Return words without smileys; between two clauses a mark takes the place of one."""
+
+    def mark(found: re.Match[str]) -> str:
+        before, after = said[: found.start()], said[found.end() :].lstrip()
+        within = before[-1:].isalnum() and after[:1].isalnum()
+        return ("," if after[:1].islower() else ".") if within else ""
+
+    return _SMILEY.sub(mark, said)
 
 
 def _opens(words: str) -> bool:
