@@ -179,6 +179,36 @@ def test_chat_noise_and_lead_ins_are_not_told_again(said, told):
     assert by_alice(said) == f"You told me that {told}"
 
 
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("hes my brother and thats my boat", "He's Alice's brother and that's their boat"),
+        ("theres a leak, its the old roof", "There's a leak, it's the old roof"),
+        ("My eldest, Dagny, shes seven.", "Alice's eldest, Dagny, she's seven."),
+        ("I fear deep water. Can't swim a stroke.", "Alice fears deep water. Can't swim a stroke."),
+        ("My wife Maren expects our third.", "Alice's wife Maren expects their third."),
+        ("My brother Tam sold our boat.", 'Alice said: "My brother Tam sold our boat."'),
+        ("My wife says you sold our boat.", 'Alice said: "My wife says you sold our boat."'),
+        ("Can't you swim a stroke.", 'Alice said: "Can\'t you swim a stroke."'),
+    ],
+)
+def test_what_is_clear_is_reported_and_not_quoted(said, told):
+    assert by_alice(said, to="Bram").startswith(told)
+
+
+def test_a_couple_is_you_to_one_of_them():
+    told = by_alice("My husband leaves in may, and we're selling our boat.")
+    assert told == "You told me that your husband leaves in may, and you're selling your boat."
+
+
+@pytest.mark.parametrize(
+    ("ended", "until"), [("28", "today"), ("27", "yesterday"), ("25", "Wednesday, 25 November")]
+)
+def test_until_when_something_held_is_said_as_people_do(ended, until):
+    told = by_alice("I live in Harrow.", invalid_at=f"2026-11-{ended}T09:00:00+00:00")
+    assert told.endswith(f"you live in Harrow. That was so until {until}.")
+
+
 def test_a_date_is_not_said_twice():
     yesterday = "2026-11-27T12:00:00+00:00"
     born = "I was born on the third of March."

@@ -62,6 +62,7 @@ _OF_US = {
     "ours": "theirs",
     "ourselves": "themselves",
 }
+_US_AS_YOU = {"we": "you", "us": "you", "our": "your", "ours": "yours", "ourselves": "yourselves"}
 _OWN_I = "\ue000"  # the NPC's "I" until all others are changed
 _AS_TELLER = {"you": "\ue002", "your": "\ue003", "yours": "\ue004", "yourself": "\ue005"}
 _TELLERS = str.maketrans(
@@ -101,6 +102,11 @@ _NOT_TOLD = re.compile(
 _OF_ONESELF = frozenset("i my mine me myself".split())
 _OF_SELF = re.compile(r"\b(?:I|my|mine|me|myself)\b", re.IGNORECASE)
 _US = _OF_US.keys()
+_OF_A_COUPLE = re.compile(
+    r"^(?:(?!\b(?:we|us|ours?|ourselves)\b)[^.;])*\bmy (?:wife|husband|spouse|partner|fianc[eé]e?"
+    r"|betrothed|missus|family|kids|children)\b(?!(?: \w+)? and i\b)",
+    re.IGNORECASE,
+)
 _THOU = frozenset("thee thou thy thine".split())
 _SAYS = re.compile(  # "I said to Bram: you owe me four"
     r"\b(?:sa(?:id|ys?)|t(?:old|ells?)|ask(?:ed|s)?|answer(?:ed|s)?|shout\w*)\b"
@@ -166,8 +172,9 @@ def _retold(text: str, subject: str, name: str = "") -> str:
             by_name = f"{name}'s" if lower in ("my", "mine") else name
             out.append(_FORMS[subject][lower] if named else by_name)
             named = True
-        elif name and word.lower() in _OF_US and (not clitic or word.lower() == "we"):
-            out.append(_OF_US[word.lower()] + (f"'{clitic}" if clitic else ""))
+        elif word.lower() in _US and (not clitic or word.lower() == "we"):
+            us = _OF_US if name else _US_AS_YOU
+            out.append(us[word.lower()] + (f"'{clitic}" if clitic else ""))
         elif verb_of_name and token[0].isalpha():
             if lower in ("and", "or"):
                 verb_of_name = False  # "Alice and their brother sing"
@@ -187,6 +194,11 @@ _BARE_NOT = re.compile(
     r"|would|should|have|has|had)nt\b|\bcant\b",
     re.IGNORECASE,
 )
+_BARE_BE = re.compile(
+    r"\b(?:(?:he|she|that|what|there|where|who)(?=s\b)|(?:you|they)(?=(?:re|ve)\b)"
+    r"|it(?=s (?:an?|the|my|his|her|your|our|their|not|no|been|so|too|very|just|in|on|at)\b))",
+    re.IGNORECASE,
+)
 _BARE_I = re.compile(
     r"\b(?:i(?P<rest>m|ve|)|I(?P<more>m|ve)"
     rf"|[iI](?P<will>ll|d)(?= (?:be|not|never|like|rather|{'|'.join(sorted(BASES))})\b))\b"
@@ -198,9 +210,8 @@ def _with_apostrophes(text: str) -> str:
 
     "Ill" and "id" are words as well: they count only before a verb.
     """
-    text = _BARE_NOT.sub(
-        lambda found: f"{found['verb']}n't" if found["verb"] else "can't", text.replace("’", "'")
-    )
+    text = _BARE_BE.sub(r"\g<0>'", text.replace("’", "'"))
+    text = _BARE_NOT.sub(lambda found: f"{found['verb']}n't" if found["verb"] else "can't", text)
     return _BARE_I.sub(lambda found: f"I'{found[0][1:]}" if len(found[0]) > 1 else "I", text)
 
 
@@ -233,9 +244,14 @@ def second_person(text: str) -> str:
 
 _BEGINS_NO_CLAIM = re.compile(
     r"^\W*(?:(?:please|yes|yeah|aye|no|nah|not|so|oh|well|and|but|or|ok|okay|then|if|because|cos"
-    r"|let|lets|let's|got|gotta|any|here's|heres|there)\b"
+    r"|let|lets|let's|got|gotta|any|here's|heres|there(?!['’]?s))\b"
     r"|(?:is|are|am|was|were|do|does|did|have|has|had|can|could|will|would|shall|should|may|might"
     r"|must|don't|dont|didn't|won't)\b)",
+    re.IGNORECASE,
+)
+_LEAVES_OUT_I = re.compile(  # "Can't swim a stroke."; not "Can't you swim"
+    r"^\W*(?:ca|could|wo|would|did|have|had)n['’]?t"
+    r" (?!(?:i|you|u|we|s?he|it|they|the|my|your|th(?:at|is|ere))\b)",
     re.IGNORECASE,
 )
 _VERB = frozenset(
@@ -333,10 +349,14 @@ def _meant(sentence: str) -> set[str]:
 
 
 def _is_unclear(sentence: str, meant: set[str]) -> bool:
-    """Whether it tells what somebody else is said to have said, or of "we", who may be anybody."""
+    """Whether it tells what somebody else is said to have said, or of "we", who may be anybody.
+
+    Beside "my wife", "we" are the two.
+    """
     plain = _plain(sentence)
     said = quotes(sentence) or _SAYS.search(plain) or _NOT_TOLD.search(plain)
-    return bool(meant & (_US | _THOU) or said)
+    unclear = _THOU if _OF_A_COUPLE.match(plain) and not meant & _OF_NPC else _US | _THOU
+    return bool(meant & unclear or said)
 
 
 def _is_object(text: str) -> bool:
@@ -354,9 +374,10 @@ def _is_object(text: str) -> bool:
 
 def _claims(sentence: str) -> bool:
     """Whether a sentence has a verb, and neither asks nor orders."""
-    words = [word.lower() for word in _TOKEN.findall(_plain(sentence)) if word[0].isalpha()]
+    plain = _plain(sentence)
+    words = [word.lower() for word in _TOKEN.findall(plain) if word[0].isalpha()]
     least = 2 if speaks_of_self(sentence) else 3
-    if len(words) < least or _BEGINS_NO_CLAIM.match(sentence) or words[0] in BASES:
+    if len(words) < least or _BEGINS_NO_CLAIM.match(plain) or words[0] in BASES:
         return False
     clitics = any(re.search(r"'(?:s|m|re|ve|ll|d)$", word) for word in words)
     if clitics or not _VERB.isdisjoint(words) or not (MODALS | {"cannot"}).isdisjoint(words):
@@ -368,6 +389,7 @@ def is_fragment(sentence: str) -> bool:
     """Whether words are neither a claim nor an order: "A red one."."""
     first = re.search(r"\w+", sentence)
     orders = _BEGINS_NO_CLAIM.match(sentence) or (first and first[0].lower() in BASES)
+    orders = orders and not _LEAVES_OUT_I.match(sentence)
     return bool(first) and not (orders or _claims(sentence))
 
 

@@ -31,7 +31,7 @@ from ..records import MemoryRecord, ReplyRequest
 from ..text.names import forms
 from ..text.sanitising import oneline
 from ..text.segmentation import words_of
-from .told_days import dated, day_told
+from .told_days import dated, day_told, on_day
 
 _NO_NAMES = FUNCTION_WORDS | MODALS | BASES | {"may", "march", "august"}
 _DETERMINED = frozenset("a an the some my your his her their our".split())
@@ -83,7 +83,8 @@ def _told(memory: MemoryRecord, request: ReplyRequest, *, by_date: bool) -> tupl
         return head, said
     today = date_of(request.now)
     if memory.held_until:
-        said = f"{said} That was so until {dated(date_of(memory.held_until), today)}."
+        until = on_day(date_of(memory.held_until), today).removeprefix("on ")
+        said = f"{said} That was so until {until}."
     named = day_named(memory) if by_date else None
     if named is None:
         return head, said
