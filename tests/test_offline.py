@@ -173,6 +173,10 @@ def by_alice(said, to="Alice", **more):
             "the trip is off, the ice is too thin.",
         ),
         ("Well my brother's a smith", "your brother's a smith."),
+        ("i cant have nuts mara so pls no nuts in it", "you can't have nuts."),
+        ("my cat ran off mara so i cant stay", "your cat ran off so you can't stay."),
+        ("i gave mara so many eels", "you gave mara so many eels."),
+        ("my cat is called mara so i remember it", "your cat is called mara so you remember it."),
     ],
 )
 def test_chat_noise_and_lead_ins_are_not_told_again(said, told):

@@ -102,7 +102,7 @@ def _head_and_words(
     said = to_the_point(memory.said, called)
     if corrections.may_correct(said):
         said = corrections.without_admission(said)
-    said = _without_hushing(_without_echo(said, request.utterance))
+    said = _without_hushing(_without_echo(_A_PLEA_NOT_TO.sub("", said), request.utterance))
     as_typed = ended(oneline(said))
     said = reported_speech.capital(as_typed)
     if gift := _gift(memory, request):
@@ -214,6 +214,11 @@ _OPENERS = re.compile(
     r"(?:\s*[,:;!–—-])?|(?:good|bad|great|sad|big) news\s*[,:!–—-]"
     r"|(?:well|so),?(?= (?:i|we|my|our|he|she|they)\b))\s*)+(?=\w)",
     re.IGNORECASE,
+)
+
+
+_A_PLEA_NOT_TO = re.compile(  # "im allergic to nuts so pls no nuts"
+    r"(?<=\w),? (?:so|and) (?:pls|plz|please),? (?:no|not|don['’]?t|do not|never)\b[^.!?;]*", re.I
 )
 
 
