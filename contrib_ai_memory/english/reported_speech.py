@@ -18,6 +18,7 @@ from .tokens import (
     FUNCTION_WORDS,
     IRREGULAR,
     MODALS,
+    NUMBERS,
     SAME_IN_THE_PAST,
     hearsay,
     is_participle,
@@ -244,7 +245,7 @@ def second_person(text: str) -> str:
 
 _BEGINS_NO_CLAIM = re.compile(
     r"^\W*(?:(?:please|yes|yeah|aye|no|nah|not|so|oh|well|and|but|or|ok|okay|then|if|because|cos"
-    r"|let|lets|let's|got|gotta|any|here's|heres|there(?!['’]?s))\b"
+    r"|let|lets|let's|got|gotta|any|here's|heres|there(?!['’]?s\b| is\b| are\b| was\b| were\b))\b"
     r"|(?:is|are|am|was|were|do|does|did|have|has|had|can|could|will|would|shall|should|may|might"
     r"|must|don't|dont|didn't|won't)\b)",
     re.IGNORECASE,
@@ -278,7 +279,7 @@ def after_that(text: str, *, names: Collection[str] = ()) -> str:
     ('', '')
     """
     first = re.match(r"[A-Z][a-z]+", text)
-    known = {word.lower() for name in names for word in name.split()} | FUNCTION_WORDS
+    known = {word.lower() for name in names for word in name.split()} | _COMMON
     if first and first[0].lower() not in known:
         return ""
     return _small(_each(text, _to_its_speaker))
@@ -403,7 +404,7 @@ def _small(text: str) -> str:
     """Begin with a small letter, unless the first word is "I" or may be a name."""
     first = re.match(r"[A-Za-z'’]+", text)
     word = first[0].partition("'")[0] if first else ""
-    common = word.lower() in FUNCTION_WORDS and word != "I"
+    common = word.lower() in _COMMON and word != "I"
     return text[:1].lower() + text[1:] if common else text
 
 
@@ -515,6 +516,17 @@ _PRONOUNS = frozenset("he she they it his her their its him them".split())
 _BEGINNINGS = frozenset(
     "the a an this that these those there it he she they his her their its some all every no "
     "each many most in on at by with after before when while if as for from to".split()
+)
+
+_COMMON = (  # words that are no names, wherever they stand
+    FUNCTION_WORDS
+    | _BEGINNINGS
+    | ADVERBS
+    | NUMBERS.keys()
+    | frozenset(
+        "yesterday today tonight tomorrow last next everyone everybody someone somebody nobody "
+        "everything nothing maybe perhaps sometimes lately".split()
+    )
 )
 
 

@@ -208,15 +208,14 @@ _ASIDES = re.compile(
 )
 _BEFORE_A_SMALL_LETTER = re.compile(r"(?<=[a-z]{2}[.!?])\s+(?=[a-z])")
 _SMILEY = re.compile(r"\s*(?:(?<!\w)[:;=]['’]?-?[()DPp/|]+|\s[xX]D+|(?<!\w)<3)(?!\w)")
-# "Actually I'll take it", "oh, anyways my sister plays", "Bad news, the trip is off"
+# "Actually I'll take it", "oh, anyways my sister plays", "Bad news, the trip is off", "No, I swim"
 _OPENERS = re.compile(
-    rf"^(?:\W*(?:(?:oh(?: no)?|ah|actually|anyways?|honestly|to be honest|yay|{_CHAT})\b"
-    r"(?:\s*[,:;!–—-])?|(?:good|bad|great|sad|big) news\s*[,:!–—-]"
-    r"|(?:well|so),?(?= (?:i|we|my|our|he|she|they)\b))\s*)+(?=\w)",
+    rf"^(?:\W*(?:(?:oh(?: no)?|ah|h+m+|u+[hm]+|e+rm*|wow|yay|actually|anyways?|honestly"
+    rf"|to be honest|{_CHAT})\b(?:\s*[,:;!–—-])?|(?:good|bad|great|sad|big) news\s*[,:!–—-]"
+    r"|(?:thanks|cheers),|(?:ok(?:ay)?|well|so|and|but|yes|yeah|yep|aye|nah|no(?:pe)?),?"
+    r"(?= (?:(?:well|so) )?(?:i(?:m|ve|ll|d)?|we|my|our|s?he|it|there)\b))\s*)+(?=\w)",
     re.IGNORECASE,
 )
-
-
 _A_PLEA_NOT_TO = re.compile(  # "im allergic to nuts so pls no nuts"
     r"(?<=\w),? (?:so|and) (?:pls|plz|please),? (?:no|not|don['’]?t|do not|never)\b[^.!?;]*", re.I
 )
