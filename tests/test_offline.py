@@ -175,6 +175,7 @@ def by_alice(said, to="Alice", **more):
         ("Well my brother's a smith", "your brother's a smith."),
         ("ok so im a smith, thanks", "you're a smith, thanks."),
         ("No, I hate eels.", "you hate eels."),
+        ("i hate boats. cant swim", "you hate boats. Can't swim."),
         ("Hmm, erm my hat is lost", "your hat is lost."),
         ("Yesterday I lost my ring.", "yesterday you lost your ring."),
         ("There is a wolf in my barn.", "there is a wolf in your barn."),

@@ -141,8 +141,12 @@ def third_person(text: str, name: str) -> str:
     """
     text = _SAME_SUBJECT.sub(rf"\g<0>{_AND}", _introduced(_with_apostrophes(text), name))
     text = text.replace(f"I {_AND}", _AND)
-    told = capital(_retold(text, "they", name))
-    return re.sub(r"(?<=[.!?] )[a-z]", lambda first: first[0].upper(), told)
+    return _with_capitals(capital(_retold(text, "they", name)))
+
+
+def _with_capitals(text: str) -> str:
+    """Begin each sentence after the first with a capital."""
+    return re.sub(r"(?<=[.!?] )[a-z]", lambda first: first[0].upper(), text)
 
 
 def _retold(text: str, subject: str, name: str = "") -> str:
@@ -282,7 +286,7 @@ def after_that(text: str, *, names: Collection[str] = ()) -> str:
     known = {word.lower() for name in names for word in name.split()} | _COMMON
     if first and first[0].lower() not in known:
         return ""
-    return _small(_each(text, _to_its_speaker))
+    return _small(_with_capitals(_each(text, _to_its_speaker)))
 
 
 def of_speaker(text: str, name: str, *, to_teller: bool = False) -> str:
