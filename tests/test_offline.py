@@ -193,6 +193,7 @@ def test_chat_noise_and_lead_ins_are_not_told_again(said, told):
     ("said", "told"),
     [
         ("hes my brother and thats my boat", "He's Alice's brother and that's their boat"),
+        ("whats my name", 'Alice said: "Whats my name."'),
         ("theres a leak, its the old roof", "There's a leak, it's the old roof"),
         ("My eldest, Dagny, shes seven.", "Alice's eldest, Dagny, she's seven."),
         ("I fear deep water. Can't swim a stroke.", "Alice fears deep water. Can't swim a stroke."),

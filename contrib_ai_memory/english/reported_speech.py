@@ -249,7 +249,8 @@ def second_person(text: str) -> str:
 
 _BEGINS_NO_CLAIM = re.compile(
     r"^\W*(?:(?:please|yes|yeah|aye|no|nah|not|so|oh|well|and|but|or|ok|okay|then|if|because|cos"
-    r"|let|lets|let's|got|gotta|any|here's|heres|there(?!['’]?s\b| is\b| are\b| was\b| were\b))\b"
+    r"|let|lets|let's|got|gotta|any|here's|heres|wh(?:at|ere|o)['’]?s"
+    r"|there(?!['’]?s\b| (?:is|are|was|were)\b))\b"
     r"|(?:is|are|am|was|were|do|does|did|have|has|had|can|could|will|would|shall|should|may|might"
     r"|must|don't|dont|didn't|won't)\b)",
     re.IGNORECASE,
@@ -525,7 +526,6 @@ _BEGINNINGS = frozenset(
 _COMMON = (  # words that are no names, wherever they stand
     FUNCTION_WORDS
     | _BEGINNINGS
-    | ADVERBS
     | NUMBERS.keys()
     | frozenset(
         "yesterday today tonight tomorrow last next everyone everybody someone somebody nobody "

@@ -217,7 +217,8 @@ _OPENERS = re.compile(
     re.IGNORECASE,
 )
 _A_PLEA_NOT_TO = re.compile(  # "im allergic to nuts so pls no nuts"
-    r"(?<=\w),? (?:so|and) (?:pls|plz|please),? (?:no|not|don['’]?t|do not|never)\b[^.!?;]*", re.I
+    r"(?<=\w),? (?:and so|so|and) (?:pls|plz|please),? (?:no|not|don['’]?t|do not|never)\b[^.!?;]*",
+    re.I,
 )
 
 
