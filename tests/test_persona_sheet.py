@@ -128,12 +128,18 @@ def test_builders_read_and_write_the_sheet_and_are_shown_what_would_be_said(mara
 
 
 @pytest.mark.django_db
-def test_what_it_tells_nobody_is_not_said(mara, alice, says, builder):
-    for kept in ("Mara tells nobody of it.", "Mara does not tell anyone.", "Mara keeps it secret."):
-        shown = builder(f"@memory/add mara = The cellar key hangs behind the pike. {kept}")
-        assert "Asked for it, Mara says nothing of it." in shown
-    builder("@memory/teach mara = The cellar key hangs behind the pike. Mara tells nobody.")
-    assert "pike" not in says(alice, "where does the cellar key hang?")
+@pytest.mark.parametrize("ends", ["tells nobody of it", "does not tell anyone", "keeps it secret"])
+@pytest.mark.parametrize("given", ["add", "teach"])
+def test_what_it_tells_nobody_is_not_said(mara, alice, says, builder, given, ends):
+    kept = f"The key to the cellar hangs behind the stuffed pike. Mara {ends}."
+    assert "Asked for it, Mara says nothing of it." in builder(f"@memory/{given} mara = {kept}")
+    assert "pike" not in says(alice, "where does the key to the cellar hang?")
+    offload.wait(mara.assistant.sleep.whole_night())
+    assert "pike" not in says(alice, "where does the key to the cellar hang?")
+
+
+@pytest.mark.django_db
+def test_what_somebody_else_tells_nobody_is_said(mara, alice, says, builder):
     builder("@memory/add mara = The cellar key is of brass. Bram tells nobody of his wound.")
     assert "of brass" in says(alice, "what is the cellar key made of?")
 
