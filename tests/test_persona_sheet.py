@@ -128,10 +128,19 @@ def test_builders_read_and_write_the_sheet_and_are_shown_what_would_be_said(mara
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("ends", ["tells nobody of it", "does not tell anyone", "keeps it secret"])
+@pytest.mark.parametrize(
+    "ends",
+    [
+        "Mara tells nobody of it.",
+        "Mara does not tell anyone.",
+        "Mara keeps it secret.",
+        "She tells nobody of it.",
+    ],
+)
 @pytest.mark.parametrize("given", ["add", "teach"])
 def test_what_it_tells_nobody_is_not_said(mara, alice, says, builder, given, ends):
-    kept = f"The key to the cellar hangs behind the stuffed pike. Mara {ends}."
+    mara.db.persona = "Mara keeps the inn. She is fifty."
+    kept = f"The key to the cellar hangs behind the stuffed pike. {ends}"
     assert "Asked for it, Mara says nothing of it." in builder(f"@memory/{given} mara = {kept}")
     assert "pike" not in says(alice, "where does the key to the cellar hang?")
     offload.wait(mara.assistant.sleep.whole_night())

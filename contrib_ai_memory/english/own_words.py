@@ -73,10 +73,10 @@ SUBJECT_APART = 2  # words at most between a name and its object, where nobody e
 _FIRST_PERSON = re.compile(r"\b(?:I|I'\w+|[Mm]y|[Mm]ine|[Mm]yself)\b")
 
 _TELLS_NOBODY = re.compile(  # "I hide the key and tell nobody of it"
-    r"\bI\b[^.!?]*?\b(?:(?:tell|told|mention)(?: \w+){0,3}? (?:nobody|no ?one|not a soul)\b"
+    r"\bI\b[^.!?]*?\b(?:(?:tells?|told|mentions?)(?: \w+){0,3}? (?:nobody|no ?one|not a soul)\b"
     r"|(?:never|not|\w+n't)(?: ever)? (?:tell|told|mention|reveal)\b[^.!?]*"
     r"\b(?:any ?(?:one|body)|a soul)\b"
-    r"|keep (?:it|this|that) (?:an? |my )?(?:secret|quiet|to myself)\b)",
+    r"|keeps? (?:it|this|that) (?:an? |my )?(?:secret|to \w+sel(?:f|ves))\b)",
     re.IGNORECASE,
 )
 
@@ -168,8 +168,9 @@ def own_sentences(
         each = _own_sentence(marked, text, pronoun, topic=topic and not first_person, means=means)
         told.append(each)
         topic = each.own or persona
-    kept = not persona and any(_TELLS_NOBODY.search(each.text) for each in told)
-    return [] if kept else told
+    begins = re.compile(rf"^{pronoun}\b", re.IGNORECASE)  # "She tells nobody of it."
+    kept = any(_TELLS_NOBODY.search(begins.sub("I", each.text)) for each in told)
+    return [] if kept and not persona else told
 
 
 def _own_sentence(
