@@ -159,6 +159,7 @@ def by_alice(said, to="Alice", **more):
     [
         ("my gran lives in Harrow btw", "your gran lives in Harrow."),
         ("my gran fell :( she cant walk", "your gran fell, she can't walk."),
+        ("my sis is called Mia btw shes 9 :D :D", "your sis is called Mia, she's 9."),
         ("i sold my boat ;) Bram paid well xD", "you sold your boat. Bram paid well."),
         ("ngl i hate eels tbh", "you hate eels."),
         ("my boat sank lol but im fine", "your boat sank but you're fine."),

@@ -180,7 +180,7 @@ def to_the_point(said: str, called: tuple[str, ...]) -> str:
     if opening and rest and _opens(opening["is"]) and not _SOMEBODY.search(rest):
         said = rest
     plain = re.sub(rf",\s*(?:{some})\s*,", ",", without_address(said, called), flags=re.I)
-    plain = _ASIDES.sub("", _without_smileys(plain)) or plain
+    plain = _ASIDES.sub("", _with_marks_for_smileys(plain)) or plain
     sentences = [
         _OPENERS.sub("", without_address(each, called))
         for sentence in sentences_of(plain)
@@ -195,7 +195,8 @@ def to_the_point(said: str, called: tuple[str, ...]) -> str:
 
 
 _SOMEBODY = re.compile(r"\b(?:s?he|it|they|him|her|them|there)\b", re.IGNORECASE)
-_CHAT = r"(?:lo+l|lmao|rofl|a?(?:ha){2,}h?|(?:he){2,}h?|btw|by the way|tbh|ngl|imh?o)"
+_CHAT = r"(?:lo+l|lmao|rofl|a?(?:ha){2,}h?|(?:he){2,}h?|btw|by the way|tb[hf]|ngl|imh?o|fyi|omg)"
+_SUBJECT = r"(?:i(?:['’]?(?:m|ve|ll|d))?|we|my|our|s?he(?:['’]?s)?|it(?:['’]?s)?|there)\b"
 _ENDS_HERE = r"(?=\s*(?:$|[.,;!?]))"
 _ASIDES = re.compile(
     r"^\W*guess what\s*[.,:;!?–—-]\W*(?=\w)"
@@ -207,13 +208,17 @@ _ASIDES = re.compile(
     re.IGNORECASE,
 )
 _BEFORE_A_SMALL_LETTER = re.compile(r"(?<=[a-z]{2}[.!?])\s+(?=[a-z])")
-_SMILEY = re.compile(r"\s*(?:(?<!\w)[:;=]['’]?-?[()DPp/|]+|\s[xX]D+|(?<!\w)<3)(?!\w)")
+_BETWEEN_CLAUSES = re.compile(  # ":)", "my cat is called Mia btw shes nine"
+    r"(?:\s*(?:(?<!\w)[:;=]['’]?-?[()DPp/|]+|\s[xX]D+|(?<!\w)<3)(?!\w))+"
+    rf"|(?<=\w)\s+(?:{_CHAT}|tho)(?= {_SUBJECT})",
+    re.IGNORECASE,
+)
 # "Actually I'll take it", "oh, anyways my sister plays", "Bad news, the trip is off", "No, I swim"
 _OPENERS = re.compile(
-    rf"^(?:\W*(?:(?:oh(?: no)?|ah|h+m+|u+[hm]+|e+rm*|wow|yay|actually|anyways?|honestly"
-    rf"|to be honest|{_CHAT})\b(?:\s*[,:;!–—-])?|(?:good|bad|great|sad|big) news\s*[,:!–—-]"
-    r"|(?:thanks|cheers),|(?:ok(?:ay)?|well|so|and|but|yes|yeah|yep|aye|nah|no(?:pe)?),?"
-    r"(?= (?:(?:well|so) )?(?:i(?:m|ve|ll|d)?|we|my|our|s?he|it|there)\b))\s*)+(?=\w)",
+    r"^\W*(?:(?:(?:oh(?: no)?|ah|h+m+|u+[hgm]+|e+rm*|wow|yay|actually|anyways?|honestly"
+    rf"|to be honest|{_CHAT})\b|(?:good|bad|great|sad|big) news\s*[,:!–—-]"
+    r"|(?:thanks|cheers|look|listen),|(?:ok(?:ay)?|well|so|and|but|yes|yeah|yep|aye|nah|no(?:pe)?)"
+    rf",?(?= (?:(?:well|so) )?{_SUBJECT}))[\s,.:;!–—-]*)+(?=\w)",
     re.IGNORECASE,
 )
 _A_PLEA_NOT_TO = re.compile(  # "im allergic to nuts so pls no nuts"
@@ -222,15 +227,15 @@ _A_PLEA_NOT_TO = re.compile(  # "im allergic to nuts so pls no nuts"
 )
 
 
-def _without_smileys(said: str) -> str:
-    """Return words without smileys; between two clauses a mark takes the place of one."""
+def _with_marks_for_smileys(said: str) -> str:
+    """Return words without smileys, with a mark for one, or for "btw", between two clauses."""
 
     def mark(found: re.Match[str]) -> str:
         before, after = said[: found.start()], said[found.end() :].lstrip()
         within = before[-1:].isalnum() and after[:1].isalnum()
         return ("," if after[:1].islower() else ".") if within else ""
 
-    return _SMILEY.sub(mark, said)
+    return _BETWEEN_CLAUSES.sub(mark, said)
 
 
 def _opens(words: str) -> bool:
