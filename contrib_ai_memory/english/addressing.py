@@ -107,7 +107,7 @@ _GOES_ON_BEHIND_A_CALL = re.compile(
     r",\s+(?:i|i'?m|i'?ve|i'?ll|i'?d|you|u|we|he|she|it|its|they|there|that|this|the|my|your|our"
     r"|what|how|who|where|when|why|so|but|because|if|please|can|could|will|would|do|did)\b"
 )
-
+# the same without a comma: "im allergic to nuts mara so pls no nuts"
 _GOES_ON_WITHOUT_COMMA = (
     r"\s+(?:so (?:pls|plz|please|i(?:['’]?(?:m|ll|ve|d))?|you|u|we|it['’]?s|no|don['’]?t)"
     r"|and i['’]?(?:m|ll|ve)|pls|plz|please)\b"

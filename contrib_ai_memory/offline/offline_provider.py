@@ -364,9 +364,10 @@ def _lasts(said: str, entry: Entry) -> bool:
 
 def _is_kept(entry: Entry, npc_name: str) -> bool:
     """Whether a builder writes that the NPC tells nobody of it."""
+    if entry.origin != BUILDER:
+        return False
     said = sentences_of(entry.content)
-    own = own_sentences(said, (npc_name,), pronoun_of(said))
-    return entry.origin == BUILDER and bool(said) and not own
+    return bool(said) and not own_sentences(said, (npc_name,), pronoun_of(said))
 
 
 def _fact_draft(said: Sequence[str], entry: Entry, after: Entry | None = None) -> FactDraft:
