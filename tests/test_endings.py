@@ -346,11 +346,11 @@ def test_a_line_whose_fact_is_over_is_told_as_over_or_what_ended_it_in_its_place
         offload.wait(mara.assistant.sleep.whole_night())
     assert "july" in says(alice, "is the wedding in may, Mara?")
     still = says(alice, "have i still got a mule, Mara?")
-    assert "sold Bluebell" in still or "until Wednesday, 25 November" in still
+    assert "sold Bluebell" in still or "until today" in still
     assert "Bluebell" in says(alice, "what did i call my mule, Mara?")
     talk_scene.turn(alice, bram)
     who = says(bram, "who's Wim, Mara?")
-    assert "tanner's nephew" in who and "until Wednesday, 25 November" in who
+    assert "tanner's nephew" in who and "until today" in who
 
 
 @pytest.fixture

@@ -139,6 +139,88 @@ def test_what_is_told_of_others_says_who_told_it(said, told):
     assert realisation.tell_all([memory], request).startswith(told)
 
 
+def by_alice(said, to="Alice", **more):
+    memory = recalled(said, speaker="Alice", about="#1", **more).memory
+    request = ReplyRequest(
+        "Mara",
+        "",
+        to,
+        "#1" if to == "Alice" else "#2",
+        "",
+        now="2026-11-28T12:00:00+00:00",
+        npc_names=("mara",),
+        situation=Situation(known_names=("Alice", "Bram")),
+    )
+    return realisation.tell_all([memory], request)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("my gran lives in Harrow btw", "your gran lives in Harrow."),
+        ("my gran fell :( she cant walk", "your gran fell, she can't walk."),
+        ("my sis is called Mia btw shes 9 :D :D", "your sis is called Mia, she's 9."),
+        ("i sold my boat ;) Bram paid well xD", "you sold your boat. Bram paid well."),
+        ("ngl i hate eels tbh", "you hate eels."),
+        ("my boat sank lol but im fine", "your boat sank but you're fine."),
+        ("I was born at sea, honest.", "you were born at sea."),
+        ("im getting married in may, cant wait", "you're getting married in may."),
+        ("he is brave, honest and kind", "he is brave, honest and kind."),
+        ("i like soup dont get me wrong but not this", "you like soup but not this."),
+        ("Actually I'll take the attic instead", "you'll take the attic instead."),
+        ("Oh, sorry to hear it. anyways my sister sings.", "your sister sings."),
+        (
+            "Bad news, the trip is off, the ice is too thin.",
+            "the trip is off, the ice is too thin.",
+        ),
+        ("Well my brother's a smith", "your brother's a smith."),
+        ("ok so im a smith, thanks", "you're a smith, thanks."),
+        ("No, I hate eels.", "you hate eels."),
+        ("i hate boats. cant swim", "you hate boats. Can't swim."),
+        ("Hmm, erm my hat is lost", "your hat is lost."),
+        ("Yesterday I lost my ring.", "yesterday you lost your ring."),
+        ("There is a wolf in my barn.", "there is a wolf in your barn."),
+        ("i cant have nuts mara so pls no nuts in it", "you can't have nuts."),
+        ("my cat ran off mara so i cant stay", "your cat ran off so you can't stay."),
+        ("i gave mara so many eels", "you gave mara so many eels."),
+        ("my cat is called mara so i remember it", "your cat is called mara so you remember it."),
+    ],
+)
+def test_chat_noise_and_lead_ins_are_not_told_again(said, told):
+    assert by_alice(said) == f"You told me that {told}"
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("hes my brother and thats my boat", "He's Alice's brother and that's their boat"),
+        ("whats my name", 'Alice said: "Whats my name."'),
+        ("theres a leak, its the old roof", "There's a leak, it's the old roof"),
+        ("My eldest, Dagny, shes seven.", "Alice's eldest, Dagny, she's seven."),
+        ("I fear deep water. Can't swim a stroke.", "Alice fears deep water. Can't swim a stroke."),
+        ("My wife Maren expects our third.", "Alice's wife Maren expects their third."),
+        ("My brother Tam sold our boat.", 'Alice said: "My brother Tam sold our boat."'),
+        ("My wife says you sold our boat.", 'Alice said: "My wife says you sold our boat."'),
+        ("Can't you swim a stroke.", 'Alice said: "Can\'t you swim a stroke."'),
+    ],
+)
+def test_what_is_clear_is_reported_and_not_quoted(said, told):
+    assert by_alice(said, to="Bram").startswith(told)
+
+
+def test_a_couple_is_you_to_one_of_them():
+    told = by_alice("My husband leaves in may, and we're selling our boat.")
+    assert told == "You told me that your husband leaves in may, and you're selling your boat."
+
+
+@pytest.mark.parametrize(
+    ("ended", "until"), [("28", "today"), ("27", "yesterday"), ("25", "Wednesday, 25 November")]
+)
+def test_until_when_something_held_is_said_as_people_do(ended, until):
+    told = by_alice("I live in Harrow.", invalid_at=f"2026-11-{ended}T09:00:00+00:00")
+    assert told.endswith(f"you live in Harrow. That was so until {until}.")
+
+
 def test_a_date_is_not_said_twice():
     yesterday = "2026-11-27T12:00:00+00:00"
     born = "I was born on the third of March."

@@ -6,7 +6,7 @@ import pytest
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.admin import persona
-from contrib_ai_memory.english.own_words import own_sentences, pronoun_of
+from contrib_ai_memory.english.own_words import own_sentences, own_wish, pronoun_of
 from contrib_ai_memory.store.reply_reasons import ReplyReasons
 
 
@@ -128,6 +128,32 @@ def test_builders_read_and_write_the_sheet_and_are_shown_what_would_be_said(mara
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(
+    "ends",
+    [
+        "Mara tells nobody of it.",
+        "Mara does not tell anyone.",
+        "Mara keeps it secret.",
+        "She tells nobody of it.",
+    ],
+)
+@pytest.mark.parametrize("given", ["add", "teach"])
+def test_what_it_tells_nobody_is_not_said(mara, alice, says, builder, given, ends):
+    mara.db.persona = "Mara keeps the inn. She is fifty."
+    kept = f"The key to the cellar hangs behind the stuffed pike. {ends}"
+    assert "Asked for it, Mara says nothing of it." in builder(f"@memory/{given} mara = {kept}")
+    assert "pike" not in says(alice, "where does the key to the cellar hang?")
+    offload.wait(mara.assistant.sleep.whole_night())
+    assert "pike" not in says(alice, "where does the key to the cellar hang?")
+
+
+@pytest.mark.django_db
+def test_what_somebody_else_tells_nobody_is_said(mara, alice, says, builder):
+    builder("@memory/add mara = The cellar key is of brass. Bram tells nobody of his wound.")
+    assert "of brass" in says(alice, "what is the cellar key made of?")
+
+
+@pytest.mark.django_db
 def test_direction_is_for_a_model_alone_and_is_never_said(mara, alice, says, builder, settings):
     persona.write(mara, None, "direction", "The cellar key hangs behind the stove. Hide it.")
     assert "stove" not in says(alice, "where is the cellar key?")
@@ -167,3 +193,23 @@ def test_why_something_was_said_is_kept_for_days_by_a_setting(mara):
 def test_what_it_wants_is_told_in_its_own_words(mara, alice, says, goals):
     mara.db.goals = goals
     assert "I want to buy back the mill" in says(alice, "what do you want out of life, mara?")
+
+
+def test_what_is_its_own_is_its_own_in_what_it_wants(mara, alice, says):
+    mara.db.persona = "Mara keeps the inn. She is fifty."
+    mara.db.goals = "To buy back her father's boat, the Gannet's skiff."
+    assert "buy back my father's boat" in says(alice, "what do you want out of life, mara?")
+
+
+@pytest.mark.parametrize(
+    ("wish", "told"),
+    [
+        ("clear her name and see her sister", "clear my name and see my sister"),
+        ("help Odile find her brother", "help Odile find her brother"),
+        ("find her sister and her lost dog", "find my sister and her lost dog"),
+        ("have the miller mend her wheel", "have the miller mend her wheel"),
+        ("see Tam and dance with her", "see Tam and dance with her"),
+    ],
+)
+def test_a_wish_is_put_in_the_first_person_as_far_as_it_is_clear(wish, told):
+    assert own_wish(wish, "she") == told

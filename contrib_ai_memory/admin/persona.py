@@ -60,5 +60,7 @@ def write(npc: Any, who: Any, field: Field, text: Words = "") -> SheetField:
 def asked_so(npc: Any, text: str) -> str:
     """Return what an NPC says when it is asked for what a builder gave it: its first sentences."""
     told = sheet.as_told(npc, text)
+    if not told:
+        return f"Asked for it, {npc.key} says nothing of it."
     more = " …" if len(told) > TOLD else ""
     return f"Asked for it, {npc.key} says: {' '.join(told[:TOLD])}{more}"

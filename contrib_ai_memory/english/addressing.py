@@ -107,6 +107,11 @@ _GOES_ON_BEHIND_A_CALL = re.compile(
     r",\s+(?:i|i'?m|i'?ve|i'?ll|i'?d|you|u|we|he|she|it|its|they|there|that|this|the|my|your|our"
     r"|what|how|who|where|when|why|so|but|because|if|please|can|could|will|would|do|did)\b"
 )
+# the same without a comma: "im allergic to nuts mara so pls no nuts"
+_GOES_ON_WITHOUT_COMMA = (
+    r"\s+(?:so (?:pls|plz|please|i(?:['’]?(?:m|ll|ve|d))?|you|u|we|it['’]?s|no|don['’]?t)"
+    r"|and i['’]?(?:m|ll|ve)|pls|plz|please)\b"
+)
 
 
 def without_address(text: str, names: tuple[str, ...]) -> str:
@@ -134,6 +139,8 @@ def without_address(text: str, names: tuple[str, ...]) -> str:
     "the cough's bad again, im worried"
     >>> without_address("i like it hot, mara. wakes the bones", ("mara",))
     'i like it hot. wakes the bones'
+    >>> without_address("nuts kill me mara so pls no nuts", ("mara",))
+    'nuts kill me so pls no nuts'
     """
     name = "|".join(re.escape(each).replace("'", "['’]") for each in names)
     if not name:
@@ -149,7 +156,9 @@ def without_address(text: str, names: tuple[str, ...]) -> str:
         if "," in found[0] or not _BEFORE_A_NAME.search(rest[: found.start()].lower()):
             rest = rest[: found.start()] + rest[found.end() :]
     within = re.compile(
-        rf"(?P<comma>,)?\s+@?{_HONORIFIC}?(?P<name>{name})(?=[,.;](?! (?:and|or)\b))", re.I
+        rf"(?P<comma>,)?\s+@?{_HONORIFIC}?(?P<name>{name})"
+        rf"(?=[,.;](?! (?:and|or)\b)|{_GOES_ON_WITHOUT_COMMA})",
+        re.I,
     )
     for found in reversed([*within.finditer(rest)]):
         if _calls_within(found, rest[: found.start()].lower(), rest[found.end() :].lower()):

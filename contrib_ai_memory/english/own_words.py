@@ -72,6 +72,14 @@ _DETERMINED = re.compile(r"\b(?:an?|the|his|her|their)\b", re.IGNORECASE)
 SUBJECT_APART = 2  # words at most between a name and its object, where nobody else is spoken of
 _FIRST_PERSON = re.compile(r"\b(?:I|I'\w+|[Mm]y|[Mm]ine|[Mm]yself)\b")
 
+_TELLS_NOBODY = re.compile(  # "I hide the key and tell nobody of it"
+    r"\bI\b[^.!?]*?\b(?:(?:tells?|told|mentions?)(?: \w+){0,3}? (?:nobody|no ?one|not a soul)\b"
+    r"|(?:never|not|\w+n't)(?: ever)? (?:tell|told|mention|reveal)\b[^.!?]*"
+    r"\b(?:any ?(?:one|body)|a soul)\b"
+    r"|keeps? (?:it|this|that) (?:an? |my )?(?:secret|to \w+sel(?:f|ves))\b)",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class OwnSentence:
@@ -102,10 +110,33 @@ def pronoun_of(texts: Iterable[str], given: str = "") -> str:
     return pronoun_of([given]) if given else THEY
 
 
+def own_wish(wish: str, pronoun: str) -> str:
+    """Tell what an NPC wants with "my" for what is its own, as far as nobody else is named.
+
+    >>> own_wish("buy back her father's boat, the Gannet's skiff", "she")
+    "buy back my father's boat, the Gannet's skiff"
+    >>> own_wish("help Odile find her brother", "she"), own_wish("see the sea", "they")
+    ('help Odile find her brother', 'see the sea')
+    """
+    if pronoun not in (SHE, HE):
+        return wish
+    of_others = rf"{_PROPER.pattern}|\b(?:an?|the|{_OTHER_PEOPLE[pronoun].replace(' ', '|')})\b"
+    found = re.search(of_others, wish)
+    clear = found.start() if found else len(wish)
+
+    def in_own_words(found: re.Match[str]) -> str:
+        ahead = _TOKEN.findall(wish[found.end() :])[:2]
+        return "my" if found.start() < clear and _is_owned(ahead) else found[0]
+
+    return re.sub(rf"\b{_FORMS[pronoun][2]}\b", in_own_words, wish)
+
+
 def own_sentences(
     sentences: Iterable[str], names: Sequence[str], pronoun: str, *, persona: bool = False
 ) -> list[OwnSentence]:
     """Tell the sentences of one text about an NPC, or about what it knows, in its own words.
+
+    None of a text, unless it is a persona, that says that the NPC tells nobody of it.
 
     Args:
         names: The NPC's; only where they are written with a capital do they mean it.
@@ -137,7 +168,9 @@ def own_sentences(
         each = _own_sentence(marked, text, pronoun, topic=topic and not first_person, means=means)
         told.append(each)
         topic = each.own or persona
-    return told
+    begins = re.compile(rf"^{pronoun}\b", re.IGNORECASE)  # "She tells nobody of it."
+    kept = any(_TELLS_NOBODY.search(begins.sub("I", each.text)) for each in told)
+    return [] if kept and not persona else told
 
 
 def _own_sentence(

@@ -18,6 +18,7 @@ from .tokens import (
     FUNCTION_WORDS,
     IRREGULAR,
     MODALS,
+    NUMBERS,
     SAME_IN_THE_PAST,
     hearsay,
     is_participle,
@@ -62,6 +63,7 @@ _OF_US = {
     "ours": "theirs",
     "ourselves": "themselves",
 }
+_US_AS_YOU = {"we": "you", "us": "you", "our": "your", "ours": "yours", "ourselves": "yourselves"}
 _OWN_I = "\ue000"  # the NPC's "I" until all others are changed
 _AS_TELLER = {"you": "\ue002", "your": "\ue003", "yours": "\ue004", "yourself": "\ue005"}
 _TELLERS = str.maketrans(
@@ -101,6 +103,11 @@ _NOT_TOLD = re.compile(
 _OF_ONESELF = frozenset("i my mine me myself".split())
 _OF_SELF = re.compile(r"\b(?:I|my|mine|me|myself)\b", re.IGNORECASE)
 _US = _OF_US.keys()
+_OF_A_COUPLE = re.compile(
+    r"^(?:(?!\b(?:we|us|ours?|ourselves)\b)[^.;])*\bmy (?:wife|husband|spouse|partner|fianc[eé]e?"
+    r"|betrothed|missus|family|kids|children)\b(?!(?: \w+)? and i\b)",
+    re.IGNORECASE,
+)
 _THOU = frozenset("thee thou thy thine".split())
 _SAYS = re.compile(  # "I said to Bram: you owe me four"
     r"\b(?:sa(?:id|ys?)|t(?:old|ells?)|ask(?:ed|s)?|answer(?:ed|s)?|shout\w*)\b"
@@ -134,8 +141,12 @@ def third_person(text: str, name: str) -> str:
     """
     text = _SAME_SUBJECT.sub(rf"\g<0>{_AND}", _introduced(_with_apostrophes(text), name))
     text = text.replace(f"I {_AND}", _AND)
-    told = capital(_retold(text, "they", name))
-    return re.sub(r"(?<=[.!?] )[a-z]", lambda first: first[0].upper(), told)
+    return _with_capitals(capital(_retold(text, "they", name)))
+
+
+def _with_capitals(text: str) -> str:
+    """Begin each sentence after the first with a capital."""
+    return re.sub(r"(?<=[.!?] )[a-z]", lambda first: first[0].upper(), text)
 
 
 def _retold(text: str, subject: str, name: str = "") -> str:
@@ -166,8 +177,9 @@ def _retold(text: str, subject: str, name: str = "") -> str:
             by_name = f"{name}'s" if lower in ("my", "mine") else name
             out.append(_FORMS[subject][lower] if named else by_name)
             named = True
-        elif name and word.lower() in _OF_US and (not clitic or word.lower() == "we"):
-            out.append(_OF_US[word.lower()] + (f"'{clitic}" if clitic else ""))
+        elif word.lower() in _US and (not clitic or word.lower() == "we"):
+            us = _OF_US if name else _US_AS_YOU
+            out.append(us[word.lower()] + (f"'{clitic}" if clitic else ""))
         elif verb_of_name and token[0].isalpha():
             if lower in ("and", "or"):
                 verb_of_name = False  # "Alice and their brother sing"
@@ -187,6 +199,11 @@ _BARE_NOT = re.compile(
     r"|would|should|have|has|had)nt\b|\bcant\b",
     re.IGNORECASE,
 )
+_BARE_BE = re.compile(
+    r"\b(?:(?:he|she|that|what|there|where|who)(?=s\b)|(?:you|they)(?=(?:re|ve)\b)"
+    r"|it(?=s (?:an?|the|my|his|her|your|our|their|not|no|been|so|too|very|just|in|on|at)\b))",
+    re.IGNORECASE,
+)
 _BARE_I = re.compile(
     r"\b(?:i(?P<rest>m|ve|)|I(?P<more>m|ve)"
     rf"|[iI](?P<will>ll|d)(?= (?:be|not|never|like|rather|{'|'.join(sorted(BASES))})\b))\b"
@@ -198,9 +215,8 @@ def _with_apostrophes(text: str) -> str:
 
     "Ill" and "id" are words as well: they count only before a verb.
     """
-    text = _BARE_NOT.sub(
-        lambda found: f"{found['verb']}n't" if found["verb"] else "can't", text.replace("’", "'")
-    )
+    text = _BARE_BE.sub(r"\g<0>'", text.replace("’", "'"))
+    text = _BARE_NOT.sub(lambda found: f"{found['verb']}n't" if found["verb"] else "can't", text)
     return _BARE_I.sub(lambda found: f"I'{found[0][1:]}" if len(found[0]) > 1 else "I", text)
 
 
@@ -233,9 +249,15 @@ def second_person(text: str) -> str:
 
 _BEGINS_NO_CLAIM = re.compile(
     r"^\W*(?:(?:please|yes|yeah|aye|no|nah|not|so|oh|well|and|but|or|ok|okay|then|if|because|cos"
-    r"|let|lets|let's|got|gotta|any|here's|heres|there)\b"
+    r"|let|lets|let's|got|gotta|any|here's|heres|wh(?:at|ere|o)['’]?s"
+    r"|there(?!['’]?s\b| (?:is|are|was|were)\b))\b"
     r"|(?:is|are|am|was|were|do|does|did|have|has|had|can|could|will|would|shall|should|may|might"
     r"|must|don't|dont|didn't|won't)\b)",
+    re.IGNORECASE,
+)
+_LEAVES_OUT_I = re.compile(  # "Can't swim a stroke."; not "Can't you swim"
+    r"^\W*(?:ca|could|wo|would|did|have|had)n['’]?t"
+    r" (?!(?:i|you|u|we|s?he|it|they|the|my|your|th(?:at|is|ere))\b)",
     re.IGNORECASE,
 )
 _VERB = frozenset(
@@ -262,10 +284,10 @@ def after_that(text: str, *, names: Collection[str] = ()) -> str:
     ('', '')
     """
     first = re.match(r"[A-Z][a-z]+", text)
-    known = {word.lower() for name in names for word in name.split()} | FUNCTION_WORDS
+    known = {word.lower() for name in names for word in name.split()} | _COMMON
     if first and first[0].lower() not in known:
         return ""
-    return _small(_each(text, _to_its_speaker))
+    return _small(_with_capitals(_each(text, _to_its_speaker)))
 
 
 def of_speaker(text: str, name: str, *, to_teller: bool = False) -> str:
@@ -333,10 +355,14 @@ def _meant(sentence: str) -> set[str]:
 
 
 def _is_unclear(sentence: str, meant: set[str]) -> bool:
-    """Whether it tells what somebody else is said to have said, or of "we", who may be anybody."""
+    """Whether it tells what somebody else is said to have said, or of "we", who may be anybody.
+
+    Beside "my wife", "we" are the two.
+    """
     plain = _plain(sentence)
     said = quotes(sentence) or _SAYS.search(plain) or _NOT_TOLD.search(plain)
-    return bool(meant & (_US | _THOU) or said)
+    unclear = _THOU if _OF_A_COUPLE.match(plain) and not meant & _OF_NPC else _US | _THOU
+    return bool(meant & unclear or said)
 
 
 def _is_object(text: str) -> bool:
@@ -354,9 +380,10 @@ def _is_object(text: str) -> bool:
 
 def _claims(sentence: str) -> bool:
     """Whether a sentence has a verb, and neither asks nor orders."""
-    words = [word.lower() for word in _TOKEN.findall(_plain(sentence)) if word[0].isalpha()]
+    plain = _plain(sentence)
+    words = [word.lower() for word in _TOKEN.findall(plain) if word[0].isalpha()]
     least = 2 if speaks_of_self(sentence) else 3
-    if len(words) < least or _BEGINS_NO_CLAIM.match(sentence) or words[0] in BASES:
+    if len(words) < least or _BEGINS_NO_CLAIM.match(plain) or words[0] in BASES:
         return False
     clitics = any(re.search(r"'(?:s|m|re|ve|ll|d)$", word) for word in words)
     if clitics or not _VERB.isdisjoint(words) or not (MODALS | {"cannot"}).isdisjoint(words):
@@ -368,6 +395,7 @@ def is_fragment(sentence: str) -> bool:
     """Whether words are neither a claim nor an order: "A red one."."""
     first = re.search(r"\w+", sentence)
     orders = _BEGINS_NO_CLAIM.match(sentence) or (first and first[0].lower() in BASES)
+    orders = orders and not _LEAVES_OUT_I.match(sentence)
     return bool(first) and not (orders or _claims(sentence))
 
 
@@ -381,7 +409,7 @@ def _small(text: str) -> str:
     """Begin with a small letter, unless the first word is "I" or may be a name."""
     first = re.match(r"[A-Za-z'’]+", text)
     word = first[0].partition("'")[0] if first else ""
-    common = word.lower() in FUNCTION_WORDS and word != "I"
+    common = word.lower() in _COMMON and word != "I"
     return text[:1].lower() + text[1:] if common else text
 
 
@@ -493,6 +521,16 @@ _PRONOUNS = frozenset("he she they it his her their its him them".split())
 _BEGINNINGS = frozenset(
     "the a an this that these those there it he she they his her their its some all every no "
     "each many most in on at by with after before when while if as for from to".split()
+)
+
+_COMMON = (  # words that are no names, wherever they stand
+    FUNCTION_WORDS
+    | _BEGINNINGS
+    | NUMBERS.keys()
+    | frozenset(
+        "yesterday today tonight tomorrow last next everyone everybody someone somebody nobody "
+        "everything nothing maybe perhaps sometimes lately".split()
+    )
 )
 
 

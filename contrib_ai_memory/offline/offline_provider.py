@@ -21,6 +21,7 @@ from ..english.addressing import hushes
 from ..english.attribute_kinds import kind_of
 from ..english.claims import tells
 from ..english.contradiction import changes, contradicts, says_the_same
+from ..english.own_words import own_sentences, pronoun_of
 from ..english.questions import asks, asks_of_you, sentences_of
 from ..english.salience import RARE_TERMS, has_number, has_rare_terms, names_someone, salience
 from ..english.sentence_classifier import (
@@ -50,6 +51,7 @@ from ..llm.provider import (
     combined_confidence,
 )
 from ..records import (
+    BUILDER,
     INSIGHT,
     LOCKED,
     TALK_KINDS,
@@ -159,7 +161,7 @@ class OfflineProvider:
         Args:
             around: Lines of the same talk, which it does not look at.
         """
-        heard = [entry for entry in entries if entry.learnable]
+        heard = [each for each in entries if each.learnable and not _is_kept(each, npc_name)]
         before: dict[int, Entry] = {}  # what each correction corrects
         meant = []
         for place, entry in enumerate(heard):
@@ -358,6 +360,14 @@ def _lasts(said: str, entry: Entry) -> bool:
     if entry.kind not in TALK_KINDS or not reported_speech.speaks_of_self(said):
         return False
     return kind_of(reported(said, entry), entry.seen_as) in _SAID_ONCE
+
+
+def _is_kept(entry: Entry, npc_name: str) -> bool:
+    """Whether a builder writes that the NPC tells nobody of it."""
+    if entry.origin != BUILDER:
+        return False
+    said = sentences_of(entry.content)
+    return bool(said) and not own_sentences(said, (npc_name,), pronoun_of(said))
 
 
 def _fact_draft(said: Sequence[str], entry: Entry, after: Entry | None = None) -> FactDraft:

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from ..english import agenda_questions
 from ..english.addressing import confides
+from ..english.own_words import own_wish, pronoun_of
 from ..english.questions import (
     asked,
     asks,
@@ -120,7 +121,8 @@ def _opening(request: ReplyRequest) -> Reply:
         heard = news(request, "")
         return replace(heard, text=f"{phrase('has news', request)} {heard.text}", row="has news")
     if goal := _GOAL.match(request.goals):
-        wish = goal["what"].strip()
+        pronoun = pronoun_of((request.persona, request.description), request.goals)
+        wish = own_wish(goal["what"].strip(), pronoun)
         return says("own goal", request, topic=wish[:1].lower() + wish[1:])
     return Reply("", told=())
 

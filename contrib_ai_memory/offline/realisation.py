@@ -31,7 +31,7 @@ from ..records import MemoryRecord, ReplyRequest
 from ..text.names import forms
 from ..text.sanitising import oneline
 from ..text.segmentation import words_of
-from .told_days import dated, day_told
+from .told_days import dated, day_told, on_day
 
 _NO_NAMES = FUNCTION_WORDS | MODALS | BASES | {"may", "march", "august"}
 _DETERMINED = frozenset("a an the some my your his her their our".split())
@@ -83,7 +83,8 @@ def _told(memory: MemoryRecord, request: ReplyRequest, *, by_date: bool) -> tupl
         return head, said
     today = date_of(request.now)
     if memory.held_until:
-        said = f"{said} That was so until {dated(date_of(memory.held_until), today)}."
+        until = on_day(date_of(memory.held_until), today).removeprefix("on ")
+        said = f"{said} That was so until {until}."
     named = day_named(memory) if by_date else None
     if named is None:
         return head, said
@@ -101,7 +102,7 @@ def _head_and_words(
     said = to_the_point(memory.said, called)
     if corrections.may_correct(said):
         said = corrections.without_admission(said)
-    said = _without_hushing(_without_echo(said, request.utterance))
+    said = _without_hushing(_without_echo(_A_PLEA_NOT_TO.sub("", said), request.utterance))
     as_typed = ended(oneline(said))
     said = reported_speech.capital(as_typed)
     if gift := _gift(memory, request):
@@ -170,6 +171,8 @@ def to_the_point(said: str, called: tuple[str, ...]) -> str:
     "black beer's my favourite, not wine"
     >>> to_the_point("Good news, Isbet: guess what! i sold my boat haha. for ninety!", ("isbet",))
     'i sold my boat. for ninety!'
+    >>> to_the_point("Oh, sorry to hear it. anyways my boat sank :( i lost it all, honest.", ())
+    'my boat sank, i lost it all.'
     """
     some = "|".join(map(re.escape, called)) or r"(?!)"
     opening = re.match(rf"(?P<is>[^.!?:]+),\s*(?:{some})(?: [a-z]+)?\s*[:.!–—]\s*", said, re.I)
@@ -177,8 +180,12 @@ def to_the_point(said: str, called: tuple[str, ...]) -> str:
     if opening and rest and _opens(opening["is"]) and not _SOMEBODY.search(rest):
         said = rest
     plain = re.sub(rf",\s*(?:{some})\s*,", ",", without_address(said, called), flags=re.I)
-    plain = _ASIDES.sub("", plain) or plain
-    sentences = [without_address(each, called) for each in sentences_of(plain)]
+    plain = _ASIDES.sub("", _with_marks_for_smileys(plain)) or plain
+    sentences = [
+        _OPENERS.sub("", without_address(each, called))
+        for sentence in sentences_of(plain)
+        for each in _BEFORE_A_SMALL_LETTER.split(sentence)
+    ]
     kept = [
         each
         for before, each in pairwise(["", *sentences])
@@ -188,11 +195,47 @@ def to_the_point(said: str, called: tuple[str, ...]) -> str:
 
 
 _SOMEBODY = re.compile(r"\b(?:s?he|it|they|him|her|them|there)\b", re.IGNORECASE)
+_CHAT = r"(?:lo+l|lmao|rofl|a?(?:ha){2,}h?|(?:he){2,}h?|btw|by the way|tb[hf]|ngl|imh?o|fyi|omg)"
+_SUBJECT = r"(?:i(?:['’]?(?:m|ve|ll|d))?|we|my|our|s?he(?:['’]?s)?|it(?:['’]?s)?|there)\b"
+_ENDS_HERE = r"(?=\s*(?:$|[.,;!?]))"
 _ASIDES = re.compile(
     r"^\W*guess what\s*[.,:;!?–—-]\W*(?=\w)"
-    r"|(?<![\s,])(?<!\bis)(?<!\bwas)(?<!named)(?<!called)(?<!\bhim)(?<!\bher)[\s,]+(?:lo+l|lmao|rofl|a?(?:ha){2,}h?|(?:he){2,}h?)\b(?=\s*(?:$|[.,;!?]))",
+    r"|(?<![\s,])(?<!\bis)(?<!\bwas)(?<!named)(?<!called)(?<!\bhim)(?<!\bher)"
+    rf"[\s,]+(?:{_CHAT}|tho)\b(?=\s*(?:$|[.,;!?]| (?:and|but|so)\b))"
+    r"|,\s*(?:(?:to be )?honest(?:ly)?|(?:i )?can['’]?t wait|yay|please)\b"
+    rf"{_ENDS_HERE}|[\s,]+(?:pls|plz)\b{_ENDS_HERE}"
+    r"|(?:^|[\s,]+)(?:but )?(?:don['’]?t|do not) get me wrong\b(?:\s*[.,:;!])?",
     re.IGNORECASE,
 )
+_BEFORE_A_SMALL_LETTER = re.compile(r"(?<=[a-z]{2}[.!?])\s+(?=[a-z])")
+_BETWEEN_CLAUSES = re.compile(  # ":)", "my cat is called Mia btw shes nine"
+    r"(?:\s*(?:(?<!\w)[:;=]['’]?-?[()DPp/|]+|\s[xX]D+|(?<!\w)<3)(?!\w))+"
+    rf"|(?<=\w)\s+(?:{_CHAT}|tho)(?= {_SUBJECT})",
+    re.IGNORECASE,
+)
+# "Actually I'll take it", "oh, anyways my sister plays", "Bad news, the trip is off", "No, I swim"
+_OPENERS = re.compile(
+    r"^\W*(?:(?:(?:oh(?: no)?|ah|h+m+|u+[hgm]+|e+rm*|wow|yay|actually|anyways?|honestly"
+    rf"|to be honest|{_CHAT})\b|(?:good|bad|great|sad|big) news\s*[,:!–—-]"
+    r"|(?:thanks|cheers|look|listen),|(?:ok(?:ay)?|well|so|and|but|yes|yeah|yep|aye|nah|no(?:pe)?)"
+    rf",?(?= (?:(?:well|so) )?{_SUBJECT}))[\s,.:;!–—-]*)+(?=\w)",
+    re.IGNORECASE,
+)
+_A_PLEA_NOT_TO = re.compile(  # "im allergic to nuts so pls no nuts"
+    r"(?<=\w),? (?:and so|so|and) (?:pls|plz|please),? (?:no|not|don['’]?t|do not|never)\b[^.!?;]*",
+    re.I,
+)
+
+
+def _with_marks_for_smileys(said: str) -> str:
+    """Return words without smileys, with a mark for one, or for "btw", between two clauses."""
+
+    def mark(found: re.Match[str]) -> str:
+        before, after = said[: found.start()], said[found.end() :].lstrip()
+        within = before[-1:].isalnum() and after[:1].isalnum()
+        return ("," if after[:1].islower() else ".") if within else ""
+
+    return _BETWEEN_CLAUSES.sub(mark, said)
 
 
 def _opens(words: str) -> bool:

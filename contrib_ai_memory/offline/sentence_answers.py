@@ -20,7 +20,7 @@ from ..embedding.model import ModelAway
 from ..english.addressing import confides, without_address
 from ..english.contradiction import has_changed, tells_change
 from ..english.follow_ups import KIN
-from ..english.own_words import own_sentences, pronoun_of
+from ..english.own_words import own_sentences, own_wish, pronoun_of
 from ..english.questions import (
     asks,
     asks_of_a_whole,
@@ -396,7 +396,8 @@ def _sheet(request: ReplyRequest) -> Iterator[SentenceCandidate]:
             pronoun = _pronoun(request) if first in called else first
             yield from _in_own_words([goal], None, request, pronoun, persona=True)
         elif wants := _GOAL.sub("", goal):
-            yield _own(f"I want to {wants[:1].lower()}{wants[1:]}", None, request)
+            wish = own_wish(f"{wants[:1].lower()}{wants[1:]}", _pronoun(request, request.goals))
+            yield _own(f"I want to {wish}", None, request)
     for memory in request.given:
         yield from _of_builder(memory, request)
 
@@ -408,8 +409,7 @@ def _of_builder(memory: MemoryRecord, request: ReplyRequest) -> Iterator[Sentenc
         said = sentences_of(line)
         if memory.record == "taught" or len(line) > LONG:
             yield from _in_own_words(said, memory, request, pronoun)
-        else:
-            whole = own_sentences(said, _written(request), pronoun)
+        elif whole := own_sentences(said, _written(request), pronoun):
             yield _own(" ".join(each.text for each in whole), memory, request)
 
 
