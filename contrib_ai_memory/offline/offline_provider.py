@@ -84,7 +84,7 @@ ACT_CONFIDENCE = 0.3
 # The sentence classifier (`benchmarks.sentences`): probabilities of being worth knowing in a month
 JUDGED_KINDS = ("say", "whisper", "pose", "give")
 WORTH_KEEPING = 0.5  # of a line
-WORTH_KEEPING_IF_TELLING = 0.3  # of a clear one that names somebody or has a number
+WORTH_KEEPING_IF_TELLING = 0.2  # of a clear one that names somebody or has a number
 CLEAR = 3  # content words of a line that is understood by itself
 BESIDE = 0.2  # of a sentence of a line that is kept
 
