@@ -314,6 +314,8 @@ def test_an_alarm_is_answered_and_teasing_among_friends_is_not():
         ("request", "remind me weds the trapdoor wants oil", "the trapdoor, Wednesday"),
         ("promise", "ill bring my lute tmrw", "tomorrow"),
         ("plan", "we ride for the capital at dawn", "dawn"),
+        ("plan", "the hunt is off tuesday, it snows. we ride on friday instead", "Friday"),
+        ("plan", "bad news, the hunt is off tuesday", ""),
         ("request", "give me two ales", ""),
         ("debt", "they'll hang me", ""),
         ("feeling", "so tired i could die", ""),
