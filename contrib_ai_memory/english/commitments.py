@@ -56,9 +56,10 @@ _KEEPS = re.compile(
     r"|let (?:me|us) know)\b(?!\W*$)",
     re.IGNORECASE,
 )
-_AT_ONCE = re.compile(  # "hold your tongue", "keep quiet"
-    r"\b(?:keep|hold|watch)(?: (?:your|yer|ur)\b| (?:on(?! to)|up|still|going|quiet|away|off|out"
-    r"|calm|it down)\b)",
+_AT_ONCE = re.compile(  # "hold your tongue", "keep quiet", "keep it to yourself"
+    r"\b(?:keep|hold|watch)(?: (?:your|yer|ur)\b| (?:\w+ )?to (?:your|yer|ur)sel\w*"
+    r"| (?:on(?! to)|up|still|going|quiet|away|off|out|calm"
+    r"|it down)\b)",
     re.IGNORECASE,
 )
 # a message; it may begin in a case too: "if bram comes by tell him"
