@@ -243,6 +243,14 @@ def test_a_case_told_to_somebody_else_asks_nothing_of_the_npc():
     assert drawn(asked, line(2, "if its a girl, Hesper. if a boy Cleo gets to choose")) == []
 
 
+def test_what_is_asked_beside_a_parting_is_a_request():
+    words = "night. wake me at six will you"
+    done = SpeechAct("parting", "night. wake", 2.6), SpeechAct("request", words[7:], -0.4)
+    circle, said = Circle(NPC, ("mara",), mentioned, called), line(1, words)
+    [made] = changes([said], (), circle, {1: LineReading((), 1.0, done)})
+    assert (made.kind, made.who) == ("request", NPC)
+
+
 def test_of_the_npcs_own_words_only_what_it_does_on_a_date_is_an_item():
     stock = line(1, "I will remember that.", NPC, origin="self")
     retold = line(2, "Alice owes you three marks, due on Friday.", NPC, origin="self")

@@ -288,7 +288,8 @@ class Line:
             return None
         if kind != "request" and (commitments.denies_debt(sentence) or self._only_asks(act)):
             return None
-        if any(a.kind == "parting" and a.sure > act.sure and a.text in sentence for a in self.acts):
+        parting = [a for a in self.acts if a.kind == "parting" and a.text in sentence]
+        if kind != "request" and any(a.sure > act.sure for a in parting):
             return None  # "see you tomorrow"
         will = kind in ("promise", "plan") and act.sure >= OWN
         if self.own and not (will and later and self._will_itself(sentence)):

@@ -168,7 +168,7 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
     # "look after it, would you?" asks for no answer
     for sentence in sentences_of(said) if request.now else ():
         wants = not asks(sentence) or _POLITELY.match(sentence) or reminds(sentence)
-        if wants and _is_kept(sentence):
+        if wants and is_kept(sentence):
             acts = _with_errand(acts, sentence)
     return replace(request, acts=tuple(acts))
 
@@ -185,7 +185,7 @@ def _kind(act: SpeechAct, said: str, *, paid: bool) -> str:
 def _with_errand(acts: Collection[SpeechAct], said: str) -> list[SpeechAct]:
     """Return acts with an errand in place of what they ask: in their words, else in `said`."""
     asked = [act for act in acts if act.kind in ("question", *ASKED)]
-    errands = [replace(act, kind="request") for act in asked if _is_kept(act.text)]
+    errands = [replace(act, kind="request") for act in asked if is_kept(act.text)]
     return [each for each in acts if each not in asked] + (errands or [SpeechAct("request", said)])
 
 
@@ -203,7 +203,8 @@ def wants_errand(said: str) -> bool:
     return bool(not asks_back and _REMIND.search(said) and any(days_in(said)))
 
 
-def _is_kept(said: str) -> bool:
+def is_kept(said: str) -> bool:
+    """Whether words ask for something that waits: an errand, or a thing to keep or watch."""
     return wants_errand(said) or keeps(said)
 
 
@@ -224,7 +225,7 @@ def is_errand(request: ReplyRequest) -> bool:
 
 
 def _is_errand(act: SpeechAct) -> bool:
-    return act.kind in ASKED and _is_kept(act.text)
+    return act.kind in ASKED and is_kept(act.text)
 
 
 def thank_for_gift(request: ReplyRequest) -> Reply:
@@ -310,7 +311,7 @@ def _is_surely(act: SpeechAct, said: str, request: ReplyRequest) -> bool:
     if act.kind in ("praise", "insult") and _OF_ANOTHER.search(words) and not asks_of_you(words):
         return False
     if act.kind == "request":
-        if asks(words) or requests(words) or _is_kept(words):
+        if asks(words) or requests(words) or is_kept(words):
             return True
         clause = _piece_of(act.text, re.split("[,.;!?]", words), words)
         tells = _states(clause if act.sure >= CLAUSE_FROM else words)
