@@ -49,7 +49,7 @@ from contrib_ai_memory.attention import (
     read_features,
 )
 from contrib_ai_memory.offline.acts import ACTS, ActReader
-from contrib_ai_memory.offline.reactions import wants_errand
+from contrib_ai_memory.offline.reactions import is_kept
 from contrib_ai_memory.recall import sheet
 from contrib_ai_memory.records import LineInTalk, LineReading, TalkLine
 from contrib_ai_memory.text.names import forms
@@ -114,7 +114,7 @@ def _reading(heard: LineInTalk, known: tuple[str, ...]) -> LineReading:
         reader.read(heard),
         lead=reader.lead(heard),
         known=sheet.nearness(heard.line.text, known),
-        errand=wants_errand(heard.line.text),
+        errand=is_kept(heard.line.text),
     )
 
 

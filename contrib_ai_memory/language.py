@@ -236,6 +236,7 @@ class AgendaQuestion:
     day: str = ""  # the ISO date that it names, or ""
     until: str = ""  # the last day if it names several: "this week"
     about: frozenset[str] = frozenset()  # the stems of what else it names
+    whom: frozenset[str] = frozenset()  # the stems among them of whom something is owed to
     by_day: bool = False  # whether it asks for whatever is on that day
     whether: bool = False  # whether it asks if there is any: "do i owe you anything?"
     settled: bool = False  # whether it asks if there is none: "am i paid up with you?"

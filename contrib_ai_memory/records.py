@@ -669,7 +669,7 @@ class LineReading:
     possible: tuple[SpeechAct, ...] = ()  # all that may be done, the less sure ones too
     lead: float = 0.0  # how much more surely than anybody else who hears it
     known: float = 0.0  # how near it is to what the NPC was made to know, a cosine
-    errand: bool = False  # whether it asks for a message or a reminder
+    errand: bool = False  # whether it asks for something that waits: a message, a reminder
 
 
 @dataclass(frozen=True, slots=True)

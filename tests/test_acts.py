@@ -146,6 +146,39 @@ def test_a_statement_is_not_taken_for_what_it_only_resembles(said, kind, sure, l
 
 
 @pytest.mark.parametrize(
+    ("said", "done", "row"),
+    [
+        ("oh, sorry to hear it", [("apology", "sorry to hear it", 2.5)], "praise: compliment"),
+        (
+            "i hate eel. give me mutton any day",
+            [("preference", "i hate eel", 5.0), ("request", "give me mutton any day", 2.0)],
+            "preference: heard",
+        ),
+        (
+            "I am going to buy his sloop. Ninety gold he wants.",
+            [("plan", "I am going to buy his sloop", 2.5), ("request", "wants", 0.1)],
+            "plan: heard",
+        ),
+    ],
+)
+def test_comfort_is_no_apology_and_a_taste_or_a_plan_no_order(said, done, row):
+    acts_of_line = tuple(SpeechAct(*each) for each in done)
+    assert offline_reply.reply(request(said, acts=acts_of_line)).row == row
+
+
+@pytest.mark.parametrize("said", ["evening! you must be Mara?", "so you're the innkeeper?"])
+def test_a_guess_at_who_it_is_is_a_greeting_answered_with_yes(said):
+    reply = offline_reply.reply(request(said, ("question", said), ("greeting", "evening")))
+    assert reply.text.startswith("Yes, I am Mara.") and "Alice" in reply.text
+
+
+def test_a_message_for_a_relation_of_the_speaker_is_passed_on():
+    said = "please tell my partner Dorrit, when he comes, that I've gone to Merrow on Wednesday"
+    reply = offline_reply.reply(request(said, ("request", said), ("plan", "gone to Merrow")))
+    assert reply.row == "request: passes on" and "your partner Dorrit" in reply.text
+
+
+@pytest.mark.parametrize(
     ("said", "words", "sure"),
     [
         ("fetch me the ladder", "me", 0.3),
@@ -314,6 +347,8 @@ def test_an_alarm_is_answered_and_teasing_among_friends_is_not():
         ("request", "remind me weds the trapdoor wants oil", "the trapdoor, Wednesday"),
         ("promise", "ill bring my lute tmrw", "tomorrow"),
         ("plan", "we ride for the capital at dawn", "dawn"),
+        ("plan", "the hunt is off tuesday, it snows. we ride on friday instead", "Friday"),
+        ("plan", "bad news, the hunt is off tuesday", ""),
         ("request", "give me two ales", ""),
         ("debt", "they'll hang me", ""),
         ("feeling", "so tired i could die", ""),

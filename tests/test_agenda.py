@@ -203,6 +203,7 @@ def heard(said: Entry, before: tuple[Entry, ...]) -> LineInTalk:
         ("mara, set a place for me on friday", "request", NPC, ALICE, "2026-03-06"),
         ("mara remind me on sunday", "request", NPC, ALICE, "2026-03-08"),
         ("my ship sails on the ninth", "plan", ALICE, "", "2026-03-09"),
+        ("Good. I'll take one till friday.", "plan", ALICE, "", "2026-03-06"),
         ("bram leaves for the coast tomorrow", "plan", BRAM, "", "2026-03-05"),
     ],
 )
@@ -228,11 +229,26 @@ def test_a_line_becomes_an_item(text, kind, who, to, due):
         "((i'll be back tomorrow))",
         "what do i owe you?",
         "keep your hands off",
+        "im gonna propose to Cleo at the fair, keep it to urself",
+        "my landlord is a guy named Gorse, hes raising the rent to 9 silver a month",
         "good evening mara",
     ],
 )
 def test_an_order_of_the_moment_a_question_and_small_talk_are_no_commitment(text):
     assert drawn(line(1, text)) == []
+
+
+def test_a_case_told_to_somebody_else_asks_nothing_of_the_npc():
+    asked = line(1, "whats the third one gonna be called", BRAM)
+    assert drawn(asked, line(2, "if its a girl, Hesper. if a boy Cleo gets to choose")) == []
+
+
+def test_what_is_asked_beside_a_parting_is_a_request():
+    words = "night. wake me at six will you"
+    done = SpeechAct("parting", "night. wake", 2.6), SpeechAct("request", words[7:], -0.4)
+    circle, said = Circle(NPC, ("mara",), mentioned, called), line(1, words)
+    [made] = changes([said], (), circle, {1: LineReading((), 1.0, done)})
+    assert (made.kind, made.who) == ("request", NPC)
 
 
 def test_of_the_npcs_own_words_only_what_it_does_on_a_date_is_an_item():

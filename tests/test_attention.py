@@ -121,6 +121,15 @@ def test_it_answers_each_of_two_who_talk_with_it_in_turn(mara, alice, bram, at):
     assert len(spoken(mara)) == before + 1
 
 
+def test_who_asks_to_be_woken_after_its_answer_to_somebody_else_is_answered(mara, alice, bram, at):
+    bram.execute_cmd("say Good night all. Thanks for the cider, Mara.")
+    at(20)
+    before = len(spoken(mara))
+    alice.execute_cmd("say night. wake me at six will you")
+    assert len(spoken(mara)) == before + 1
+    assert [item.kind for item in mara.memory.agenda] == ["request"]
+
+
 def test_another_npc_that_calls_it_is_answered_and_does_not_answer_back(mara, odo, alice):
     odo.execute_cmd("say Evening, Mara. The usual.")
     assert (len(spoken(mara)), len(spoken(odo))) == (1, 1), "what it was made to say"

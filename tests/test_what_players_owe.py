@@ -153,6 +153,18 @@ def test_what_is_put_on_the_slate_is_owed(says, alice, bram):
     assert "Alice owes me two bowls." in says(bram, "what do people owe you?")
 
 
+def test_what_is_owed_to_somebody_named_is_not_told_by_what_others_are_owed(says, alice, bram):
+    bram.location = alice.location
+    says(bram, "good evening")
+    says(alice, "you owe me three marks for the eels")
+    says(alice, "could you keep this for me? my dads compass")
+    says(alice, "i owe Bess Alder twelve shillings")
+    assert says(alice, "what do you owe?").startswith("I owe you three marks.")
+    for asked in ("how much do you owe Brannoch?", "do i owe bram?"):
+        answer = says(alice, asked)
+        assert not re.search("three marks for|compass|Bess", answer), (asked, answer)
+
+
 # --- debts, gifts, messages and places in players' words ------------------------------------------
 
 

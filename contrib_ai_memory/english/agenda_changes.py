@@ -69,6 +69,12 @@ _SECOND = frozenset("you u ye ya yer ur your youll".split())
 _THIRD = frozenset("he she they him her them em".split())
 _OF_ITSELF = re.compile(r"\b(?:I|you shall have)\b")
 _OF_SPEAKER = re.compile(r"\b(?:i|i['’]?(?:m|ll|ve)|me|my|we|us|our)\b", re.IGNORECASE)
+_OF_OTHERS = re.compile(
+    r"\b(?:(?:s?he|they)(?:['’]?(?:s|d|ll|re|ve))?|his|him|hers?|their|them)\b", re.IGNORECASE
+)
+_OF_US = re.compile(
+    r"\b(?:(?:i|we|you|u|ye)(?:['’]?(?:m|d|ll|ve|re))?|me|us|your|ur)\b", re.IGNORECASE
+)
 _NAME = re.compile(r"\b[A-Z]\w*")
 _SUM = re.compile(r"\d+(?:\.\d+)?")
 _PAYS = re.compile(r"\b(?:pay|settle|owe)\b", re.IGNORECASE)
@@ -85,6 +91,10 @@ _INSTEAD = re.compile(
 )
 _RIGHT = re.compile(  # "friday. no, saturday"
     r"\b(?:(?:no|nah|wait|hang on|scratch that|i mean|forgive me|sorry)\b\W+)+", re.IGNORECASE
+)
+_USES = re.compile(  # for a time: "i'll take the room till thursday"
+    r"\b(?:i|we)(?:['’]?ll| will) (?:just )?(?:take|have|stay)\b[^.!?]*\b(?:un)?till?\b",
+    re.IGNORECASE,
 )
 _WILL = re.compile(r"\b(?:i|we)(?:['’]?ll| will| shall)\b", re.IGNORECASE)
 # stems that tell one matter from another as little as a day does
@@ -178,6 +188,7 @@ class Line:
         self.own = entry.origin == "self"
         self.speaker = entry.source_entity or ""
         self.acts = read.possible if _may_commit(entry) else ()
+        self.answer = read.answer
         self.listener = spoken_to(entry, recent, circle, answers=read.answer)
         self.words = self._asked(entry.content)
         self.gift = _is_gift(entry) and (entry.learnable or self.own)
@@ -267,13 +278,18 @@ class Line:
             return None
         if kind == "plan" and _PROMISES.search(sentence):
             kind = "promise"
+        if kind == "promise" and _USES.search(sentence):
+            kind = "plan"
         if kind == "promise" and (_PAYS.search(sentence) or (self.owes and _numbers(sentence))):
             kind = "debt"
+        if kind == "debt" and _is_of_others(sentence):
+            return None  # "he is raising the rent to nine"
         if kind == "request" and (self.own or not self._to_npc or not self._about(sentence)):
             return None
         if kind != "request" and (commitments.denies_debt(sentence) or self._only_asks(act)):
             return None
-        if any(a.kind == "parting" and a.sure > act.sure and a.text in sentence for a in self.acts):
+        parting = [a for a in self.acts if a.kind == "parting" and a.text in sentence]
+        if kind != "request" and any(a.sure > act.sure for a in parting):
             return None  # "see you tomorrow"
         will = kind in ("promise", "plan") and act.sure >= OWN
         if self.own and not (will and later and self._will_itself(sentence)):
@@ -307,7 +323,9 @@ class Line:
     @property
     def _to_npc(self) -> bool:
         """Whether something may be asked of the NPC: in company, by what calls nobody by name."""
-        return self.listener == self.circle.npc or not self.circle.called(self.entry.content)
+        if self.listener == self.circle.npc:
+            return True
+        return self.answer >= 0 and not self.circle.called(self.entry.content)
 
     def _day(self, act: SpeechAct, sentence: str) -> str:
         """Return which day words name; what is set right in the same line counts before them."""
@@ -493,6 +511,12 @@ class Line:
         if len(debts) == 1:
             return debts[0]
         return mine[0] if len(mine) == 1 and not _matter(said) and not even else None
+
+
+def _is_of_others(sentence: str) -> bool:
+    """Whether a sentence names neither speaker nor listener, nor who owes something to whom."""
+    others = _OF_OTHERS.search(sentence) and not _OF_US.search(sentence)
+    return bool(others) and not any(commitments.sides(sentence))
 
 
 def _least_shared(item: AgendaItem, how: commitments.Closing, *, sure: bool) -> int:

@@ -47,6 +47,7 @@ _PATTERNS: tuple[tuple[str, Side, Side, tuple[Commitment, ...]], ...] = (
      rf" (?:still )?(?:owe|promised?|vow(?:ed)?) (?:to )?{_YOU}\b", "named", "listener", _OWED),
     (r"\b(?:does|do) (?!i\b|you\b|u\b|we\b|they\b|people\b|any)[\w']+ (?:still )?owe\b", "named",
      "", _OWED),
+    (rf"{_WHAT} (?:do|does|did) {_YOU} (?:still )?owe\b", "listener", "", _OWED),
     (rf"\b(?:do|did) i (?:still )?owe {_YOU}\b|{_WHAT} .{{0,9}}\bi (?:still )?owe {_YOU}\b",
      "asker", "listener", _OWED),
     (r"\bwho(?:'?s| is) (?:still )?owed by me\b", "asker", "", _OWED),
@@ -83,6 +84,7 @@ _OPEN = re.compile(
 )
 _DUE = re.compile(r"\b(?:due|owed|to do|outstanding|open)\b")
 _PROMISED = re.compile(r"\b(?:promis\w*|swear|swore|sworn|vow\w*)\b")
+_TO_WHOM = re.compile(r"\b(?:owe|promised?)(?: (?:to|the|old|my))? ([A-Z][\w'’-]+)")
 _WEEK = re.compile(
     r"\b(?:(?P<next>next)|this|(?:the )?rest of the|the coming) (?P<unit>week|month)\b"
 )
@@ -128,7 +130,9 @@ def read(text: str, now: str) -> AgendaQuestion | None:
             if whether:
                 about &= content_words(asking)
             best: Commitment | Literal[""] = "promise" if _PROMISED.search(lower) else ""
-            return AgendaQuestion(who, to, kinds, best, day, until, about, whether=whether)
+            named = _TO_WHOM.search(text)
+            whom = about & (content_words(named[1]) if named else frozenset())
+            return AgendaQuestion(who, to, kinds, best, day, until, about, whom, whether=whether)
     if day and _ON_A_DAY.search(lower):
         whether = bool(_DUE.search(lower))
         whose: Side = "asker" if _OWN.search(lower) else ""

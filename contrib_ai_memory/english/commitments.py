@@ -21,8 +21,14 @@ Closing = Literal["done", "off", "broken"]
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'"})
 _STOP = re.compile(r"[.!?;]+(?:\s|$)")
 _WHOM = r"(?P<whom>[\w'-]+(?: [\w'-]+)?)"
+# "tell my partner Dorrit, when he comes, that"; not "tell my fortune"
+_OF_MINE = (
+    r"(?:(?:my|our) (?=[\w'-]+(?: [\w'-]+)?,? (?:that|to|not|about|when|if|i|i'\w+|he|she|we|they"
+    r"|it|the|his|her|their|there|know)\b))?"
+)
 _PASS_ON = re.compile(
-    rf"\b(?:tell|let|remind|warn|inform|give|pass|hand|send|bring|ask) {_WHOM}", re.IGNORECASE
+    rf"\b(?:tell|let|remind|warn|inform|give|pass|hand|send|bring|ask) {_OF_MINE}{_WHOM}",
+    re.IGNORECASE,
 )
 _PASS_TO = re.compile(
     rf"\b(?:say|give|pass|hand|send|bring|deliver)\b[^.!?]{{1,80}}?\b(?:to|for) {_WHOM}",
@@ -56,9 +62,10 @@ _KEEPS = re.compile(
     r"|let (?:me|us) know)\b(?!\W*$)",
     re.IGNORECASE,
 )
-_AT_ONCE = re.compile(  # "hold your tongue", "keep quiet"
-    r"\b(?:keep|hold|watch)(?: (?:your|yer|ur)\b| (?:on(?! to)|up|still|going|quiet|away|off|out"
-    r"|calm|it down)\b)",
+_AT_ONCE = re.compile(  # "hold your tongue", "keep quiet", "keep it to yourself"
+    r"\b(?:keep|hold|watch)(?: (?:your|yer|ur)\b| (?:\w+ )?to (?:your|yer|ur)sel\w*"
+    r"| (?:on(?! to)|up|still|going|quiet|away|off|out|calm"
+    r"|it down)\b)",
     re.IGNORECASE,
 )
 # a message; it may begin in a case too: "if bram comes by tell him"
@@ -181,6 +188,8 @@ def recipient(text: str) -> str:
     ('old tom', 'bram')
     >>> recipient("if bram comes by tell him that the boat is mended")
     'bram'
+    >>> recipient("tell my partner Nell that I am off"), recipient("tell my fortune")
+    ('partner nell', '')
     """
     said = " ".join(text.translate(_QUOTES).split())
     found = _PASS_TO.search(said) or _PASS_ON.search(said)
@@ -209,7 +218,7 @@ def message(text: str) -> str:
     said = " ".join(text.split())
     found = whom and re.search(
         r"\b(?:tell|warn|inform|let|(?:say|pass|get|send)\b[^.!?]{0,20}\bto)\s+"
-        rf"{re.escape(whom)}\b(?: know\b)?"
+        rf"(?:(?:my|our) )?{re.escape(whom)}\b(?: know\b)?"
         r"(?:,? (?:quietly|please|from me|for me|when [^,.!?]{2,30}?(?= that\b)))*(?:[,:]| that\b)*"
         r"\s+(?P<what>(?!know\b|about\b|to\b|not\b|what\b|how\b|when\b|where\b|why\b).{8,})$",
         said,

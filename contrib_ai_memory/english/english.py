@@ -146,7 +146,7 @@ class English(Language):
 
     def read_for_whom(self, heard: LineInTalk) -> LineReading | None:
         read = acts.read(heard)
-        errand = reactions.wants_errand(heard.line.text)
+        errand = reactions.is_kept(heard.line.text)
         return read and replace(read, lead=acts.lead(heard), errand=errand)
 
     sentences = staticmethod(questions.sentences_of)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterator
 from itertools import islice
 
+from ..english.commitments import closes
 from ..english.due_dates import DAY, TOMORROW, TONIGHT, WEEKDAYS, spelt
 from ..english.tokens import FILLERS, FUNCTION_WORDS, NUMBER_WORD, NUMBERS, is_past, zipf
 
@@ -71,6 +72,7 @@ _NAME = re.compile(
     r"(?<![.!?] )(?<!^)\b(?:(?:Mr|Mrs|Miss|Old|Captain|Nurse|Doctor|Dr|Lady|Lord|Dame)\.? )?"
     r"[A-Z][a-z]+(?:['’-][A-Za-z]+)?(?: [A-Z][a-z]+)?\b"
 )
+_CLAUSE = re.compile(r"[.,;!?]+")
 _WORD = re.compile(r"[A-Za-z][a-z'’-]{2,}")
 _NO_MATTER = frozenset(
     [*FUNCTION_WORDS, *FILLERS, *WEEKDAYS, *_END, *TONIGHT.split("|"), *TOMORROW.split("|")]
@@ -93,7 +95,8 @@ def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
     told = _DENIED.sub("", said) if kind == "correction" else said
     if not (_WORD.search(told) or _SUM.search(told)):
         return ""  # it only denies
-    days, sums = list(dict.fromkeys(days_in(told))), sums_in(told)
+    on = ",".join(each for each in _CLAUSE.split(told) if closes(each) not in ("off", "broken"))
+    days, sums = list(dict.fromkeys(days_in(on))), sums_in(told)
     denied = " ".join(found[0] for found in _DENIED.finditer(said))
     things = _things(told, names)
     people = [each for each in _people(told, names) if each not in denied]

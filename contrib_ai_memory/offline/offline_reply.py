@@ -78,6 +78,11 @@ _OF_WHAT = re.compile(
     re.IGNORECASE,
 )
 _WHAT = re.compile(r"\b(?:wh(?:at|o|ere|en|ich)|wot|wat|how)(?:['’]?s)?\b", re.IGNORECASE)
+_YOU_ARE = re.compile(
+    r"(?:\b(?:you|u|ye) must be|^(?:\w+[.,!] )?so,? (?:you(?:['’]?re| are)|ur)) (?:the )?"
+    r"(?P<whom>[^.,!?]+)",
+    re.IGNORECASE,
+)
 _OF_MY_PLACE = re.compile(  # "where am i staying?"
     r"\b(?:am i (?!again\b)\w+in[g'’]?|do i (?:live|stay|work|sleep|lodge|come))(?!\w)",
     re.IGNORECASE,
@@ -141,6 +146,9 @@ def _answer(request: ReplyRequest) -> Reply:
     said = words_to_it(request)
     if _is_call(said, request):
         return says("called", request)
+    if _is_taken_for_itself(request):
+        made = greeting(request)
+        return replace(made, text=f"Yes, I am {request.npc_name}. {made.text}")
     if there := who_was_there(request, said):
         return there
     intent = Intent[request.intent] if request.intent else None
@@ -269,6 +277,12 @@ def _is_call(said: str, request: ReplyRequest) -> bool:
     return set(words_of(said)) <= set(
         words_of(" ".join(forms((request.npc_name, *request.npc_names))))
     )
+
+
+def _is_taken_for_itself(request: ReplyRequest) -> bool:
+    """Whether a line guesses who the NPC is: "you must be Mara"."""
+    found = _YOU_ARE.search(request.utterance)
+    return bool(found) and _is_call(found["whom"], request)
 
 
 def _unknown(request: ReplyRequest) -> Reply:

@@ -75,6 +75,7 @@ SURELY_FROM = dict.fromkeys("alarm settle debt parting".split(), 1.0)
 SURELY_FROM |= dict.fromkeys("correction promise feeling praise".split(), 0.5)
 ASKED_BY_A_STATEMENT_FROM = 1.2  # the same of a request in a clause that tells something
 CLAUSE_FROM = 0.5  # from which its clause is one by itself: "i killed nineteen, put that in a poem"
+FAINTER_BY = 2.0  # than what else a line does: "i will buy his boat. ninety gold he wants"
 CORRECTS_FROM = 2.0  # by words that do not say what is wrong
 OF_A_MATTER = frozenset("settle debt correction promise request order plan".split())
 SHORT = 12  # words of a line that has one matter
@@ -122,6 +123,10 @@ _WILL_YOU = re.compile(r",?\s*\b(?:will|would|can|could|won['’]?t) (?:you|u|ye
 _GLAD = re.compile(
     r"(?<!not )(?<!not so )(?<!n't )\b(?:proud|chuffed|happy|glad|delighted|thrilled)\b",
     re.IGNORECASE,
+)
+_CONDOLES = re.compile(r"\bsorry (?:to hear|for your|about your)\b", re.IGNORECASE)
+_PREFERS = re.compile(
+    r"\bgi(?:ve|mme)\b[^.!?]* (?:any ?(?:day|time)|every time|over)\b", re.IGNORECASE
 )
 _AT_NIGHT = re.compile(r"\b(?:good ?)?ni(?:ght|te)\b|\bbed\b|\bsleep\b", re.IGNORECASE)
 
@@ -172,7 +177,7 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
     # "look after it, would you?" asks for no answer
     for sentence in sentences_of(said) if request.now else ():
         wants = not asks(sentence) or _POLITELY.match(sentence) or reminds(sentence)
-        if wants and _is_kept(sentence):
+        if wants and is_kept(sentence):
             acts = _with_errand(acts, sentence)
     return replace(request, acts=tuple(acts))
 
@@ -182,6 +187,10 @@ def _kind(act: SpeechAct, said: str, *, paid: bool) -> str:
     if act.kind == "debt" and paid:
         return "settle"
     words = _sentence_of(act.text, said)
+    if act.kind == "apology" and _CONDOLES.search(words):
+        return "praise"
+    if act.kind in ASKED and _PREFERS.search(words):
+        return "preference"
     asks_it = act.kind in ASKED and (_TELL_ME.search(words) or asks_leave(words))
     return "question" if asks_it else act.kind
 
@@ -189,7 +198,7 @@ def _kind(act: SpeechAct, said: str, *, paid: bool) -> str:
 def _with_errand(acts: Collection[SpeechAct], said: str) -> list[SpeechAct]:
     """Return acts with an errand in place of what they ask: in their words, else in `said`."""
     asked = [act for act in acts if act.kind in ("question", *ASKED)]
-    errands = [replace(act, kind="request") for act in asked if _is_kept(act.text)]
+    errands = [replace(act, kind="request") for act in asked if is_kept(act.text)]
     return [each for each in acts if each not in asked] + (errands or [SpeechAct("request", said)])
 
 
@@ -207,7 +216,8 @@ def wants_errand(said: str) -> bool:
     return bool(not asks_back and _REMIND.search(said) and any(days_in(said)))
 
 
-def _is_kept(said: str) -> bool:
+def is_kept(said: str) -> bool:
+    """Whether words ask for something that waits: an errand, or a thing to keep or watch."""
     return wants_errand(said) or keeps(said)
 
 
@@ -228,7 +238,7 @@ def is_errand(request: ReplyRequest) -> bool:
 
 
 def _is_errand(act: SpeechAct) -> bool:
-    return act.kind in ASKED and _is_kept(act.text)
+    return act.kind in ASKED and is_kept(act.text)
 
 
 def thank_for_gift(request: ReplyRequest) -> Reply:
@@ -313,8 +323,11 @@ def _is_surely(act: SpeechAct, said: str, request: ReplyRequest) -> bool:
     if act.kind in ("praise", "insult") and _OF_ANOTHER.search(words) and not asks_of_you(words):
         return False
     if act.kind == "request":
-        if asks(words) or requests(words) or _is_kept(words):
+        if asks(words) or requests(words) or is_kept(words):
             return True
+        others = (each.sure for each in request.acts if each.kind in WEIGHTY - ASKED)
+        if act.sure < CLAUSE_FROM and max(others, default=0.0) > act.sure + FAINTER_BY:
+            return False
         clause = _piece_of(act.text, re.split("[,.;!?]", words), words)
         tells = _states(clause if act.sure >= CLAUSE_FROM else words)
         return not tells or act.sure >= ASKED_BY_A_STATEMENT_FROM
@@ -376,8 +389,8 @@ def _errand(act: SpeechAct, said: str, request: ReplyRequest) -> Reply | None:
     whom = recipient(words) if _TELLS.search(words) else ""
     if not whom:
         return None
-    as_said = re.search(rf"(?:\bthe )?{re.escape(whom)}", words, re.IGNORECASE)
-    known = _known(whom, request) or (as_said[0] if as_said else whom)
+    as_said = re.search(rf"(?:\b(?:the|my|our) )?{re.escape(whom)}", words, re.IGNORECASE)
+    known = _known(whom, request) or second_person(as_said[0] if as_said else whom)
     told = matter_of(words, MESSAGE, {*_called(request), *names(whom)})
     return says("passes on" if told else "passes on word", request, topic=told, whom=known)
 

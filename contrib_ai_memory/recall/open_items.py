@@ -218,6 +218,7 @@ class _Asked:
             and (not question.to or item.to in sides[question.to])
             and (not question.kinds or item.kind in question.kinds)
             and (not question.by_day or question.covers(item.due))
+            and (not question.whom or question.whom & _told_stems(memory, item))
         ]
         owed = [item for item in self.found if _creditor(item) & question.about]
         self.found = owed or self.found
@@ -229,7 +230,8 @@ def _asked_for(
     """Return the items that a question asks for, best first; none where that is unsure."""
     asker = entry.source_entity or ""
     asked = _Asked(memory, asker, text, question)
-    named = asked.named
+    own = memory.owner.get_memory_identity(memory.owner)
+    named = asked.named | {*memory.people.mentioned(text)} - {own, asker}
     standing = [item for item in asked.found if _stands(memory, item, entry)]
     soonest = sorted(standing, key=lambda item: (not item.concerns(asker), item.due or "~"))
     if question.by_day:
@@ -239,13 +241,12 @@ def _asked_for(
     if question.day:
         standing = [item for item in standing if question.covers(item.due)] or standing
     if named and question.who != "named" and question.to != "named":
-        with_them = [
+        standing = [
             item
             for item in standing
             if named & {item.who, item.to}
             or any(_names(item.text, memory.people.name_of(who)) for who in named)
         ]
-        standing = with_them or standing
     if fitting := _about(standing, question.about):
         return fitting
     if len(question.about) > OF_A_MATTER and not question.day:
@@ -294,6 +295,11 @@ def _creditor(item: AgendaItem) -> set[str]:
     if item.kind != "debt" or item.to:
         return set()
     return language.get().content_words(_words(item).creditor)
+
+
+def _told_stems(memory: Memory, item: AgendaItem) -> set[str]:
+    """The stems of an item and of the name of whom it is owed to."""
+    return language.get().content_words(f"{memory.people.name_of(item.to)} {item.text}")
 
 
 def _about(items: Iterable[AgendaItem], about: frozenset[str]) -> list[AgendaItem]:
