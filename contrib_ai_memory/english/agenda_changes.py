@@ -288,13 +288,13 @@ class Line:
             return None
         if kind != "request" and (commitments.denies_debt(sentence) or self._only_asks(act)):
             return None
+        kept = kind == "request" and commitments.keeps(self._asked(act.text))
         parting = [a for a in self.acts if a.kind == "parting" and a.text in sentence]
-        if kind != "request" and any(a.sure > act.sure for a in parting):
+        if not kept and any(a.sure > act.sure for a in parting):
             return None  # "see you tomorrow"
         will = kind in ("promise", "plan") and act.sure >= OWN
         if self.own and not (will and later and self._will_itself(sentence)):
             return None
-        kept = kind == "request" and commitments.keeps(self._asked(act.text))
         return Said(place, sentence, kind, day, ERRAND if kept else act.sure)
 
     def _only_asks(self, act: SpeechAct) -> bool:

@@ -27,7 +27,7 @@ _OF_MINE = (
     r"|it|the|his|her|their|there|know)\b))?"
 )
 _PASS_ON = re.compile(
-    rf"\b(?:tell|let|remind|warn|inform|give|pass|hand|send|bring|ask) {_OF_MINE}{_WHOM}",
+    rf"\b(?:(?:tell|let|remind|warn|inform) {_OF_MINE}|(?:give|pass|hand|send|bring|ask) ){_WHOM}",
     re.IGNORECASE,
 )
 _PASS_TO = re.compile(

@@ -282,7 +282,7 @@ def _is_call(said: str, request: ReplyRequest) -> bool:
 def _is_taken_for_itself(request: ReplyRequest) -> bool:
     """Whether a line guesses who the NPC is: "you must be Mara"."""
     found = _YOU_ARE.search(request.utterance)
-    return bool(found) and _is_call(found["whom"], request)
+    return found is not None and _is_call(found["whom"], request)
 
 
 def _unknown(request: ReplyRequest) -> Reply:
