@@ -404,10 +404,13 @@ def _sheet(request: ReplyRequest) -> Iterator[SentenceCandidate]:
 
 def _of_builder(memory: MemoryRecord, request: ReplyRequest) -> Iterator[SentenceCandidate]:
     """Yield the sentences of what a builder gave, a note as one."""
-    pronoun = _pronoun(request, memory.said)
+    pronoun, taught = _pronoun(request, memory.said), memory.record == "taught"
+    note = sentences_of(oneline(memory.said))
+    if not (taught or own_sentences(note, _written(request), pronoun)):
+        return  # it tells nobody of it
     for line in lines_of(memory.said):
         said = sentences_of(line)
-        if memory.record == "taught" or len(line) > LONG:
+        if taught or len(line) > LONG:
             yield from _in_own_words(said, memory, request, pronoun)
         elif whole := own_sentences(said, _written(request), pronoun):
             yield _own(" ".join(each.text for each in whole), memory, request)
