@@ -211,6 +211,7 @@ def test_what_is_its_own_is_its_own_in_what_it_wants(mara, alice, says):
 @pytest.mark.parametrize(
     ("wish", "told"),
     [
+        ("Win back her inn", "win back my inn"),
         ("clear her name and see her sister", "clear my name and see my sister"),
         ("help Odile find her brother", "help Odile find her brother"),
         ("find her sister and her lost dog", "find my sister and her lost dog"),

@@ -113,11 +113,12 @@ def pronoun_of(texts: Iterable[str], given: str = "") -> str:
 def own_wish(wish: str, pronoun: str) -> str:
     """Tell what an NPC wants with "my" for what is its own, as far as nobody else is named.
 
-    >>> own_wish("buy back her father's boat, the Gannet's skiff", "she")
+    >>> own_wish("Buy back her father's boat, the Gannet's skiff", "she")
     "buy back my father's boat, the Gannet's skiff"
     >>> own_wish("help Odile find her brother", "she"), own_wish("see the sea", "they")
     ('help Odile find her brother', 'see the sea')
     """
+    wish = wish[:1].lower() + wish[1:]
     if pronoun not in (SHE, HE):
         return wish
     of_others = rf"{_PROPER.pattern}|\b(?:an?|the|{_OTHER_PEOPLE[pronoun].replace(' ', '|')})\b"

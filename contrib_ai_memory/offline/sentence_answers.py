@@ -396,7 +396,7 @@ def _sheet(request: ReplyRequest) -> Iterator[SentenceCandidate]:
             pronoun = _pronoun(request) if first in called else first
             yield from _in_own_words([goal], None, request, pronoun, persona=True)
         elif wants := _GOAL.sub("", goal):
-            wish = own_wish(f"{wants[:1].lower()}{wants[1:]}", _pronoun(request, request.goals))
+            wish = own_wish(wants, _pronoun(request, request.goals))
             yield _own(f"I want to {wish}", None, request)
     for memory in request.given:
         yield from _of_builder(memory, request)
