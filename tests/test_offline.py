@@ -202,6 +202,7 @@ def test_chat_noise_and_lead_ins_are_not_told_again(said, told):
         ("My brother Tam sold our boat.", 'Alice said: "My brother Tam sold our boat."'),
         ("My wife says you sold our boat.", 'Alice said: "My wife says you sold our boat."'),
         ("Can't you swim a stroke.", 'Alice said: "Can\'t you swim a stroke."'),
+        ("I like Bo. Won't Bo come?", 'Alice said: "I like Bo. Won\'t Bo come?"'),
     ],
 )
 def test_what_is_clear_is_reported_and_not_quoted(said, told):
