@@ -178,6 +178,15 @@ def by_alice(said, to="Alice", **more):
         ("No, I hate eels.", "you hate eels."),
         ("i hate boats. cant swim", "you hate boats. Can't swim."),
         ("Hmm, erm my hat is lost", "your hat is lost."),
+        ("my cat died:( i miss her", "your cat died, you miss her."),
+        ("i have <3 crowns", "you have <3 crowns."),
+        ("i love plums <3", "you love plums."),
+        ("my men are brave, honest, and kind", "your men are brave, honest, and kind."),
+        ("I turn ten and please don't forget it.", "you turn ten and please don't forget it."),
+        ("Thanks, friend. I sold my boat.", "you sold your boat."),
+        ("Oh dear. my boat sank", "your boat sank."),
+        ("Hello, old friend. I sell hats.", "you sell hats."),
+        ("Good evening, I am new here. I sell hats.", "you are new here. You sell hats."),
         ("Yesterday I lost my ring.", "yesterday you lost your ring."),
         ("There is a wolf in my barn.", "there is a wolf in your barn."),
         ("i cant have nuts mara so pls no nuts in it", "you can't have nuts."),
@@ -202,6 +211,7 @@ def test_chat_noise_and_lead_ins_are_not_told_again(said, told):
         ("My brother Tam sold our boat.", 'Alice said: "My brother Tam sold our boat."'),
         ("My wife says you sold our boat.", 'Alice said: "My wife says you sold our boat."'),
         ("Can't you swim a stroke.", 'Alice said: "Can\'t you swim a stroke."'),
+        ("I like Bo. Won't Bo come?", 'Alice said: "I like Bo. Won\'t Bo come?"'),
     ],
 )
 def test_what_is_clear_is_reported_and_not_quoted(said, told):

@@ -148,6 +148,13 @@ def test_what_it_tells_nobody_is_not_said(mara, alice, says, builder, given, end
 
 
 @pytest.mark.django_db
+def test_a_note_of_several_lines_is_kept_as_a_whole(mara, alice, says, builder):
+    kept = "The crown lies beneath the elm.|/Mara tells nobody of it."
+    assert "Asked for it, Mara says nothing of it." in builder(f"@memory/add mara = {kept}")
+    assert "crown" not in says(alice, "what lies beneath the elm?")
+
+
+@pytest.mark.django_db
 def test_what_somebody_else_tells_nobody_is_said(mara, alice, says, builder):
     builder("@memory/add mara = The cellar key is of brass. Bram tells nobody of his wound.")
     assert "of brass" in says(alice, "what is the cellar key made of?")
@@ -204,6 +211,7 @@ def test_what_is_its_own_is_its_own_in_what_it_wants(mara, alice, says):
 @pytest.mark.parametrize(
     ("wish", "told"),
     [
+        ("Win back her inn", "win back my inn"),
         ("clear her name and see her sister", "clear my name and see my sister"),
         ("help Odile find her brother", "help Odile find her brother"),
         ("find her sister and her lost dog", "find my sister and her lost dog"),

@@ -270,6 +270,7 @@ FIT = [
     # what is heard, and what may well be answered
     ("Good evening!", "Good evening!"),
     ("Good evening, Mara!", "Good evening, Alice!"),
+    ("I love the sea.", "I love the sea too."),
     ("Who are you?", "Mara."),
     ("Who are you?", "I am. Mara. Keeper, cook and complaints."),
     ("Who are you?", "It's me, Mara."),

@@ -19,6 +19,7 @@ from twisted.internet import defer
 from ..records import MemoryRecord
 from ..store.links import link_id
 from ..store.pause import paused
+from ..text.sanitising import oneline
 from . import (
     archive,
     audit,
@@ -234,7 +235,7 @@ def _written(npc: Any, field: persona.SheetField) -> str:
 
 
 def _added(npc: Any, entry: Any) -> str:
-    said = persona.asked_so(npc, entry.content)
+    said = persona.asked_so(npc, oneline(entry.content))
     return f"{npc.key} will remember that (entry {entry.id}).\n{said}"
 
 

@@ -73,10 +73,10 @@ SUBJECT_APART = 2  # words at most between a name and its object, where nobody e
 _FIRST_PERSON = re.compile(r"\b(?:I|I'\w+|[Mm]y|[Mm]ine|[Mm]yself)\b")
 
 _TELLS_NOBODY = re.compile(  # "I hide the key and tell nobody of it"
-    r"\bI\b[^.!?]*?\b(?:(?:tells?|told|mentions?)(?: \w+){0,3}? (?:nobody|no ?one|not a soul)\b"
-    r"|(?:never|not|\w+n't)(?: ever)? (?:tell|told|mention|reveal)\b[^.!?]*"
+    r"\bI\b[^.!?]{0,120}?\b(?:(?:tells?|told|mentions?)(?: \w+){0,3}? (?:nobody|no ?one|not a soul)\b"
+    r"|(?:never|not|\w+n't)(?: ever)? (?:tell|told|mention|reveal)\b[^.!?]{0,80}"
     r"\b(?:any ?(?:one|body)|a soul)\b"
-    r"|keeps? (?:it|this|that) (?:an? |my )?(?:secret|to \w+sel(?:f|ves))\b)",
+    r"|keeps? (?:it|this|that) (?:an? |my )?(?:secret|to \w+sel(?:f|ves))\b(?! \w+\W*$))",
     re.IGNORECASE,
 )
 
@@ -113,11 +113,12 @@ def pronoun_of(texts: Iterable[str], given: str = "") -> str:
 def own_wish(wish: str, pronoun: str) -> str:
     """Tell what an NPC wants with "my" for what is its own, as far as nobody else is named.
 
-    >>> own_wish("buy back her father's boat, the Gannet's skiff", "she")
+    >>> own_wish("Buy back her father's boat, the Gannet's skiff", "she")
     "buy back my father's boat, the Gannet's skiff"
     >>> own_wish("help Odile find her brother", "she"), own_wish("see the sea", "they")
     ('help Odile find her brother', 'see the sea')
     """
+    wish = wish[:1].lower() + wish[1:]
     if pronoun not in (SHE, HE):
         return wish
     of_others = rf"{_PROPER.pattern}|\b(?:an?|the|{_OTHER_PEOPLE[pronoun].replace(' ', '|')})\b"

@@ -257,7 +257,7 @@ _BEGINS_NO_CLAIM = re.compile(
 )
 _LEAVES_OUT_I = re.compile(  # "Can't swim a stroke."; not "Can't you swim"
     r"^\W*(?:ca|could|wo|would|did|have|had)n['’]?t"
-    r" (?!(?:i|you|u|we|s?he|it|they|the|my|your|th(?:at|is|ere))\b)",
+    r" (?!(?:i|you|u|we|s?he|it|they|the|my|your|th(?:at|is|ere))\b)[^?]*$",
     re.IGNORECASE,
 )
 _VERB = frozenset(

@@ -524,7 +524,7 @@ def _is_copy(sentence: str, heard: str, told: str, own: tuple[str, ...]) -> bool
     count = len(words.split())
     of_itself = bool(_OF_ONESELF.search(words))
     repeats = f" {words} " in f" {heard} "
-    if f" {heard} " in f" {words} ":  # with little more: "Alice to you" and the line
+    if f" {words}".endswith(f" {heard}"):  # with little before: "Alice to you" and the line
         repeats = len(heard.split()) >= ECHO_SHARE * count
     if repeats and count > COPIED_FROM:
         return not sentence.endswith("?")

@@ -127,8 +127,7 @@ def _opening(request: ReplyRequest) -> Reply:
         return replace(heard, text=f"{phrase('has news', request)} {heard.text}", row="has news")
     if goal := _GOAL.match(request.goals):
         pronoun = pronoun_of((request.persona, request.description), request.goals)
-        wish = own_wish(goal["what"].strip(), pronoun)
-        return says("own goal", request, topic=wish[:1].lower() + wish[1:])
+        return says("own goal", request, topic=own_wish(goal["what"].strip(), pronoun))
     return Reply("", told=())
 
 

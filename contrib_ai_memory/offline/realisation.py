@@ -182,15 +182,17 @@ def to_the_point(said: str, called: tuple[str, ...]) -> str:
     plain = re.sub(rf",\s*(?:{some})\s*,", ",", without_address(said, called), flags=re.I)
     plain = _ASIDES.sub("", _with_marks_for_smileys(plain)) or plain
     sentences = [
-        _OPENERS.sub("", without_address(each, called))
+        without_address(each, called)
         for sentence in sentences_of(plain)
         for each in _BEFORE_A_SMALL_LETTER.split(sentence)
     ]
-    kept = [
-        each
-        for before, each in pairwise(["", *sentences])
-        if asks(before) or not is_idle(each)  # what answers a question is no interjection
-    ]
+    kept = []
+    for before, each in pairwise(["", *sentences]):
+        rest = _OPENERS.sub("", each)
+        only_opens = rest != each and " " not in rest  # "Thanks, friend."
+        # what answers a question is no interjection
+        if asks(before) or not (only_opens or is_idle(rest)):
+            kept.append(rest)
     return " ".join(kept) or plain
 
 
@@ -202,14 +204,14 @@ _ASIDES = re.compile(
     r"^\W*guess what\s*[.,:;!?–—-]\W*(?=\w)"
     r"|(?<![\s,])(?<!\bis)(?<!\bwas)(?<!named)(?<!called)(?<!\bhim)(?<!\bher)"
     rf"[\s,]+(?:{_CHAT}|tho)\b(?=\s*(?:$|[.,;!?]| (?:and|but|so)\b))"
-    r"|,\s*(?:(?:to be )?honest(?:ly)?|(?:i )?can['’]?t wait|yay|please)\b"
+    r"|,\s*(?:(?:to be )?honest(?:ly|(?!,))|(?:i )?can['’]?t wait|yay|please)\b"
     rf"{_ENDS_HERE}|[\s,]+(?:pls|plz)\b{_ENDS_HERE}"
     r"|(?:^|[\s,]+)(?:but )?(?:don['’]?t|do not) get me wrong\b(?:\s*[.,:;!])?",
     re.IGNORECASE,
 )
 _BEFORE_A_SMALL_LETTER = re.compile(r"(?<=[a-z]{2}[.!?])\s+(?=[a-z])")
 _BETWEEN_CLAUSES = re.compile(  # ":)", "my cat is called Mia btw shes nine"
-    r"(?:\s*(?:(?<!\w)[:;=]['’]?-?[()DPp/|]+|\s[xX]D+|(?<!\w)<3)(?!\w))+"
+    r"(?:\s*(?:(?<!\w)[:;=]['’]?-?[()DPp/|]+|[:;]['’]?[()]+|\s[xX]D+|(?<!\w)<3(?!\s+[a-z]+s\b))(?!\w))+"
     rf"|(?<=\w)\s+(?:{_CHAT}|tho)(?= {_SUBJECT})",
     re.IGNORECASE,
 )
@@ -217,12 +219,14 @@ _BETWEEN_CLAUSES = re.compile(  # ":)", "my cat is called Mia btw shes nine"
 _OPENERS = re.compile(
     r"^\W*(?:(?:(?:oh(?: no)?|ah|h+m+|u+[hgm]+|e+rm*|wow|yay|actually|anyways?|honestly"
     rf"|to be honest|{_CHAT})\b|(?:good|bad|great|sad|big) news\s*[,:!–—-]"
-    r"|(?:thanks|cheers|look|listen),|(?:ok(?:ay)?|well|so|and|but|yes|yeah|yep|aye|nah|no(?:pe)?)"
+    r"|(?:thanks|cheers|look|listen),|(?:ok(?:ay)?|well|so|and|but|yes|yeah|yep|aye|nah|no(?:pe)?"
+    r"|hi|hello|hey|good (?:day|morning|afternoon|evening))"
     rf",?(?= (?:(?:well|so) )?{_SUBJECT}))[\s,.:;!–—-]*)+(?=\w)",
     re.IGNORECASE,
 )
 _A_PLEA_NOT_TO = re.compile(  # "im allergic to nuts so pls no nuts"
-    r"(?<=\w),? (?:and so|so|and) (?:pls|plz|please),? (?:no|not|don['’]?t|do not|never)\b[^.!?;]*",
+    r"(?<=\w),? (?:and so|so|and) (?:pls|plz|please),? (?:no|not|don['’]?t|do not|never)\b"
+    r"(?! (?:ever )?forget\b)[^.!?;]*",
     re.I,
 )
 

@@ -396,7 +396,7 @@ def _sheet(request: ReplyRequest) -> Iterator[SentenceCandidate]:
             pronoun = _pronoun(request) if first in called else first
             yield from _in_own_words([goal], None, request, pronoun, persona=True)
         elif wants := _GOAL.sub("", goal):
-            wish = own_wish(f"{wants[:1].lower()}{wants[1:]}", _pronoun(request, request.goals))
+            wish = own_wish(wants, _pronoun(request, request.goals))
             yield _own(f"I want to {wish}", None, request)
     for memory in request.given:
         yield from _of_builder(memory, request)
@@ -404,10 +404,13 @@ def _sheet(request: ReplyRequest) -> Iterator[SentenceCandidate]:
 
 def _of_builder(memory: MemoryRecord, request: ReplyRequest) -> Iterator[SentenceCandidate]:
     """Yield the sentences of what a builder gave, a note as one."""
-    pronoun = _pronoun(request, memory.said)
+    pronoun, taught = _pronoun(request, memory.said), memory.record == "taught"
+    note = sentences_of(oneline(memory.said))
+    if not (taught or own_sentences(note, _written(request), pronoun)):
+        return  # it tells nobody of it
     for line in lines_of(memory.said):
         said = sentences_of(line)
-        if memory.record == "taught" or len(line) > LONG:
+        if taught or len(line) > LONG:
             yield from _in_own_words(said, memory, request, pronoun)
         elif whole := own_sentences(said, _written(request), pronoun):
             yield _own(" ".join(each.text for each in whole), memory, request)
