@@ -19,7 +19,7 @@ from pathlib import Path
 
 PLACE = "AI_MEMORY_LLM"
 CONTEXT = 8192  # tokens
-THREADS = 2
+THREADS = max(1, (os.cpu_count() or 2) - 1)  # as the game starts one: one core is the game's
 STARTS_WITHIN = 120  # seconds
 
 
