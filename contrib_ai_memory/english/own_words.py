@@ -73,7 +73,8 @@ SUBJECT_APART = 2  # words at most between a name and its object, where nobody e
 _FIRST_PERSON = re.compile(r"\b(?:I|I'\w+|[Mm]y|[Mm]ine|[Mm]yself)\b")
 
 _TELLS_NOBODY = re.compile(  # "I hide the key and tell nobody of it"
-    r"\bI\b[^.!?]{0,120}?\b(?:(?:tells?|told|mentions?)(?: \w+){0,3}? (?:nobody|no ?one|not a soul)\b"
+    r"\bI\b[^.!?]{0,120}?\b(?:(?:tells?|told|mentions?)(?: \w+){0,3}?"
+    r" (?:nobody|no ?one|not a soul)\b"
     r"|(?:never|not|\w+n't)(?: ever)? (?:tell|told|mention|reveal)\b[^.!?]{0,80}"
     r"\b(?:any ?(?:one|body)|a soul)\b"
     r"|keeps? (?:it|this|that) (?:an? |my )?(?:secret|to \w+sel(?:f|ves))\b(?! \w+\W*$))",
