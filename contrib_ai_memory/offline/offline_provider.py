@@ -161,7 +161,7 @@ class OfflineProvider:
         Args:
             around: Lines of the same talk, which it does not look at.
         """
-        heard = [each for each in entries if each.learnable and not _is_kept(each, npc_name)]
+        heard = [each for each in entries if each.learnable and not _tells_nobody(each, npc_name)]
         before: dict[int, Entry] = {}  # what each correction corrects
         meant = []
         for place, entry in enumerate(heard):
@@ -362,7 +362,7 @@ def _lasts(said: str, entry: Entry) -> bool:
     return kind_of(reported(said, entry), entry.seen_as) in _SAID_ONCE
 
 
-def _is_kept(entry: Entry, npc_name: str) -> bool:
+def _tells_nobody(entry: Entry, npc_name: str) -> bool:
     """Whether a builder writes that the NPC tells nobody of it."""
     if entry.origin != BUILDER:
         return False

@@ -124,6 +124,7 @@ _GLAD = re.compile(
     r"(?<!not )(?<!not so )(?<!n't )\b(?:proud|chuffed|happy|glad|delighted|thrilled)\b",
     re.IGNORECASE,
 )
+# read as an apology; it is taken with thanks
 _CONDOLES = re.compile(r"\bsorry (?:to hear|for your|about your)\b", re.IGNORECASE)
 _PREFERS = re.compile(
     r"\bgi(?:ve|mme)\b[^.!?]* (?:any ?(?:day|time)|every time|over)\b", re.IGNORECASE
