@@ -16,7 +16,7 @@ the line that told it, since a line may tell more.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -134,6 +134,31 @@ def end_closed(memory: Memory, entries: Sequence[Entry], work: Work) -> Generato
         yield work.run(end_closed_in_store, memory.id, closed)
 
 
+@defer.inlineCallbacks
+def end_by_own_words(
+    memory: Memory, over: Mapping[str, int], known: Sequence[MemoryRecord], work: Work
+) -> Generator[Any, Any, None]:
+    """End facts that the NPC's own words or deeds end, as a language model found: what is owed,
+    promised or asked between it and somebody, and nothing else. Done again, it changes nothing.
+
+    Args:
+        over: Journal ids of these words, by the ids of the facts.
+    """
+    npc = memory.owner.get_memory_identity(memory.owner)
+    for fact in known:
+        if (by := memory.journal.get(over.get(fact.id, 0))) is None:
+            continue
+        items = [
+            item
+            for item in memory.agenda.resting_on(Removal({*fact.journal_ids}))
+            if item.concerns(npc) and (item.state == "open" or by.id in item.closed_by)
+        ]
+        for item in items:
+            memory.agenda.put(item.closed("done", by))
+        if items:
+            yield work.run(_end_by, memory.id, fact, by)
+
+
 def may_end(entry: Entry) -> bool:
     """Whether an entry may end anything: what others say or are seen to do and what the NPC says,
     and no question."""
@@ -176,6 +201,14 @@ def end_in_store(
                     end(store, [own], anew=True)
                 end(store, others)
     return found
+
+
+def _end_by(agent_id: str, fact: MemoryRecord, entry: Entry) -> None:
+    store = memory_store.shared()
+    by = entry_memory_id(agent_id, entry.id)
+    known = bool(store.get([by]))  # what the NPC said by heart is not stored
+    if not store.is_locked(agent_id, fact):
+        end(store, [End(fact.id, by if known else "", entry.timestamp)])
 
 
 def end_closed_in_store(agent_id: str, closed: Sequence[tuple[AgendaItem, Entry]]) -> None:

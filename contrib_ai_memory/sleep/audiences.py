@@ -82,6 +82,7 @@ def apart(
                 {number: score for number, score in digest.importance.items() if number in own},
                 tuple(kept),
                 None if heard.hidden else tuple(happened[:1]),
+                over=digest.over,
             )
         )
     return found, +refused
