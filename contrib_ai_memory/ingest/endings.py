@@ -135,14 +135,16 @@ def end_closed(memory: Memory, entries: Sequence[Entry], work: Work) -> Generato
 
 
 @defer.inlineCallbacks
-def end_by_own_words(
+def end_by_lines(
     memory: Memory, over: Mapping[str, int], known: Sequence[MemoryRecord], work: Work
 ) -> Generator[Any, Any, None]:
-    """End facts that the NPC's own words or deeds end, as a language model found: what is owed,
-    promised or asked between it and somebody, and nothing else. Done again, it changes nothing.
+    """End facts that a language model found lines to end. Done again, it changes nothing.
+
+    The NPC's own words end what is owed, promised or asked between it and somebody, and nothing
+    else.
 
     Args:
-        over: Journal ids of these words, by the ids of the facts.
+        over: Journal ids of the lines, by the ids of the facts.
     """
     npc = memory.owner.get_memory_identity(memory.owner)
     for fact in known:
@@ -151,11 +153,12 @@ def end_by_own_words(
         items = [
             item
             for item in memory.agenda.resting_on(Removal({*fact.journal_ids}))
-            if item.concerns(npc) and (item.state == "open" or by.id in item.closed_by)
+            if item.concerns(npc) or not by.is_own
         ]
         for item in items:
-            memory.agenda.put(item.closed("done", by))
-        if items:
+            if item.state == "open":
+                memory.agenda.put(item.closed("done", by))
+        if items or not by.is_own:
             yield work.run(_end_by, memory.id, fact, by)
 
 

@@ -50,8 +50,9 @@ You keep the memory of one character of a text game, the keeper. You are given t
 facts that it knows (numbered from 101), and lines of talk under the day on which they were said. \
 Numbered lines are new; lines with "-" only help to understand them. Answer in JSON:
 importance: for every numbered line its number and 1 to 10: 1-2 greetings, chatter, questions, \
-moves; 3-4 small things of the moment; 5-6 worth knowing in a month; 7-8 promises, debts, \
-requests, plans, what changes somebody's life; 9-10 secrets, danger, death.
+moves; 3-4 small things of the moment; 5-6 worth knowing in a month, such as what somebody likes, \
+cannot bear, is or does, said in passing too; 7-8 promises, debts, requests, plans, what changes \
+somebody's life; 9-10 secrets, danger, death.
 facts: each lasting thing that the numbered lines tell about people, events or the world, once, \
 as it stands at their end. Nothing from greetings, questions, jokes, comings and goings. Never \
 what the keeper itself said, did, thinks or is.

@@ -139,8 +139,8 @@ class Digest:
     experiences: tuple[ExperienceDraft, ...] | None = ()
     # journal ids of unjudged lines that were said in confidence; None if they are still unjudged
     confided: frozenset[int] | None = None
-    # ids of known facts that the NPC's own words or deeds end, each with their journal id; 0 until
-    # it is held against the lines which they are
+    # ids of known facts that end without a fact of their audience, each with the journal id of the
+    # line that ends it; 0 is the NPC's own words or deeds, until it is found which they are
     over: Mapping[str, int] = field(default_factory=dict)
 
 

@@ -119,7 +119,8 @@ def checked(digest: Digest, passage: Passage) -> CheckedDigest:
         refused[UNRELATED] += related != told
         refused[NO_COMMITMENT] += stated != related
         kept.append(stated)
-    over = {each: by for each in digest.over if (by := lines.own_words_that_end(each))}
+    found = {each: by or lines.own_words_that_end(each) for each, by in digest.over.items()}
+    over = {each: by for each, by in found.items() if by}
     refused[UNRELATED] += len(digest.over) - len(over)
     return CheckedDigest(replace(digest, facts=tuple(kept), over=over), +refused)
 

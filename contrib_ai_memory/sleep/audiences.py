@@ -82,7 +82,7 @@ def apart(
                 {number: score for number, score in digest.importance.items() if number in own},
                 tuple(kept),
                 None if heard.hidden else tuple(happened[:1]),
-                over=digest.over,
+                over=dict(digest.over) | (heard.told_aloud(mine, whole) if heard.hidden else {}),
             )
         )
     return found, +refused
@@ -102,6 +102,7 @@ def _narrowest(cited: Sequence[Entry]) -> Entry | None:
 class _Heard:
     """What is shown of a passage, to one audience and to others alone."""
 
+    audience: Audience
     hidden: set[str]  # stems and numbers that stand in it
     shown: set[str]
     hidden_days: set[str]  # days that only what is hidden names, YYYY-MM-DD
@@ -122,12 +123,27 @@ class _Heard:
             day = language.get().due(each.words, each.timestamp)
             days[_hears(audience, each.audience)].add(day)
         return cls(
+            audience,
             _telling(hidden),
             _telling([*shown, *everybody]),
             days[False] - days[True] - {""},
             vectors[: len(hidden)],
             vectors[len(hidden) :],
         )
+
+    def told_aloud(self, facts: Iterable[FactDraft], whole: Passage) -> dict[str, int]:
+        """Return the ids of secrets that facts end which everybody may know, with the line of each.
+
+        The line was said aloud, whatever the words of the fact; the secret's ending tells nothing.
+        """
+        secret = {fact.id: fact.content for fact in whole.known if fact.audience is not None}
+        over: dict[str, int] = {}
+        for fact in facts if self.audience is None else ():
+            for each in (n for n in fact.ends or () if n in secret):
+                one, other = embedder.shared().encode([fact.text, secret[each]], known=True)
+                if float(one @ other) > SIMILAR_FROM:
+                    over[each] = max(fact.journal_ids)
+        return over
 
     def by_others(self, fact: FactDraft) -> bool:
         """Whether a fact tells what only others heard.

@@ -323,7 +323,7 @@ def _look(
                 checked = yield work.run(router.answer_of, router.OFFLINE, "checked", drawn, part)
                 _count_refused(memory, checked.refused, work)
                 changed += yield _apply(memory, checked.digest, part, name, work, shown)
-                yield endings.end_by_own_words(memory, checked.digest.over, part.known, work)
+                yield endings.end_by_lines(memory, checked.digest.over, whole.known, work)
                 yield endings.apply(memory, part.entries, work, records=("fact",))
                 yield endings.end_closed(memory, part.entries, work)
             return changed
@@ -345,7 +345,8 @@ def _of_audience(drawn: Digest, part: Passage) -> Digest:
         )
         for draft in drawn.facts
     )
-    return replace(drawn, facts=tuple(facts), over={each: 0 for each in drawn.over if each in own})
+    over = {each: by for each, by in drawn.over.items() if by or each in own}
+    return replace(drawn, facts=tuple(facts), over=over)
 
 
 def _around(memory: Memory, entries: Sequence[Entry]) -> tuple[Entry, ...]:
