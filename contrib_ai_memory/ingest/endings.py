@@ -154,6 +154,7 @@ def end_by_lines(
             item
             for item in memory.agenda.resting_on(Removal({*fact.journal_ids}))
             if item.concerns(npc) or not by.is_own
+            if not set(item.evidence).isdisjoint(fact.journal_ids)
         ]
         for item in items:
             if item.state == "open":

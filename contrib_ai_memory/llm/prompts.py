@@ -168,6 +168,7 @@ REPAIR = """\
 That cannot be used: {problem}. Answer once more, with one JSON object alone that is what was \
 asked for."""
 
+WITNESSED_TOLD = 2  # memories of which it is told who was there
 OPEN_TOLD = 2  # agenda items, the most pressing first
 
 _FALLBACK_PERSONA = "You are friendly and know your place in the world."
@@ -279,12 +280,33 @@ def scene(request: ReplyRequest) -> Iterator[str]:
             known.append("you meet for the first time")
         if known:
             yield f"About {each.name or speaker}: {'; '.join(known)}."
+    yield from _presence(request)
     if request.mood:
         yield f"You feel {' and '.join(request.mood)}."
     for lesson in request.lessons:
         yield f"Learned before: {lesson}"
     for item in seen.agenda[:OPEN_TOLD]:
         yield f"Open: {item.noted or item.text}"
+
+
+def _presence(request: ReplyRequest) -> Iterator[str]:
+    """Yield who was there, of a line that asks who was when something happened or somebody came."""
+    seen = request.situation
+    recalled = sorted(request.recalled, key=lambda each: -each.score.total)
+    happened = [each.memory for each in recalled if each.memory.record == "entry"]
+    for memory in happened[:WITNESSED_TOLD] if seen.witnesses else ():
+        there = [seen.witnesses.get(who, "somebody unknown") for who in memory.witnesses]
+        yield (
+            f'Here on {day_of(memory.created_at)} at "{memory.content}" '
+            f"({memory.speaker}): {', '.join(there)}."
+        )
+    if seen.coming:
+        before = ", ".join(seen.coming.present) or "nobody"
+        after = seen.coming.next or "nobody"
+        yield (
+            f"When {request.speaker} came in on {day_of(seen.coming.when)}: {before} here, "
+            f"{after} came next."
+        )
 
 
 def _with_standing(person: KnownPerson) -> str:

@@ -18,7 +18,8 @@ import numpy as np
 from .. import language
 from ..embedding import embedder
 from ..llm.provider import Digest, Passage
-from ..recall.told_secrets import COMMON_FROM, SIMILAR_FROM, telling
+from ..local_time import day_of
+from ..recall.told_secrets import SIMILAR_FROM, has_rare, telling
 from ..records import Entry, FactDraft
 
 Audience = tuple[str, ...] | None
@@ -125,7 +126,7 @@ class _Heard:
         return cls(
             audience,
             _telling(hidden),
-            _telling([*shown, *everybody]),
+            _telling([*shown, *everybody, *{_day(day_of(each.timestamp)) for each in lines}]),
             days[False] - days[True] - {""},
             vectors[: len(hidden)],
             vectors[len(hidden) :],
@@ -155,7 +156,7 @@ class _Heard:
         words = _telling(texts) & self.hidden - self.shown - _telling([_day(fact.date)])
         if fact.date in self.hidden_days:
             return True
-        if any(language.get().frequency(word) < COMMON_FROM for word in words):
+        if has_rare(" ".join(texts), words):
             return True
         [at] = embedder.shared().encode(texts[:1], known=True)
         near = float((self.hidden_at @ at).max())
