@@ -127,7 +127,7 @@ def test_a_secret_that_is_told_aloud_is_over_whatever_fact_tells_it(evening, ser
 
 def test_common_words_of_a_whisper_are_no_secret(evening, server, mara, alice, sleeps):
     alice.execute_cmd("whisper mara = I have not been well since then, nor before.")
-    mended = {"text": "Joss mends nets since before now.", "about": "Joss"}
+    mended = {"text": "Alice keeps the ferry at Millbrook since her brother Joss mends nets."}
     stored = sleeps([mended | {"lines": ["ferry"]}])
     assert mended["text"] in [each.content for each in stored]
 

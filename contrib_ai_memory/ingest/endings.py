@@ -7,8 +7,9 @@ newer line is forgotten, the memories hold again (`admin.forget`).
 
 Each new line of others ends at once what it says holds no longer among the nearest lines and facts
 (`Language.ended`), in profiles and agenda too; with a language model, where the language reads it
-(docs/adr/023). The NPC's own words end what it said itself before, and nothing else: they are no
-evidence of others, nor others' words of what it says. A line ends only what all who heard it may
+(docs/adr/023). The NPC's own words end what it said itself before, and what a model finds that they
+settle between it and somebody (`end_by_lines`): they are no evidence of others, nor others' words
+of what it says. A line ends only what all who heard it may
 know, and nothing that is locked or pinned. A correction ends the line that it corrects as a whole:
 completed, it tells all else of that line too (`ingest.corrected_lines`). A fact ends sooner than
 the line that told it, since a line may tell more.
