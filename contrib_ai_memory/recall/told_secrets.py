@@ -29,7 +29,6 @@ SIMILAR_IF_MARKED = 0.3
 ANSWERS_IF_MARKED = 0.35
 
 _NUMBER = re.compile(r"\d+")
-_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ def _tells(text: str, asked: str, marked: bool, secrets: tuple[Secret, ...], kno
     """Return whether words tell a secret (worker thread)."""
     hidden = set().union(*(telling(each.text) for each in secrets))
     said = telling(text) & hidden - telling(known)
-    if said and (marked or has_rare(text, said)):
+    if said and (marked or any(language.get().frequency(word) < COMMON_FROM for word in said)):
         return True
     texts = [text, *language.get().sentences(text), f"{asked} {text}"]
     vectors = embedder.shared().encode([*texts, *(each.text for each in secrets)])
@@ -90,15 +89,6 @@ def _tells(text: str, asked: str, marked: bool, secrets: tuple[Secret, ...], kno
     own = np.array([each.own for each in secrets])
     near = similar[:-1].max(axis=0) > np.where(own, OWN_FROM, alone)
     return bool((near | (similar[-1] > np.where(own, OWN_FROM, answer))).any())
-
-
-def has_rare(text: str, stems: set[str]) -> bool:
-    """Whether a text has a number or a word with one of these stems that is not common."""
-    return any(
-        language.get().frequency(word) < COMMON_FROM
-        for word in _WORD.findall(text)
-        if telling(word) & stems
-    )
 
 
 def telling(text: str) -> set[str]:

@@ -8,6 +8,7 @@ did not hear all that was shown, rules make it.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from .. import language
 from ..embedding import embedder
 from ..llm.provider import Digest, Passage
 from ..local_time import day_of
-from ..recall.told_secrets import SIMILAR_FROM, has_rare, telling
+from ..recall.told_secrets import COMMON_FROM, SIMILAR_FROM, telling
 from ..records import Entry, FactDraft
 
 Audience = tuple[str, ...] | None
@@ -27,6 +28,8 @@ Audience = tuple[str, ...] | None
 OF_DIFFERENT = "rests on what different people were told in confidence"
 OF_OTHERS = "tells what only others were told"
 SURELY_NEARER = 0.1  # in cosine, to what was heard than to what was not
+
+_WORD = re.compile(r"\w+")
 
 
 def together(parts: Sequence[Passage]) -> Passage:
@@ -156,12 +159,21 @@ class _Heard:
         words = _telling(texts) & self.hidden - self.shown - _telling([_day(fact.date)])
         if fact.date in self.hidden_days:
             return True
-        if has_rare(" ".join(texts), words):
+        if _has_rare(" ".join(texts), words):
             return True
         [at] = embedder.shared().encode(texts[:1], known=True)
         near = float((self.hidden_at @ at).max())
         besides = SURELY_NEARER if _telling(texts[:1]) - self.shown else 0.0
         return near > SIMILAR_FROM and near + besides > float((self.shown_at @ at).max())
+
+
+def _has_rare(text: str, stems: set[str]) -> bool:
+    """Whether a text has a number or a word with one of these stems that is not common."""
+    return any(
+        language.get().frequency(word) < COMMON_FROM
+        for word in _WORD.findall(text)
+        if telling(word) & stems
+    )
 
 
 def _telling(texts: Iterable[str]) -> set[str]:
