@@ -223,9 +223,14 @@ def _known_anyway(request: ReplyRequest) -> Reply | None:
 
 
 def _as_asked(request: ReplyRequest) -> ReplyRequest:
-    """Return a request with the words alone that ask, of a line that does other things too."""
+    """Return a request with the sentences alone that ask, of a line that does other things too."""
     others = {act.kind for act in request.acts} & WEIGHTY
-    asking = " ".join(act.text for act in request.acts if act.kind == "question")
+    questions = [act.text for act in request.acts if act.kind == "question"]
+    asking = " ".join(
+        each
+        for each in sentences_of(request.utterance)
+        if any(text in each or each in text for text in questions)
+    )
     if not others or len(asking.split()) < LEAST_ASKED:
         return request
     return replace(request, utterance=asking)
