@@ -30,7 +30,7 @@ from ..english.questions import (
     sentences_of,
     statements,
 )
-from ..english.reported_speech import clauses
+from ..english.reported_speech import claims, clauses
 from ..english.salience import names_someone
 from ..english.tokens import content_words
 from ..local_time import date_of
@@ -64,10 +64,7 @@ JUST_SAID = 3.0  # less for what the asker said in this talk of something else
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
 SOMEBODY = ("Bram", "Tom")  # who asks, where it is not to count that it is the asker
 MOST_WORDS = 40  # of all that is told
-# of a line of several clauses (`python -m benchmarks.spans`)
-SPANS = 8  # read at most, beside the clauses alone
-APART = 4.0  # by which a part has to score more than what is left out
-AS_WELL = 0.5  # of that, by which it may score less than the whole line
+NOT_OF_IT = 2.0  # less than the surest word of the answer, of a part that may be left out
 
 _HEADING = re.compile(r"(?m)^\s*#+[^\n]*$")
 _OF_COMING = re.compile(  # not "where did he leave his axe"
@@ -328,38 +325,28 @@ def told(chosen: Iterable[SentenceCandidate], request: ReplyRequest) -> str:
 
 
 def to_the_question(candidate: SentenceCandidate, request: ReplyRequest) -> SentenceCandidate:
-    """Return the shortest part of a line that answers as surely as all of it.
-
-    What is left out answers much less surely; a clause that leans on another stays behind it.
-    """
+    """Return the part of a line whose words answer; what leans on another stays behind it."""
     memory, text, network = candidate.memory, candidate.text, reader.shared()
     if network is None or memory is None or not memory.is_talk or of_builder(memory):
         return candidate
     parts = clauses(text)
     if len(parts) < 2 or _ASKS_FOR_ALL.search(request.utterance):
         return candidate
-    runs = [
-        parts[first : first + count]
-        for count in range(1, len(parts))
-        for first in range(len(parts) - count + 1)
-        if not parts[first].leans
-    ][:SPANS]
-    spans = [text[run[0].start : run[-1].end] for run in runs]
-    alone = [text[part.start : part.end] for part in parts]
     question = reader.question_read(request.speaker, request.npc_name, words_to_it(request))
-    read = [_read(memory, ended(each), request) for each in (text, *spans, *alone)]
-    whole, *scores = network.scores(question, read)
-    of_parts = scores[len(spans) :]
-    asked = content_words(request.utterance) & content_words(text)
-    for span, run, score in sorted(
-        zip(spans, runs, scores, strict=False), key=lambda each: len(each[0])
-    ):
-        left_out = [s for part, s in zip(parts, of_parts, strict=True) if part not in run]
-        apart = score - max(left_out)
-        as_well = apart >= APART and score >= whole - AS_WELL * apart
-        if as_well and asked <= content_words(span):
-            return replace(candidate, text=span)
-    return candidate
+    read = _read(memory, text, request)
+    words = network.answering(question, read)
+    behind = len(read) - len(text)  # whose words they are stands before them
+    surest = [
+        max(
+            (sure for a, b, sure in words if b > each.start + behind and a < each.end + behind),
+            default=-np.inf,
+        )
+        for each in parts
+    ]
+    answer = [place for place, sure in enumerate(surest) if sure >= max(surest) - NOT_OF_IT]
+    first = max(place for place in range(answer[0] + 1) if not parts[place].leans)
+    part = text[parts[first].start : parts[answer[-1]].end]
+    return replace(candidate, text=part) if claims(part) else candidate
 
 
 def of_builder(memory: MemoryRecord) -> bool:
