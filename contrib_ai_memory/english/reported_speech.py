@@ -9,7 +9,7 @@ Liora's. What a pose shows of its poser counts as seen; the rest is the poser's 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from .questions import sentences_of
@@ -315,12 +315,58 @@ def of_speaker(text: str, name: str, *, to_teller: bool = False) -> str:
     return third_person(told, name).translate(_TELLERS) if told else ""
 
 
+# "sold the wren", "got two ferrets", "savin up for a boat", "cant swim": "I" is left out
+_DETERMINED = (
+    r"(?:the|an?|my|our|your|some|it|them|him|her|two|three|four|five|six|\d+|no|every|all|both)\b"
+)
+_LEFT_OUT_I = re.compile(
+    rf"(?P<past>[a-z]{{2,}}) {_DETERMINED}"
+    r"|(?P<ing>[a-z]{2,}in)[g'’]? (?:up|for|to|on|at|with|off|out|back|my|the|an?)\b"
+    r"|(?:ca|could|wo|would|did|have|had|was|do)n['’]?t (?!(?:you|u|we|they|the|s?he|it)\b)\w"
+    r"|(?:was|am|been|love|like|hate|need|want|prefer|own|live|know|think|reckon|hope) (?!you\b)\w",
+    re.IGNORECASE,
+)
+_ORDERS = frozenset("don't dont do like".split())
+
+
+def with_subjects(sentences: Sequence[str]) -> list[str]:
+    """Put "I" where a speaker left it out, at first or behind a sentence of their own.
+
+    >>> with_subjects(["sold the wren.", "Got a bigger boat now.", "The mast leans."])
+    ['I sold the wren.', 'I got a bigger boat now.', 'The mast leans.']
+    >>> with_subjects(["cant swim a stroke"]), with_subjects(["Keep the change."])
+    (['I cant swim a stroke'], ['Keep the change.'])
+    >>> with_subjects(["My kid is six.", "lost her front teeth"])
+    ['My kid is six.', 'lost her front teeth']
+    """
+    told: list[str] = []
+    own = True  # whether the sentence before is about its speaker
+    for each in sentences:
+        subject = _subject_left_out(each) if own else ""
+        told.append(f"{subject} {each[:1].lower()}{each[1:]}" if subject else each)
+        own = bool(subject) or bool(re.match(r"\W*I\b", each, re.IGNORECASE))
+    return told
+
+
+def _subject_left_out(sentence: str) -> str:
+    found = _LEFT_OUT_I.match(sentence)
+    if not found:
+        return ""
+    if found["ing"]:
+        base = found["ing"].lower().removesuffix("in")
+        known = any(each in BASES for each in (base, f"{base}e", base[:-1]))
+        return "I'm" if known else ""
+    if past := (found["past"] or "").lower():
+        return "I" if is_past(past) and past not in BASES else ""
+    return "" if sentence.split()[0].lower() in _ORDERS else "I"
+
+
 def _each(text: str, tell: Callable[[str], str]) -> str:
     """Tell each sentence; "" where one of them cannot be told, or the first one claims nothing.
 
     What is no sentence leans on the one before it: "My hat is lost. A red one."
     """
-    sentences = sentences_of(text)
+    sentences = with_subjects(sentences_of(_with_capitals(text)))
     if not sentences or not claims(sentences[0]):
         return ""
     told = [tell(each) if claims(each) or is_fragment(each) else "" for each in sentences]
