@@ -24,7 +24,9 @@ FEW_WORDS = 3  # "and the old mill?"
 _OPENING = re.compile(r"^\W*(?:(?:and|but|so|then|ok|okay|well|oh|hm+|n)\b[\s,]*)+", re.IGNORECASE)
 _AND = re.compile(r"^\W*(?:and|n)\b", re.IGNORECASE)
 _QUESTION_WORD = rf"(?:{'|'.join(sorted(QUESTION_WORDS, key=len, reverse=True))})"
-_BARE = re.compile(rf"(?:since |with )?{_QUESTION_WORD}(?: (?:much|many|long|for|not|time|day))?", re.I)
+_BARE = re.compile(
+    rf"(?:since |with )?{_QUESTION_WORD}(?: (?:much|many|long|for|not|time|day))?", re.I
+)
 _BEGINS = re.compile(rf"^\W*{_QUESTION_WORD}\b\s*", re.IGNORECASE)
 _WHAT_ABOUT = re.compile(r"(?:what|how) about (?P<whom>.+)", re.IGNORECASE)
 _PERSON = re.compile(r"\b(?P<whom>he|she|him|her|his|hers|they|their)\b", re.IGNORECASE)

@@ -329,6 +329,11 @@ _LEFT_OUT_I = re.compile(
 _ORDERS = frozenset("don't dont do like".split())
 
 
+def in_full(text: str) -> str:
+    """Return talk with "I" where a speaker left it out, each sentence with a capital."""
+    return " ".join(with_subjects(sentences_of(_with_capitals(text))))
+
+
 def with_subjects(sentences: Sequence[str]) -> list[str]:
     """Put "I" where a speaker left it out, at first or behind a sentence of their own.
 
@@ -366,7 +371,7 @@ def _each(text: str, tell: Callable[[str], str]) -> str:
 
     What is no sentence leans on the one before it: "My hat is lost. A red one."
     """
-    sentences = with_subjects(sentences_of(_with_capitals(text)))
+    sentences = sentences_of(in_full(text))
     if not sentences or not claims(sentences[0]):
         return ""
     told = [tell(each) if claims(each) or is_fragment(each) else "" for each in sentences]

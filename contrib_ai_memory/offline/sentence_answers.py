@@ -30,7 +30,7 @@ from ..english.questions import (
     sentences_of,
     statements,
 )
-from ..english.reported_speech import claims, clauses
+from ..english.reported_speech import Clause, claims, clauses, in_full
 from ..english.salience import names_someone
 from ..english.tokens import content_words
 from ..local_time import date_of
@@ -64,8 +64,15 @@ JUST_SAID = 3.0  # less for what the asker said in this talk of something else
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
 SOMEBODY = ("Bram", "Tom")  # who asks, where it is not to count that it is the asker
 MOST_WORDS = 40  # of all that is told
-NOT_OF_IT = 2.0  # less than the surest word of the answer, of a part that may be left out
+APART = (
+    4.0  # by which a part has to score more than what else may be of the answer, to be told alone
+)
+AS_WELL = 0.5  # of that, by which it may score less than all of it
+BY_THE_WAY = 3.0  # less sure of what is only said by the way
+NOT_OF_IT = 1.5  # less than the surest word of the answer, of a part that may be left out
 
+_ASIDE = re.compile(r"(?:which|mind|bless|poor)\b", re.I)  # "which is a nuisance", "poor lamb"
+_PLEA = re.compile(r"(?:please|pls|plz)\b", re.I)  # "so please, Dagg, no mussels on the boat"
 _HEADING = re.compile(r"(?m)^\s*#+[^\n]*$")
 _OF_COMING = re.compile(  # not "where did he leave his axe"
     r"\b(?:com(?:e|es|ing)|came|arriv\w+|went|gone|get here|got here"
@@ -329,6 +336,7 @@ def to_the_question(candidate: SentenceCandidate, request: ReplyRequest) -> Sent
     memory, text, network = candidate.memory, candidate.text, reader.shared()
     if network is None or memory is None or not memory.is_talk or of_builder(memory):
         return candidate
+    text = in_full(text)
     parts = clauses(text)
     if len(parts) < 2 or _ASKS_FOR_ALL.search(request.utterance):
         return candidate
@@ -336,17 +344,30 @@ def to_the_question(candidate: SentenceCandidate, request: ReplyRequest) -> Sent
     read = _read(memory, text, request)
     words = network.answering(question, read)
     behind = len(read) - len(text)  # whose words they are stands before them
-    surest = [
-        max(
-            (sure for a, b, sure in words if b > each.start + behind and a < each.end + behind),
-            default=-np.inf,
-        )
-        for each in parts
-    ]
+    surest, pleads = [], False
+    for each in parts:
+        start, end = each.start + behind, each.end + behind
+        sure = max((sure for a, b, sure in words if b > start and a < end), default=-np.inf)
+        pleads = bool(_PLEA.match(text, each.start)) or (pleads and each.leans)
+        aside = pleads or bool(_ASIDE.match(text, each.start))
+        surest.append(sure - BY_THE_WAY * aside)
     answer = [place for place, sure in enumerate(surest) if sure >= max(surest) - NOT_OF_IT]
-    first = max(place for place in range(answer[0] + 1) if not parts[place].leans)
-    part = text[parts[first].start : parts[answer[-1]].end]
+    best = surest.index(max(surest))
+    part, alone = (_part(text, parts, each) for each in (answer, [best]))
+    if part != alone:  # it answers alone if nothing of the rest does nearly as well
+        rest = [text[parts[each].start : parts[each].end] for each in answer if each != best]
+        read = [_read(memory, ended(each), request) for each in (part, alone, *rest)]
+        whole, single, *others = network.scores(question, read)
+        apart = single - max(others)
+        part = alone if apart >= APART and single >= whole - AS_WELL * apart else part
     return replace(candidate, text=part) if claims(part) else candidate
+
+
+def _part(text: str, parts: Sequence[Clause], places: Sequence[int]) -> str:
+    """Return the stretch of a text from the first of some parts to the last, with what the first
+    leans on."""
+    first = max(place for place in range(places[0] + 1) if not parts[place].leans)
+    return text[parts[first].start : parts[places[-1]].end]
 
 
 def of_builder(memory: MemoryRecord) -> bool:
