@@ -61,6 +61,7 @@ OF_THE_SHEET_LIKELY = 0.5  # the same, of what builders gave
 FOREIGN_BELOW = 0.3  # share of English words; English lines of many names have more
 LEAST_ASKED = 3  # words that ask by themselves
 AGENDA_AT_ONCE = 3  # items that are told before memory is asked
+LIKELY = 1.0  # score from which what others said answers a line that is not read as a question
 STOCK = frozenset({Intent.SERVICE, Intent.TALE, Intent.SECRECY, Intent.PLACE})
 MAY_ASK = frozenset("request order joke question insult".split())
 OF_WHOM = frozenset({Intent.LAST_SEEN, Intent.OPINION, Intent.WHISPERED})
@@ -173,10 +174,13 @@ def _answer(request: ReplyRequest) -> Reply:
     due = agenda_asked(said, agenda) if of_agenda else ()
     found = from_memory(asked_for)
     asks_what = _OF_WHAT.match(said) or _WHAT.search(said)  # "testing you, whats my frog called"
-    if done and "question" not in done and not (found.own or found.secret or asks_what):
+    likely = found.own or found.secret or asks_what or found.score >= LIKELY
+    if done and "question" not in done and not likely:
         found = replace(found, reply=None, score=0.0)  # what others said answers questions alone
     if found.reply and found.secret:  # "what did i ask you to keep to yourself?"
         return greeted(found.reply, said, request)
+    known = {*(found.reply.told or ())} if found.reply and found.surely else set()
+    due = [item for item in due if not known.isdisjoint(item.evidence)] or due
     if 0 < len(due) <= AGENDA_AT_ONCE:
         return agenda_told(due)
     if request.situation.nothing_open:
@@ -196,7 +200,8 @@ def _answer(request: ReplyRequest) -> Reply:
         return greeted(with_answer(found.reply, said, request), said, request)
     # "help, what is that?" and "you look like a fencepost" are not answered "I know nothing"
     asks_it = "question" in done or "?" in said
-    if done & (BEFORE_AN_ANSWER | ASKED) or (done and not asks_it) or asks_leave(said):
+    to_do = done & (BEFORE_AN_ANSWER | ASKED) and not asks_what
+    if to_do or (done and not (asks_it or asks_what)) or asks_leave(said):
         return greeted(react(said, request), said, request)
     return greeted(replace(_unknown(request), weighed=found.weighed), said, request)
 
@@ -223,9 +228,14 @@ def _known_anyway(request: ReplyRequest) -> Reply | None:
 
 
 def _as_asked(request: ReplyRequest) -> ReplyRequest:
-    """Return a request with the words alone that ask, of a line that does other things too."""
+    """Return a request with the sentences alone that ask, of a line that does other things too."""
     others = {act.kind for act in request.acts} & WEIGHTY
-    asking = " ".join(act.text for act in request.acts if act.kind == "question")
+    questions = [act.text for act in request.acts if act.kind == "question"]
+    asking = " ".join(
+        each
+        for each in sentences_of(request.utterance)
+        if any(text in each or each in text for text in questions)
+    )
     if not others or len(asking.split()) < LEAST_ASKED:
         return request
     return replace(request, utterance=asking)
