@@ -464,7 +464,7 @@ class RecallRequest:
 class ScoreParts:
     """The parts of a score, each 0-1 before its weight, and the weighted `total`.
 
-    `similarity` is the weighted sum of the `clues`, which are in the order of `recall.rank.CLUES`.
+    `similarity` is the weighted sum of the `clues`, by their names (`recall.rank.CLUES`).
     """
 
     total: float
@@ -474,8 +474,18 @@ class ScoreParts:
     frequency: float = 0.0
     emotion: float = 0.0
     importance: float = 0.0
-    clues: tuple[float, ...] = ()
+    clues: Mapping[str, float] = field(default_factory=dict)
     reranked: float | None = None
+
+    @property
+    def told(self) -> str:
+        """The parts in words, without those that are none."""
+        clues = ", ".join(f"{name} {value:.2f}" for name, value in self.clues.items() if value)
+        told = f"similarity {self.similarity:.2f}{f' ({clues})' if clues else ''}"
+        told += f"; weight {self.weight:.2f}, recency {self.recency:.2f}"
+        told += f", frequency {self.frequency:.2f}"
+        told += f"; emotion {self.emotion:.2f}" if self.emotion else ""
+        return told + ("" if self.reranked is None else f"; cross-encoder {self.reranked:.2f}")
 
 
 @dataclass(frozen=True, slots=True)

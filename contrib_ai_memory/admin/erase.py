@@ -118,10 +118,6 @@ class Erased:
         return " ".join(filter(None, (f"{self.summary()}.", elsewhere, on_disk)))
 
 
-class CannotErase(InputError):
-    """The person is the NPC itself."""
-
-
 def erase_person(npc: Any, identity: str, names: Sequence[str] = ()) -> defer.Deferred:
     """Erase a person from one NPC's memory, as a Deferred `Erased`.
 
@@ -136,7 +132,7 @@ def erase_person(npc: Any, identity: str, names: Sequence[str] = ()) -> defer.De
         names: Names of theirs, besides those that the NPC knows.
 
     Raises (in the Deferred):
-        CannotErase: The person is the NPC itself: that is `wipe`.
+        InputError: The person is the NPC itself: that is `wipe`.
     """
     return _erase_person(npc, identity, tuple(names)).addCallback(_clear_disk)
 
@@ -242,7 +238,7 @@ def _people_on_page(agent_id: str, offset: Any) -> tuple[set[str], Any]:
 
 def _refuse_itself(npc: Any, identity: str) -> None:
     if unmasked(identity) == npc.get_memory_identity(npc):
-        raise CannotErase(f"{identity} is {npc.key} itself. To empty its memory, wipe it.")
+        raise InputError(f"{identity} is {npc.key} itself. To empty its memory, wipe it.")
 
 
 @defer.inlineCallbacks
