@@ -224,11 +224,6 @@ class Entry(_Perceived):
         """Whether it only asks, and so says nothing about the world."""
         return ASKS in self.tags or language.get().asks(self.content)
 
-    @property
-    def texts(self) -> set[str]:
-        """All texts of it that may have been embedded."""
-        return {self.content, self.words, self.with_speaker()}
-
     def with_speaker(self) -> str:
         """Return the entry as one line with its speaker, the key that is searched."""
         if self.kind in TALK_KINDS and self.seen_as:
@@ -347,11 +342,6 @@ class MemoryRecord(_Witnessed):
     def embedded(self) -> str:
         """The text of its vector; a line of talk is embedded without its speaker."""
         return self.content if self.record == "entry" else self.words
-
-    @property
-    def texts(self) -> set[str]:
-        """All texts of it that may have been embedded."""
-        return {self.content, self.key, self.quote, self.shown} - {""}
 
     @property
     def recalls(self) -> int:

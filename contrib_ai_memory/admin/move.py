@@ -1,7 +1,7 @@
 """Move the memories of a game from the store of the settings into another one, server down.
 
-Payloads, vectors and keys are copied as they are; nothing is embedded. Mem0's history
-and the embedding cache lie in the game's own folder and serve every store.
+Payloads, vectors and keys are copied as they are; nothing is embedded. Mem0's history lies in the
+game's own folder and serves every store.
 
 Every pass goes a page at a time and may be done again. `store.json` names the target until it is
 whole, so that it does not open as the game's store before; the source is only read.

@@ -381,7 +381,7 @@ def known_facts(agent_id: str, entries: Sequence[Entry]) -> list[MemoryRecord]:
     """
     store = memory_store.shared()
     own = {entry.id for entry in entries}
-    lines = embedder.shared().encode([entry.words for entry in entries], known=True)
+    lines = embedder.shared().encode([entry.words for entry in entries])
     padded = np.vstack([lines[:1], lines, lines[-1:]])
     windows = padded[:-2] + padded[1:-1] + padded[2:]  # a bare answer and what it answers
     windows /= np.maximum(np.linalg.norm(windows, axis=1, keepdims=True), 1e-9)

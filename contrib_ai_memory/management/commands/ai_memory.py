@@ -25,7 +25,7 @@ from evennia.utils.search import search_object
 from pydantic import ValidationError
 from tqdm import tqdm
 
-from contrib_ai_memory import conf, offload, preflight, sqlite_file, start
+from contrib_ai_memory import conf, offload, preflight, start
 from contrib_ai_memory.admin import archive, backup, doctor, erase, ids, move, reindex
 from contrib_ai_memory.errors import ExpectedError
 from contrib_ai_memory.ingest import pipeline
@@ -503,7 +503,6 @@ def _restore(say: Say, file: Path, yes: bool) -> None:
         "is lost.",
     )
     memory_store.close_shared(for_good=False)
-    sqlite_file.close_all()
     with progress_bars() as bars:
         backup.restore(file, bars)
     restored = (
@@ -551,7 +550,7 @@ def _doctor(say: Say, npc: Any, mend: bool) -> None:
 
 
 @_action(
-    interrupted="Nothing is lost. To continue, run the same command again; it will take less time.",
+    interrupted="Nothing is lost. Run the same command again.",
     writes=True,
 )
 def _reindex(say: Say) -> None:
