@@ -31,16 +31,7 @@ from ..ingest.endings import End
 from ..ingest.index import to_memory
 from ..local_time import local
 from ..privacy import Witnessed, shared_privacy
-from ..records import (
-    ASKS,
-    BUILDER,
-    INSIGHT,
-    LOCKED,
-    PINNED,
-    TEXT_KEPT,
-    Entry,
-    MemoryRecord,
-)
+from ..records import ASKS, BUILDER, INSIGHT, LOCKED, PINNED, TEXT_KEPT, Entry, MemoryRecord
 from ..sleep.night import NotNow, schedule_told
 from ..store import memory_store
 from ..store import pause as pause_switch

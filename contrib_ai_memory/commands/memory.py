@@ -40,13 +40,7 @@ from ..recall.mood import Mood
 from ..records import TALK_KINDS, Entry, MemoryRecord, Recalled, Weighed
 from ..store import condition
 from ..text import plural
-from .base import (
-    OperationCommand,
-    help_text,
-    own_way,
-    record_lines,
-    resume_command,
-)
+from .base import OperationCommand, help_text, own_way, record_lines, resume_command
 from .display import (
     dim,
     hanging,

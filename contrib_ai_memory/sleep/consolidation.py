@@ -31,15 +31,7 @@ from ..llm import router
 from ..llm.provider import Digest, Passage, Relation
 from ..log import logger
 from ..privacy import shared_privacy
-from ..records import (
-    LOCKED,
-    UNJUDGED,
-    Entry,
-    FactDraft,
-    MemoryRecord,
-    PassReport,
-    seconds_between,
-)
+from ..records import LOCKED, UNJUDGED, Entry, FactDraft, MemoryRecord, PassReport, seconds_between
 from ..store import memory_store
 from ..store.evidence import Work
 from ..store.journal import join_ranges, ranges_include, ranges_of
