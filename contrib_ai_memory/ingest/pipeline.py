@@ -157,8 +157,7 @@ def _with_people(memory: Memory, chunk: Chunk) -> Chunk:
     """Fill in the people that each draft names, from the index of people (reactor thread)."""
     named = [
         replace(
-            draft,
-            memory=replace(draft.memory, entities=memory.people.mentioned(draft.memory.key)),
+            draft, memory=replace(draft.memory, entities=memory.people.mentioned(draft.memory.key))
         )
         for draft in chunk.drafts
     ]
@@ -242,10 +241,7 @@ def learn(lesson: Lesson, chunks: list[Chunk], others: np.ndarray) -> tuple[list
 
 
 def weigh(
-    texts: list[str],
-    vectors: np.ndarray,
-    others: np.ndarray,
-    known_names: tuple[str, ...] = (),
+    texts: list[str], vectors: np.ndarray, others: np.ndarray, known_names: tuple[str, ...] = ()
 ) -> list[float]:
     """Importance 0-1 of each text: 0.6 novelty + 0.4 salience [C §1.5].
 

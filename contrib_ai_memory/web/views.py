@@ -459,11 +459,7 @@ def graph_data(npc: Any, graph: inspect.Graph) -> dict[str, Any]:
             for node in graph.nodes
         ],
         "links": [
-            {
-                "source": place[edge.a],
-                "target": place[edge.b],
-                "score": round(edge.score, 2),
-            }
+            {"source": place[edge.a], "target": place[edge.b], "score": round(edge.score, 2)}
             for edge in graph.edges
         ],
     }

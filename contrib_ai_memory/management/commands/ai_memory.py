@@ -246,11 +246,7 @@ def _text_of(file: Path) -> str:
 # --- archives -------------------------------------------------------------------------------------
 
 
-@_action(
-    _NPC,
-    _file("file to write; replaced if it exists"),
-    interrupted="No file was written.",
-)
+@_action(_NPC, _file("file to write; replaced if it exists"), interrupted="No file was written.")
 def _export(say: Say, npc: Any, file: Path) -> None:
     """Write an NPC's memory to a file."""
     _check_writable(file)
@@ -545,10 +541,7 @@ def _doctor(say: Say, npc: Any, mend: bool) -> None:
         )
 
 
-@_action(
-    interrupted="Nothing is lost. Run the same command again.",
-    writes=True,
-)
+@_action(interrupted="Nothing is lost. Run the same command again.", writes=True)
 def _reindex(say: Say) -> None:
     """Rebuild vectors and keys."""
     say("Loading the embedding model ...")
