@@ -35,7 +35,7 @@ from ..records import (
     RecallResult,
     Weighed,
 )
-from ..script import AssistantScript
+from ..script import KEY, AssistantScript
 from ..sleep.night import PASSES, TITLES, schedule_told
 from ..store import memory_store, pause
 from ..store.attributes import from_plain
@@ -242,13 +242,15 @@ def changes(
 
 
 def state_of(npc: Any) -> str:
-    """Return awake, compacting, dreaming, paused or off."""
+    """Return awake, compacting, dreaming, paused or off; new without a heartbeat."""
     if not conf.get().ENABLED or OFF_TAG in npc.tags.get(category=CATEGORY, return_list=True):
         return "off"
     if pause.paused(npc):
         return "paused"
-    script = AssistantScript.of(npc)
-    return (script.db.sleep_phase or "compacting") if script.asleep else "awake"
+    for script in npc.scripts.get(KEY):
+        asleep = script.db.operating_mode == "sleep"
+        return (script.db.sleep_phase or "compacting") if asleep else "awake"
+    return "new"
 
 
 @defer.inlineCallbacks

@@ -228,9 +228,9 @@ def locked_among(agent_id: str, memory_ids: Collection[str]) -> set[str]:
     return memory_store.shared().locked_among(agent_id, memory_ids)
 
 
-def _compared_with(said: Stated, slot: str) -> list[str]:
+def _compared_with(said: Stated, slot: str) -> tuple[str, ...]:
     """The other slots of a comparison, whichever of them it is kept under."""
-    return [other for other in (said.slot, *said.mentions) if other != slot]
+    return tuple(other for other in (said.slot, *said.mentions) if other != slot)
 
 
 def replaced(preference: Preference) -> list[End]:

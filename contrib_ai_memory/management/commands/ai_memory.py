@@ -26,14 +26,14 @@ from pydantic import ValidationError
 from tqdm import tqdm
 
 from contrib_ai_memory import conf, offload, preflight, start
-from contrib_ai_memory.admin import archive, backup, doctor, erase, ids, move, reindex
+from contrib_ai_memory.admin import archive, backup, doctor, erase, ids, inspect, move, reindex
 from contrib_ai_memory.errors import ExpectedError
 from contrib_ai_memory.ingest import pipeline
 from contrib_ai_memory.ingest.replay import BadLine, LogPerson, Replay, read_log
 from contrib_ai_memory.llm import local_server, router
 from contrib_ai_memory.log import FILE as LOG
 from contrib_ai_memory.memory_process import channel, client
-from contrib_ai_memory.npc import CATEGORY, OFF_TAG, MemoryMixin, is_npc
+from contrib_ai_memory.npc import CATEGORY, MemoryMixin, is_npc
 from contrib_ai_memory.script import KEY
 from contrib_ai_memory.store import (
     attributes,
@@ -44,7 +44,6 @@ from contrib_ai_memory.store import (
     metadata,
     npc_settings,
     owner,
-    pause,
 )
 from contrib_ai_memory.store.condition import StoreError
 from contrib_ai_memory.store.journal import Journal
@@ -149,7 +148,7 @@ def _row(npc: Any, counts: dict[str, int] | None) -> tuple[str, ...]:
     return (
         npc.key,
         npc.dbref,
-        _state(npc, script),
+        _state(npc),
         "0" if copied else str(Journal(npc).count),
         "?" if counts is None else str(counts.get(agent_id, 0)),
         str(links.get("links", 0)),
@@ -158,19 +157,12 @@ def _row(npc: Any, counts: dict[str, int] | None) -> tuple[str, ...]:
     )
 
 
-def _state(npc: Any, script: Any) -> str:
+def _state(npc: Any) -> str:
     if attributes.read_json(npc, erase.IMPORT_MARK):
         return "half imported"
     if erase.unfinished(npc) or erase.half_wiped(npc):
         return "half erased"
-    if not conf.get().ENABLED or OFF_TAG in npc.tags.get(category=CATEGORY, return_list=True):
-        return "off"
-    if pause.paused(npc):
-        return "paused"
-    if script is None:
-        return "new"
-    asleep = script.db.operating_mode == "sleep"
-    return (script.db.sleep_phase or "compacting") if asleep else "awake"
+    return inspect.state_of(npc)
 
 
 def _store_lines(counts: dict[str, int] | None, problem: str) -> list[tuple[str, str]]:
