@@ -135,7 +135,7 @@ def ingest(
         locked: set[str] = set()
         if any(draft.preference for draft in drafts):
             known = {each.memory_id for each in memory.preferences.of(lesson.user or "")}
-            locked = yield work.run(preference_slots.locked_among, memory.id, known - {""})
+            locked = yield work.run(memory_store.locked_among, memory.id, known - {""})
         preferred, superseded = preference_slots.fill(memory, lesson.user, drafts, locked)
         stored = [draft for draft in drafts if draft.kept and draft.preference is None] + preferred
         stored.sort(key=lambda draft: draft.place)

@@ -114,6 +114,7 @@ get, existing, owners = _verb("get"), _verb("existing"), _verb("owners")
 newest, count, counts, agents = map(_verb, ("newest", "count", "counts", "agents"))
 delete, delete_all = _verb("delete"), _verb("delete_all")
 begin_rewriting, optimize = _verb("begin_rewriting"), _verb("optimize")
+locked_among = _verb("locked_among")
 
 
 def note_access(ids: Iterable[str], now: str) -> None:
