@@ -555,4 +555,3 @@ def test_a_folder_or_an_unknown_npc_is_a_sentence(mara, tmp_path):
 def test_the_numbers_are_those_of_the_specification():
     assert (conf.MAX_CHUNK_TOKENS, conf.MIN_CHUNK_TOKENS) == (300, 50)
     assert (conf.NOVELTY_SHARE, conf.SALIENCE_SHARE, conf.DISCARD_BELOW) == (0.6, 0.4, 0.3)
-    assert embedder.ON_DISK == 100_000

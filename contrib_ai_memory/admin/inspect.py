@@ -67,7 +67,6 @@ LINKS_SHOWN = 100
 TRACED = 200  # memories of one trace
 GRAPH_READ = 200  # nodes read at once for the graph, and how many at most
 GRAPH_SEARCHED = 5000
-# kinds of `Drawn` that are no attributes of a profile, and that go with a single line
 INSIGHTS_READ = 4096  # the newest
 VACANT_CHECKED = 16  # missing pages of the journal whose entries are looked up in the store
 

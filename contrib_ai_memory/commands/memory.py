@@ -130,7 +130,8 @@ def _overview(command: OperationCommand, npc: Any, seen: inspect.Overview) -> No
         ("language", seen.language),
         ("settings", ", ".join(f"{x.name} {x.value} ({x.source})" for x in seen.settings)),
     ):
-        lines.append(_field(name, str(value), 14))
+        if told := str(value):
+            lines.append(hanging(f"  {name + ':':<14}", told, indent=16, limit=1000))
     lines += _warnings([*_left_out(seen.problems), *condition.troubles()])
     if seen.damaged:
         lines += _warnings(
@@ -144,7 +145,7 @@ def _overview(command: OperationCommand, npc: Any, seen: inspect.Overview) -> No
         lines.append(f"|y  Paused: it does not hear or learn. To resume: {resume_command(npc)}|n")
     if seen.state == "off":
         lines.append("|y  Switched off by the tag memory_off or in the settings.|n")
-    command.page(*filter(None, lines))
+    command.page(*lines)
 
 
 def _left_out(problems: Iterable[str]) -> list[str]:
@@ -393,11 +394,6 @@ def _show(command: OperationCommand, npc: Any, shown: inspect.Shown) -> None:
         head = f"  |x{minute(change.when)}|n {change.event:<6} "
         lines.append(hanging(head, change.new or change.old))
     command.page(*filter(None, lines))
-
-
-def _field(name: str, value: str, width: int = 16) -> str:
-    head = f"  {name + ':':<{width}}"
-    return hanging(head, value, indent=width + 2, limit=1000) if value else ""
 
 
 def _named(npc: Any, identity: str) -> str:
