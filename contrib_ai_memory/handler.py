@@ -449,17 +449,16 @@ def open_memories() -> list[MemoryHandler]:
     return list(_open)
 
 
-def shed_copied(npc: Any) -> bool:
-    """Remove a memory that was copied from another body. Returns whether there was one."""
+def shed_copied(npc: Any) -> None:
+    """Remove a memory that was copied from another body."""
     if not owner.has_foreign_id(npc):
-        return False
+        return
     if memory := npc.__dict__.get("memory"):
         memory.reclaim()
-        return True
+        return
     logger().info("#%s has a copy of another NPC's memory: it starts with an empty one.", npc.id)
     attributes.delete_all(npc, *getattr(npc, "own_memory_keys", ()))
     attributes.delete_heartbeat_records(npc)
-    return True
 
 
 def forget_memories(agent_id: str) -> defer.Deferred:

@@ -70,15 +70,14 @@ def use(store: MemoryStore) -> None:
         _store = store
 
 
-def close_shared(wait: float = 1.0, *, for_good: bool = True) -> None:
+def close_shared(*, for_good: bool = True) -> None:
     """Close the store if no worker is in it; what was acknowledged is on disk either way.
 
     Args:
-        wait: Seconds for a worker that is using it.
         for_good: Refuse later calls of `shared()`, as at server stop.
     """
     global _store, _closed
-    if _lock.acquire(timeout=wait):
+    if _lock.acquire(timeout=1.0):  # a worker may be using it
         try:
             _closed = for_good
             condition.forget()
