@@ -456,7 +456,7 @@ def test_what_is_said_while_a_mind_is_wiped_stays_and_is_answered(
     assert offload.wait(doctor.check([talked])) == []
 
 
-@pytest.mark.parametrize("step", ["_wipe_store", "_wipe_texts", "_wipe_rows", "_wipe_journal"])
+@pytest.mark.parametrize("step", ["_wipe_store", "_wipe_rows", "_wipe_journal"])
 def test_a_wipe_that_broke_off_is_known_and_finished_and_what_was_said_since_stays(
     talked, bram, monkeypatch, step
 ):
