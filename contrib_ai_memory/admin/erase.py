@@ -333,8 +333,7 @@ def _erase_planned(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, Erased]:
         ids, memories = sorted(removal.memories), 0
         for first in range(0, len(ids), MEMORIES_AT_ONCE):
             memories += yield batch_job(_delete_stored, ids[first : first + MEMORIES_AT_ONCE])
-        yield batch_job(memory_store.forget_words, memory.id)  # they are counted anew
-        yield store_pages(_clear_page, memory.id, removal)
+        yield _clear_references(memory.id, removal)
         counts = yield memory.take_out(removal)
         _erase_from_nights(npc, subject)
         entries = yield _erase_from_journal(memory, removal)
@@ -356,8 +355,15 @@ def _delete_stored(ids: list[str]) -> int:
     return len(there)
 
 
+@defer.inlineCallbacks
+def _clear_references(agent_id: str, removal: Removal) -> Generator[Any, Any, None]:
+    """Remove the person from the witnesses of remaining memories, clear `superseded_by` references
+    to deleted ones, and count the words anew."""
+    yield batch_job(memory_store.forget_words, agent_id)
+    yield store_pages(_clear_page, agent_id, removal)
+
+
 def _clear_page(agent_id: str, removal: Removal, offset: Any) -> tuple[None, Any]:
-    """Take the person from the witnesses of remaining memories, and references to deleted ones."""
     store = memory_store.shared()
     records, offset = store.page(agent_id, offset)
     for record in records:
