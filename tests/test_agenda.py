@@ -97,7 +97,6 @@ def test_a_private_item_is_told_to_its_witnesses_alone(mara):
     assert agenda.items((ALICE,)) and agenda.items(None)
     assert not agenda.items((BRAM,)) and not agenda.items((ALICE, BRAM)) and not agenda.items(())
     assert agenda.due_for(ALICE, SAID) and not agenda.due_for(BRAM, SAID)
-    assert not agenda.due_for(ALICE, SAID, (ALICE, BRAM))
 
 
 def test_due_for_brings_up_what_is_due_and_the_persons_own(mara):

@@ -243,7 +243,7 @@ def _ended_by(
     entry = line.entry
     by = entry_memory_id(agent_id, entry.id)
     words = [each.words for each in (*line.before, entry)]
-    vectors = embedder.shared().encode(words, known=True)
+    vectors = embedder.shared().encode(words)
     own = entry.is_own
     tags = {"tags": OWN} if own else {}
     near = store.nearest(agent_id, vectors[-1], 2 * NEAREST, record=record, **tags)

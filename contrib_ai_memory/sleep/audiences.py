@@ -120,7 +120,7 @@ class _Heard:
         told += [(fact.audience, fact.content) for fact in whole.known]
         shown = [text for of, text in told if _hears(audience, of)]
         hidden = [text for of, text in told if not _hears(audience, of)]
-        vectors = embedder.shared().encode([*hidden, *shown], known=True)
+        vectors = embedder.shared().encode([*hidden, *shown])
         everybody = (whole.npc_name, whole.goals, *whole.known_names)
         days: dict[bool, set[str]] = {True: set(), False: set()}
         for each in lines:
@@ -161,7 +161,7 @@ class _Heard:
             return True
         if _has_rare(" ".join(texts), words):
             return True
-        [at] = embedder.shared().encode(texts[:1], known=True)
+        [at] = embedder.shared().encode(texts[:1])
         near = float((self.hidden_at @ at).max())
         besides = SURELY_NEARER if _telling(texts[:1]) - self.shown else 0.0
         return near > SIMILAR_FROM and near + besides > float((self.shown_at @ at).max())

@@ -31,15 +31,7 @@ from ..llm import router
 from ..llm.provider import Digest, Passage, Relation
 from ..log import logger
 from ..privacy import shared_privacy
-from ..records import (
-    LOCKED,
-    UNJUDGED,
-    Entry,
-    FactDraft,
-    MemoryRecord,
-    PassReport,
-    seconds_between,
-)
+from ..records import LOCKED, UNJUDGED, Entry, FactDraft, MemoryRecord, PassReport, seconds_between
 from ..store import memory_store
 from ..store.evidence import Work
 from ..store.journal import join_ranges, ranges_include, ranges_of
@@ -387,7 +379,7 @@ def known_facts(agent_id: str, entries: Sequence[Entry]) -> list[MemoryRecord]:
     """
     store = memory_store.shared()
     own = {entry.id for entry in entries}
-    lines = embedder.shared().encode([entry.words for entry in entries], known=True)
+    lines = embedder.shared().encode([entry.words for entry in entries])
     padded = np.vstack([lines[:1], lines, lines[-1:]])
     windows = padded[:-2] + padded[1:-1] + padded[2:]  # a bare answer and what it answers
     windows /= np.maximum(np.linalg.norm(windows, axis=1, keepdims=True), 1e-9)
