@@ -20,7 +20,8 @@ from ..english.questions import (
     asks_of_oneself,
     sentences_of,
 )
-from ..english.tokens import share_of_english
+from ..english.reported_speech import claims
+from ..english.tokens import content_words, share_of_english
 from ..language import Intent
 from ..records import Reply, ReplyRequest, SpeechAct
 from ..text.names import forms, names
@@ -31,6 +32,7 @@ from .phrases import phrase, says
 from .reactions import (
     ASKED,
     BEFORE_AN_ANSWER,
+    OF_A_MATTER,
     WEIGHTY,
     asks_leave,
     is_errand,
@@ -60,7 +62,9 @@ _GREETING = re.compile(r"greet|return|long absent|called")  # rows
 OF_THE_SHEET_LIKELY = 0.5  # the same, of what builders gave
 FOREIGN_BELOW = 0.3  # share of English words; English lines of many names have more
 LEAST_ASKED = 3  # words that ask by themselves
+LEAST_OF_A_MATTER = 2  # content words of a sentence that asks by itself
 AGENDA_AT_ONCE = 3  # items that are told before memory is asked
+STATES_NOTHING_FROM = 4.0  # score from which words that state nothing are a question
 LIKELY = 1.0  # score from which what others said answers a line that is not read as a question
 STOCK = frozenset({Intent.SERVICE, Intent.TALE, Intent.SECRECY, Intent.PLACE})
 MAY_ASK = frozenset("request order joke question insult".split())
@@ -166,7 +170,7 @@ def _answer(request: ReplyRequest) -> Reply:
             acts = [each for each in request.acts if each.kind != "question"]
             request = replace(request, acts=tuple(acts) or (SpeechAct("claim_other", said),))
         may = done and done <= MAY_ASK
-        known = _known_anyway(request) if may else None
+        known = _known_anyway(request) if may else _surely_asked(said, request)
         return greeted(known or react(said, request), said, request)
     asked_for = _as_asked(request)
     agenda = request.situation.agenda
@@ -227,6 +231,15 @@ def _known_anyway(request: ReplyRequest) -> Reply | None:
     return found.reply if found.own and found.score >= OF_THE_SHEET_LIKELY else None
 
 
+def _surely_asked(said: str, request: ReplyRequest) -> Reply | None:
+    """Return what answers words that state nothing: "priyas kids. names", "dead or not"."""
+    does_else = {act.kind for act in request.acts} & (OF_A_MATTER | {"thanks"})
+    if does_else or (claims(said) and not _WHAT.search(said)):
+        return None
+    found = from_memory(request)
+    return found.reply if found.score >= STATES_NOTHING_FROM else None
+
+
 def _as_asked(request: ReplyRequest) -> ReplyRequest:
     """Return a request with the sentences alone that ask, of a line that does other things too."""
     others = {act.kind for act in request.acts} & WEIGHTY
@@ -236,7 +249,7 @@ def _as_asked(request: ReplyRequest) -> ReplyRequest:
         for each in sentences_of(request.utterance)
         if any(text in each or each in text for text in questions)
     )
-    if not others or len(asking.split()) < LEAST_ASKED:
+    if not others or len(content_words(asking)) < LEAST_OF_A_MATTER:  # "which one was it?"
         return request
     return replace(request, utterance=asking)
 
