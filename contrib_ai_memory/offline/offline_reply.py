@@ -88,6 +88,13 @@ _YOU_ARE = re.compile(
     r"(?P<whom>[^.,!?]+)",
     re.IGNORECASE,
 )
+_OF_ANOTHER_PLACE = re.compile(
+    r"\b(?:after|before|next|last) (?:this|that|one|is|was|stop)\b", re.IGNORECASE
+)
+# "wots the prompters real name", "what is his sister's name"
+_OF_ANOTHERS_NAME = re.compile(
+    r"\b(?:the|an?|my|his|her|their|our) (?:\w+ )?\w+['’]?s (?:\w+ )?name\b", re.IGNORECASE
+)
 _OF_MY_PLACE = re.compile(  # "where am i staying?"
     r"\b(?:am i (?!again\b)\w+in[g'’]?|do i (?:live|stay|work|sleep|lodge|come))(?!\w)",
     re.IGNORECASE,
@@ -269,9 +276,10 @@ def _as_meant(intent: Intent, said: str, request: ReplyRequest) -> Reply | None:
     """Answer a line by its intent; None if it cannot be so."""
     if intent is Intent.GREETING:
         return greeting(request)
-    if intent in (Intent.NAME, Intent.ROLE) and asks_of_oneself(said):
+    of_another = asks_of_oneself(said) or _OF_ANOTHERS_NAME.search(said)
+    if intent in (Intent.NAME, Intent.ROLE) and of_another:
         return None  # "what is it i do for a living?"
-    if intent is Intent.PLACE and _OF_MY_PLACE.search(said):
+    if intent is Intent.PLACE and (_OF_MY_PLACE.search(said) or _OF_ANOTHER_PLACE.search(said)):
         return None
     if intent in (Intent.PARTING, Intent.THANKS):
         return says(intent.name.lower(), request)
