@@ -107,7 +107,7 @@ MISSING, TOM = "My brother Tom has been missing since the flood.", "My brother T
         (TOM, "if tom is back i'll be glad", False),
         ("the bridge is closed", "the bridge is open again", True),
         ("The bridge is washed away.", "The bridge was mended.", True),
-        ("somebody stole my knife", "i got my knife back!", True),
+        ("The mill wheel broke in the flood.", "I mended the mill wheel.", False),
         ("my mother is ill", "my mother is well again", True),
         ("i have a bad cough", "my cough is gone", True),
         ("my brother is sick", "im better now", False),

@@ -23,7 +23,6 @@ from ..records import TALK_KINDS, Entry, MemoryRecord
 from ..text.names import forms, mentioned
 from . import commitments, sentence_classifier, supersession
 from .addressing import without_address
-from .claims import tells
 from .contradiction import (
     CLAUSE_END,
     changes,
@@ -31,12 +30,15 @@ from .contradiction import (
     negated,
     numbers,
     of_one_thing,
+    of_the_past,
     says_the_same,
     tense_and_mood,
 )
 from .contradiction import names as capitalised
 from .questions import asks, sentences_of
+from .reported_speech import with_apostrophes
 from .sentence_classifier import AGENDA, AGENDA_KINDS, CORRECTION
+from .small_talk import tells
 from .supersession import ENDS, SURE, DatedStatement, Look
 from .tokens import content_words
 
@@ -227,12 +229,18 @@ def _is_undone(new: str, known: str, memory: MemoryRecord, entry: Entry) -> bool
         if _OVER.search(clause) and not negated(clause) and not _of_others(clause, known)
     ]
     network = reader.shared() if over else None
-    if network is None:
+    if network is None or _happened(with_apostrophes(known)):
         return False
     days = (date_of(entry.timestamp) - date_of(memory.created_at)).days
     older = [sentence_read(memory.speaker, days, known)]
     newer = (sentence_read(entry.seen_as, 0, clause) for clause in over)
     return any(network.changes(each, older)[0, 0] >= UNDONE for each in newer)
+
+
+def _happened(statement: str) -> bool:
+    """Whether a statement tells what happened once: that the wheel broke stays true."""
+    _will, _modals, past, _conditional = tense_and_mood(statement)
+    return past and of_the_past(statement)
 
 
 def _is_to_come(sentence: str) -> bool:

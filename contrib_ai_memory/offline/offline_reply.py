@@ -163,7 +163,7 @@ def _answer(request: ReplyRequest) -> Reply:
     if there := who_was_there(request, said):
         return there
     intent = Intent[request.intent] if request.intent else None
-    if intent and request.surely_meant:
+    if intent and (request.surely_meant or intent is Intent.GIVEN):  # gifts are looked up
         if intent in STOCK and (known := _of_the_sheet(request)):
             return greeted(known, said, request)
         if answer := _as_meant(intent, _as_asked(request).utterance, request):
