@@ -32,7 +32,7 @@ ENTRY = Entry(
 )
 GREETING = [
     {"role": "system", "content": "You are Mara, an innkeeper. Answer in one short sentence."},
-    {"role": "user", "content": "Alice says: Good evening!"},
+    {"role": "user", "content": "Good evening!"},
 ]
 
 
@@ -68,7 +68,7 @@ def trial(settings: conf.LLMSettings, context_tokens: int) -> Iterator[TrialResu
     for refused, instead in provider.refused_parameters:
         seen = f"the server takes no {refused}" + (f", but {instead}" if instead else "")
         yield TrialResult("parameters", OK, f"{seen}; that is done")
-    yield _context(provider, settings, context_tokens)
+    yield _context(provider, settings, prompts.window(context_tokens, plain=settings.plain))
 
 
 def _reply(provider: OpenAIProvider, settings: conf.LLMSettings) -> TrialResult:
@@ -162,7 +162,7 @@ def _tools(provider: OpenAIProvider) -> TrialResult:
 def _context(
     provider: OpenAIProvider, settings: conf.LLMSettings, context_tokens: int
 ) -> TrialResult:
-    """Send a prompt as long as the settings allow, and see whether its beginning was read."""
+    """Send a prompt of up to so many tokens, and see whether its beginning was read."""
     known = context_length(settings)
     if known and known < context_tokens:
         return _too_short(f"the server says {known} tokens", known)
@@ -188,7 +188,8 @@ def _context(
         return TrialResult("context", OK, seen)
     longer = math.ceil(seconds * SPARE)
     fewer = int(tokens / seconds * settings.timeout / SPARE) // 100 * 100
-    advice = f"Set LLM.timeout to {longer}, or CONTEXT_TOKENS to {fewer}."
+    shorter = "" if settings.plain else f", or CONTEXT_TOKENS to {fewer}"
+    advice = f"Set LLM.timeout to {longer}{shorter}."
     return TrialResult("context", POOR, seen, advice, {"timeout": longer})
 
 
