@@ -59,6 +59,9 @@ def understood(
     read = acts.read(heard)
     done = read.acts if read else ()
     intent, surely = intent_of(said, names)
+    if intent in COURTESIES and not surely and done:
+        does = {act.kind for act in done}
+        intent = intent if intent.name.lower() in does else None  # two judges agree
     asking = [act.text for act in done if act.kind == "question"]
     if intent is None and len(asking) == 1:  # "put it on my slate, and who are you?"
         intent, surely = intent_of(asking[0], names)[0], False
