@@ -220,13 +220,14 @@ def _short_context() -> Iterator[str]:
     from .llm.model_server_info import context_length
     from .llm.prompts import window
 
-    known = context_length(llm)
-    if known and known < window(conf.get().CONTEXT_TOKENS, plain=llm.plain):
+    known, needed = context_length(llm), window(conf.get().CONTEXT_TOKENS, plain=llm.plain)
+    if known and known < needed:
+        shorter = "" if llm.plain else f"CONTEXT_TOKENS to {known}, or "
         yield _named(
             "['CONTEXT_TOKENS']",
             conf.get().CONTEXT_TOKENS,
             f"the model server reads {known} tokens at most, and drops what is beyond. Set "
-            f"CONTEXT_TOKENS to {known}, or the server's context to this (Ollama: num_ctx).",
+            f"{shorter}the server's context to {needed} (Ollama: num_ctx).",
         )
 
 

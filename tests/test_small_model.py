@@ -9,7 +9,7 @@ from django.core.management import call_command
 
 from contrib_ai_memory import conf, offload, preflight
 from contrib_ai_memory.english.tokens import share_of_english
-from contrib_ai_memory.llm import findings, schemas
+from contrib_ai_memory.llm import findings, prompts, schemas
 from contrib_ai_memory.llm.provider import ProviderError, Relation
 from contrib_ai_memory.offline import offline_reply
 from contrib_ai_memory.records import ReplyRequest
@@ -74,6 +74,19 @@ def test_small_talk_is_asked_for_in_bare_words_without_tools_memory_and_rules(
     ]
     for other in ("<memory>", "<scene>", "whisper", "instruction"):
         assert other not in request.text
+
+
+def test_a_request_for_small_talk_fits_its_window_however_long_people_speak(
+    plain, mara, alice, hears
+):
+    plain.behave(text="Aye.")
+    for number in range(2):
+        alice.execute_cmd(f"say Mara, {'my river is wide and slow ' * 60}{number}.")
+    alice.execute_cmd("say thanks, Mara!")
+    asked = plain.requests[-1]
+    assert asked.last == "thanks, Mara!"
+    assert prompts.tokens(asked.messages) <= prompts.PLAIN_TOKENS
+    assert sum("wide and slow" in each["content"] for each in asked.messages) == 1
 
 
 def test_one_that_says_nothing_is_answered_for(plain, mara, alice, hears):
