@@ -89,6 +89,15 @@ def test_a_request_for_small_talk_fits_its_window_however_long_people_speak(
     assert sum("wide and slow" in each["content"] for each in asked.messages) == 1
 
 
+def test_one_that_says_its_last_words_again_is_answered_for(plain, mara, alice, hears):
+    plain.behave(text="I am feeling a bit tired, but I am trying my best.")
+    heard = hears(alice)
+    alice.execute_cmd("say Good evening, Mara!")
+    assert "tired" in heard[-1]
+    alice.execute_cmd("say cheers mara")
+    assert "Mara says" in heard[-1] and "tired" not in heard[-1]
+
+
 def test_one_that_says_nothing_is_answered_for(plain, mara, alice, hears):
     plain.behave(text="...")
     heard = hears(alice)

@@ -44,6 +44,7 @@ class Voice:
     listener: str = ""  # what the one who is answered is called
     heard: str = ""  # the line that is answered
     described: str = ""  # what the model was told of the NPC and of its task
+    said: tuple[str, ...] = ()  # its own lines of late, which small talk does not say again
 
 
 NO_VOICE = Voice()
@@ -63,6 +64,7 @@ def voice_of(request: ReplyRequest, described: str) -> Voice:
         request.speaker,
         request.utterance,
         described,
+        request.said_lately if request.plain else (),
     )
 
 
@@ -486,6 +488,9 @@ def _is_fit(text: str, voice: Voice) -> bool:
     ):
         return False
     if any(_is_copy(each, heard, told, own) for each in _cut(said)):
+        return False
+    again = {_bare(each) for line in voice.said for each in _cut(line)}
+    if any(len(each.split()) >= COPIED_FROM and each in again for each in map(_bare, _cut(text))):
         return False
     aloud = _QUOTED.sub(" ", text)
     others = _proper(name for name in voice.others if name != voice.listener)
