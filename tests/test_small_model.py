@@ -138,6 +138,7 @@ def test_rules_answer_what_is_asked_or_binds_and_the_model_only_talks(
         "The Dove. I had a fever that night. She went up in my place.",
         "You would take a song for rent? Then done, and gladly, from tonight.",
         "dont hurt him tho??",
+        "sorry mara i didnt mean it",
     ],
 )
 def test_a_line_that_tells_something_is_no_small_talk_whatever_else_it_is(
