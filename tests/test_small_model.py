@@ -138,13 +138,20 @@ def test_rules_answer_what_is_asked_or_binds_and_the_model_only_talks(
         "The Dove. I had a fever that night. She went up in my place.",
         "You would take a song for rent? Then done, and gladly, from tonight.",
         "dont hurt him tho??",
-        "sorry mara i didnt mean it",
     ],
 )
 def test_a_line_that_tells_something_is_no_small_talk_whatever_else_it_is(
     plain, mara, alice, hears, line
 ):
     plain.behave(text="I sold him a goose.")
+    heard = hears(alice)
+    alice.execute_cmd(f"say {line}")
+    assert "Mara says" in heard[-1] and not plain.requests
+
+
+@pytest.mark.parametrize("line", ["sorry mara i didnt mean it", "tell me a story mara"])
+def test_what_a_small_model_answers_badly_is_left_to_rules(plain, mara, alice, hears, line):
+    plain.behave(text="I made a mistake.")
     heard = hears(alice)
     alice.execute_cmd(f"say {line}")
     assert "Mara says" in heard[-1] and not plain.requests
