@@ -209,6 +209,8 @@ def test_after_many_answers_that_cannot_be_used_rules_keep_the_nights(
         ({"/v1/models": {"data": [{"id": "m", "meta": {"n_params": 1_543_714_304}}]}}, True),
         ({"/v1/models": {"data": [{"id": "m", "meta": {"n_params": 8e9}}]}}, False),
         ({"/api/tags": {"models": [{"name": "m", "details": {"parameter_size": "3.2B"}}]}}, True),
+        ({"/v1/models": {"data": [{"id": "m.gguf", "meta": {"n_params": 1.5e9}}]}}, True),
+        ({"/v1/models": {"data": [{"id": "a", "meta": {"n_params": 1.5e9}}, {"id": "b"}]}}, False),
         ({}, False),
     ],
 )
