@@ -231,6 +231,8 @@ def test_a_line_becomes_an_item(text, kind, who, to, due):
         "im gonna propose to Cleo at the fair, keep it to urself",
         "my landlord is a guy named Gorse, hes raising the rent to 9 silver a month",
         "good evening mara",
+        "mara!! a pint before i die",
+        "Warm pear cider, if the house has it. And no cloves, I pray you. I cannot abide a clove.",
     ],
 )
 def test_an_order_of_the_moment_a_question_and_small_talk_are_no_commitment(text):

@@ -61,6 +61,7 @@ def test_a_follow_up_is_about_what_was_asked_and_answered_last(asked, answer, li
         "He sold the boat.",
         "and you?",
         "Bram!",
+        "bit cold out there isnt it",
     ],
 )
 def test_a_line_that_has_its_subject_stays_as_it_is(line):

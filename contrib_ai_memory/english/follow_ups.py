@@ -30,7 +30,7 @@ _BARE = re.compile(
 _BEGINS = re.compile(rf"^\W*{_QUESTION_WORD}\b\s*", re.IGNORECASE)
 _WHAT_ABOUT = re.compile(r"(?:what|how) about (?P<whom>.+)", re.IGNORECASE)
 _PERSON = re.compile(r"\b(?P<whom>he|she|him|her|his|hers|they|their)\b", re.IGNORECASE)
-_THING = re.compile(r"\b(?:it|that one|this one)(?= costs?$|$)", re.IGNORECASE)
+_THING = re.compile(r"(?<!n['’]t )(?<!nt )\b(?:it|that one|this one)(?= costs?$|$)", re.IGNORECASE)
 _LEANS = re.compile(  # "it" may mean nothing: "will it rain?"
     rf"\b(?:that|this|there|then|else|he|she|him|her|they|them|we|us)\b"
     rf"|^{_QUESTION_WORD}(?: (?:is|was)|['’]?s) it$",

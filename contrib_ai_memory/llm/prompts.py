@@ -43,7 +43,9 @@ You are {name}, a character in a text game. {persona}
 words that {name} says aloud."""
 
 PLAIN_SENTENCES = 2
-PLAIN_PAST = 6  # messages of the talk before
+PLAIN_PAST = 6  # messages of the talk before, ...
+PLAIN_TOKENS = 800  # ... as far as the whole request has no more tokens
+PLAIN_WINDOW = 1024  # context window for that and its answer
 
 ASSISTANT_FACT_EXTRACTION_PROMPT = """\
 You keep the memory of one character of a text game, the keeper. You are given the keeper's name, \
@@ -247,7 +249,15 @@ def _small_talk(request: ReplyRequest, past: Messages) -> Messages:
     if request.kind not in TALK_KINDS:
         words = told(speaker, words, request.kind)
     now = {"role": "user", "content": neutralise(words)}
+    beside = tokens([{"content": system}, *examples, now])
+    while talked and beside + tokens(talked) > PLAIN_TOKENS:
+        del talked[0]
     return in_turn([{"role": "system", "content": system}, *examples, *talked, now])
+
+
+def window(context_tokens: int, *, plain: bool) -> int:
+    """Return the tokens that a model's context window must hold: of a small one, small talk."""
+    return min(context_tokens, PLAIN_WINDOW) if plain else context_tokens
 
 
 def _length_of(sentences: int) -> str:

@@ -60,6 +60,9 @@ def understood(
     read = acts.read(heard)
     done = read.acts if read else ()
     intent, surely = intent_of(said, names)
+    if intent in COURTESIES and not surely and done:
+        does = {act.kind for act in done}
+        intent = intent if intent.name.lower() in does else None  # two judges agree
     asking = [act.text for act in done if act.kind == "question"]
     # "put it on my slate, and who are you?"; not "what day was it i got my legs wet"
     if intent is None and len(asking) == 1 and _ends_a_clause(asking[0], said):

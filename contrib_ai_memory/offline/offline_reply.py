@@ -33,6 +33,7 @@ from .reactions import (
     ASKED,
     BEFORE_AN_ANSWER,
     OF_A_MATTER,
+    TELLING,
     WEIGHTY,
     asks_leave,
     is_errand,
@@ -125,7 +126,9 @@ def reply(request: ReplyRequest) -> Reply:
     told_now = (*(made.told or ()), *(brought.told or ()))
     foreign = share_of_english(request.utterance) < FOREIGN_BELOW
     open_to_a_model = made.small_talk or foreign
-    return replace(made, text=text, told=told_now, small_talk=open_to_a_model and not told_now)
+    tells = any(act.kind in TELLING and act.sure > 0 for act in request.acts)
+    talk = open_to_a_model and not told_now and (foreign or not tells)
+    return replace(made, text=text, told=told_now, small_talk=talk)
 
 
 def _opening(request: ReplyRequest) -> Reply:

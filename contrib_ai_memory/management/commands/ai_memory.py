@@ -745,7 +745,6 @@ def progress_bars() -> Iterator[Callable[[str, int, int], None]]:
 
 # --- model ----------------------------------------------------------------------------------------
 
-SERVED_WITHIN = 120.0  # seconds, from the start of llama.cpp's server
 Found = tuple[conf.LLMSettings, dict[str, Any], list[str]]  # with what LLM would be; other models
 
 
@@ -846,7 +845,7 @@ def _serve(say: Say, file: Path) -> conf.LLMSettings:
     except local_server.NoProgram as problem:
         raise CommandError(str(problem)) from None
     say("Loading the model ...")
-    if not model_server_info.is_ready(chosen, SERVED_WITHIN):
+    if not model_server_info.is_ready(chosen, start.LOADS_WITHIN):
         log = conf.directory() / local_server.LOG
         raise CommandError(f"llama.cpp's server does not answer: see {log}.")
     return chosen
