@@ -187,8 +187,9 @@ def _answer(request: ReplyRequest) -> Reply:
     of_agenda = bool(request.now and agenda and agenda_questions.read(said, request.now))
     due = agenda_asked(said, agenda) if of_agenda else ()
     found = from_memory(asked_for)
-    asks_what = _OF_WHAT.match(said) or _WHAT.search(said)  # "testing you, whats my frog called"
-    likely = found.own or found.secret or asks_what or found.score >= LIKELY
+    asking = " ".join(filter(asks, sentences_of(said))) or said
+    asks_what = _OF_WHAT.match(said) or _WHAT.search(asking)  # "bet u forgot, whats my frog called"
+    likely = found.own or found.secret or asks_what or (done <= MAY_ASK and found.score >= LIKELY)
     if done and "question" not in done and not likely:
         found = replace(found, reply=None, score=0.0)  # what others said answers questions alone
     if found.reply and found.secret:  # "what did i ask you to keep to yourself?"
