@@ -913,3 +913,29 @@ def test_of_what_is_due_the_item_that_was_asked_for_is_told(says, alice):
     says(alice, "I promise to bring you a sack of flour on Friday, Mara.")
     answer = says(alice, "On what day did I say I would see to the piano?")
     assert "piano" in answer and "flour" not in answer
+
+
+@pytest.mark.parametrize(
+    ("question", "not_told"),
+    [
+        ("wots the prompters real name", "I am Mara"),
+        ("Which town do we play after this one?", "This is"),
+    ],
+)
+def test_what_is_asked_of_something_else_is_not_answered_with_name_and_place(
+    says, alice, question, not_told
+):
+    assert not_told not in says(alice, question)
+
+
+def test_what_it_passed_on_is_no_words_of_its_own(says, alice, bram):
+    says(alice, "tell bram his other boot is inside the piano")
+    turn(alice, bram)
+    assert "piano" in says(bram, "any messages for me?")
+    assert '"' not in says(bram, "who put my boot in the piano?")
+
+
+def test_a_question_without_a_verb_is_answered(says, alice, bram):
+    says(bram, "i have two kids, twins, Kiran and Dev")
+    turn(bram, alice)
+    assert "Kiran" in says(alice, "brams kids. names")

@@ -139,7 +139,7 @@ def third_person(text: str, name: str) -> str:
     >>> third_person("I am Alice, the smith.", "Alice"), third_person("I'm Alice, I fish.", "Alice")
     ('Alice is the smith.', 'Alice fishes.')
     """
-    text = _SAME_SUBJECT.sub(rf"\g<0>{_AND}", _introduced(_with_apostrophes(text), name))
+    text = _SAME_SUBJECT.sub(rf"\g<0>{_AND}", _introduced(with_apostrophes(text), name))
     text = text.replace(f"I {_AND}", _AND)
     return _with_capitals(capital(_retold(text, "they", name)))
 
@@ -210,7 +210,7 @@ _BARE_I = re.compile(
 )
 
 
-def _with_apostrophes(text: str) -> str:
+def with_apostrophes(text: str) -> str:
     """Spell first-person talk as it is written: "im old, i cant walk" is "I'm old, I can't walk".
 
     "Ill" and "id" are words as well: they count only before a verb.
@@ -222,7 +222,7 @@ def _with_apostrophes(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Return talk without "you know", with "my boots" for "me boots"."""
-    text = _YOU_KNOW.sub("", _with_apostrophes(text))
+    text = _YOU_KNOW.sub("", with_apostrophes(text))
     text = re.sub(r"\b(?:u|ye|ya)\b", "you", re.sub(r"\b(?:ur|yer)\b", "your", text))
     return _ME_FOR_MY.sub(r"\g<behind> my ", text)
 

@@ -32,7 +32,7 @@ from ..english.questions import (
 )
 from ..english.reported_speech import Clause, claims, clauses, in_full
 from ..english.salience import names_someone
-from ..english.tokens import content_words
+from ..english.tokens import content_words, quotes
 from ..local_time import date_of
 from ..records import BUILDER, MOVE_KINDS, MemoryRecord, ReplyRequest
 from ..text.names import forms, names
@@ -500,6 +500,8 @@ def _may_answer(memory: MemoryRecord, request: ReplyRequest) -> bool:
     """Whether a memory has words of its own, of a coming or going only where that is asked for."""
     if memory.record == "experience":
         return False
+    if memory.speaker == request.npc_name and quotes(memory.content):
+        return False  # it told what another had said
     if not MOVE_KINDS.intersection(memory.tags):
         return True
     whose = names(memory.speaker) or {*words_of(memory.content)[:1]}
