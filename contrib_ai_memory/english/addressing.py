@@ -176,7 +176,8 @@ def _calls_within(found: re.Match[str], before: str, after: str) -> bool:
             return not re.search(r"\bnot [\w'-]+$", before)  # "not Nell, Mara. She took it"
         return bool(_GOES_ON_BEHIND_A_CALL.match(after))
     called = found["name"]
-    if not called.islower() or called in _WORDS_TOO or _OF_A_ROLE.search(called):
+    of_a_role = _OF_A_ROLE.search(called) and re.search(r"\b(?:the|an?|my|your|our)\s*$", before)
+    if not called.islower() or called in _WORDS_TOO or of_a_role:
         return False
     return not (_BEFORE_A_NAME.search(before) or _TOLD_OF_WITHIN.search(before))
 

@@ -322,11 +322,9 @@ _DETERMINED = (
 _LEFT_OUT_I = re.compile(
     rf"(?P<past>[a-z]{{2,}}) {_DETERMINED}"
     r"|(?P<ing>[a-z]{2,}in)[g'’]? (?:up|for|to|on|at|with|off|out|back|my|the|an?)\b"
-    r"|(?:ca|could|wo|would|did|have|had|was|do)n['’]?t (?!(?:you|u|we|they|the|s?he|it)\b)\w"
     r"|(?:was|am|been|love|like|hate|need|want|prefer|own|live|know|think|reckon|hope) (?!you\b)\w",
     re.IGNORECASE,
 )
-_ORDERS = frozenset("don't dont do like".split())
 
 
 def in_full(text: str) -> str:
@@ -354,8 +352,10 @@ def with_subjects(sentences: Sequence[str]) -> list[str]:
 
 
 def _subject_left_out(sentence: str) -> str:
+    if _LEAVES_OUT_I.match(sentence):
+        return "I"
     found = _LEFT_OUT_I.match(sentence)
-    if not found:
+    if not found or sentence.endswith("?"):
         return ""
     if found["ing"]:
         base = found["ing"].lower().removesuffix("in")
@@ -363,7 +363,7 @@ def _subject_left_out(sentence: str) -> str:
         return "I'm" if known else ""
     if past := (found["past"] or "").lower():
         return "I" if is_past(past) and past not in BASES else ""
-    return "" if sentence.split()[0].lower() in _ORDERS else "I"
+    return "" if found[0].lower().startswith("like ") else "I"
 
 
 def _each(text: str, tell: Callable[[str], str]) -> str:

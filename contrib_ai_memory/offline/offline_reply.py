@@ -21,6 +21,7 @@ from ..english.questions import (
     sentences_of,
 )
 from ..english.reported_speech import claims
+from ..english.small_talk import requests
 from ..english.tokens import content_words, share_of_english
 from ..language import Intent
 from ..records import Reply, ReplyRequest, SpeechAct
@@ -169,7 +170,7 @@ def _answer(request: ReplyRequest) -> Reply:
     if intent and (request.surely_meant or intent is Intent.GIVEN):  # gifts are looked up
         if intent in STOCK and (known := _of_the_sheet(request)):
             return greeted(known, said, request)
-        if answer := _as_meant(intent, _as_asked(request).utterance, request):
+        if answer := _as_meant(intent, _asked_beside(request), request):
             return greeted(with_answer(answer, said, request), said, request)
     request = with_rules(said, request)
     done = {act.kind for act in request.acts}
@@ -189,12 +190,14 @@ def _answer(request: ReplyRequest) -> Reply:
     found = from_memory(asked_for)
     asking = " ".join(filter(asks, sentences_of(said))) or said
     asks_what = _OF_WHAT.match(said) or _WHAT.search(asking)  # "bet u forgot, whats my frog called"
-    likely = found.own or found.secret or asks_what or (done <= MAY_ASK and found.score >= LIKELY)
+    may = done <= MAY_ASK and not (asks_leave(said) or requests(said))
+    likely = found.own or found.secret or asks_what or (may and found.score >= LIKELY)
     if done and "question" not in done and not likely:
         found = replace(found, reply=None, score=0.0)  # what others said answers questions alone
     if found.reply and found.secret:  # "what did i ask you to keep to yourself?"
         return greeted(found.reply, said, request)
-    known = {*(found.reply.told or ())} if found.reply and found.surely else set()
+    of_a_matter = len(content_words(said)) >= LEAST_OF_A_MATTER  # not "what have i promised?"
+    known = {*(found.reply.told or ())} if found.reply and found.surely and of_a_matter else set()
     due = [item for item in due if not known.isdisjoint(item.evidence)] or due
     if 0 < len(due) <= AGENDA_AT_ONCE:
         return agenda_told(due)
@@ -209,7 +212,7 @@ def _answer(request: ReplyRequest) -> Reply:
         return greeted(react(said, request), said, request)
     if intent in STOCK | {Intent.ROLE} and found.reply and found.own:
         return greeted(with_answer(found.reply, said, request), said, request)
-    if intent and (as_meant := _as_meant(intent, asked_for.utterance, request)):
+    if intent and (as_meant := _as_meant(intent, _asked_beside(request), request)):
         return greeted(with_answer(as_meant, said, request), said, request)
     if found.reply:
         return greeted(with_answer(found.reply, said, request), said, request)
@@ -263,6 +266,13 @@ def _as_asked(request: ReplyRequest) -> ReplyRequest:
     if not others or len(content_words(asking)) < LEAST_OF_A_MATTER:  # "which one was it?"
         return request
     return replace(request, utterance=asking)
+
+
+def _asked_beside(request: ReplyRequest) -> str:
+    """Return the words that ask of a line that does other things too: "…, and who are you?"."""
+    others = {act.kind for act in request.acts} & WEIGHTY
+    asking = " ".join(act.text for act in request.acts if act.kind == "question")
+    return asking if others and len(asking.split()) >= LEAST_ASKED else request.utterance
 
 
 def _asks(said: str, request: ReplyRequest) -> bool:

@@ -150,7 +150,9 @@ def _attributed(told: str, by: str) -> str:
 def names_addressee(said: str, names: Iterable[str]) -> bool:
     """Whether words call one of these people: "I will pay you, Bram."."""
     some = "|".join(map(re.escape, filter(None, names)))
-    calls = rf"(?:^|[.!?]\s+)\W*(?:{some})\s*[,:!]|,\s*(?:{some})\W*(?:$|[.!?])"
+    begins, ends = rf"(?:^|[.!?]\s+)\W*(?:{some})\s*[,:!]", rf",\s*(?:{some})\W*(?:$|[.!?])"
+    within = rf"\b(?:(?:I|you) do|yes|aye|no),\s*(?:{some})\s*,"
+    calls = f"{begins}|{ends}|{within}"
     return bool(some and re.search(calls, said, re.IGNORECASE))
 
 

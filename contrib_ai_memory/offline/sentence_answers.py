@@ -19,7 +19,6 @@ from ..embedding import embedder
 from ..embedding.model import ModelAway
 from ..english.addressing import confides, without_address
 from ..english.contradiction import has_changed, tells_change
-from ..english.follow_ups import KIN
 from ..english.own_words import own_sentences, own_wish, pronoun_of
 from ..english.questions import (
     asks,
@@ -113,7 +112,8 @@ _OF_BEFORE = re.compile(
     r"\b(?:at first|in the beginning|used to|before|originally|once|formerly|old)\b", re.I
 )
 _NAME_OF_KIN = re.compile(  # "what's my wife's name?" is read as "who is my wife?"
-    rf"\bwhat(?:['’]?s| is| was) (?P<whom>(?:my|your|his|her|their|[\w-]+['’]?s) {KIN})"
+    r"\bwhat(?:['’]?s| is| was) (?P<whom>(?:my|your|his|her|their|[\w-]+['’]?s)"
+    r" (?:brother|sister|mother|father|son|daughter|wife|husband|uncle|aunt|cousin))"
     r"(?:['’]?s name| called)\b",
     re.IGNORECASE,
 )
