@@ -14,7 +14,7 @@ _GREETS = re.compile(
 )
 _GREETED_FIRST = re.compile(rf"{_GREETS.pattern}(?: [\w'’-]+){{0,2}}[.!,]+\s+(?=\w)", re.IGNORECASE)
 _PARTS = re.compile(
-    r"\b(?:(?<!said )(?<!says )(?:good ?)?bye+|farewell|good ?night"
+    r"\b(?:(?<!said )(?<!says )(?:good ?)?bye+|farewell|good ?night|g['’]?ni(?:ght|te)"
     r"|(?:(?<!\w )|(?<=night ))ni(?:ght|te)(?=(?: then| all| folks)?(?: x+)?\W*$)"
     r"|(?:see|c|cu) ?(?:you|ya|u)|cya|cu"
     r"|laters?(?=\W*$)|ttyl|brb|g[2t]g|(?:got to|gotta|have to|must) (?:go|run|dash)"

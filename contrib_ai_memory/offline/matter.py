@@ -26,7 +26,7 @@ _SPELT = {value: word for word, value in NUMBERS.items() if "-" in word or " " n
 _NO_UNIT = (
     r"(?!(?:and|or|of|for|is|was|then|now|to|on|here|there|by|in|at|all|i|but|when|me|you|u|please"
     r"|from|with|it|more|times?|the|that|a|if|so|this|next|till?|old|last|back|left|just|again|oh"
-    r"|already|still|each|ago|n|not|no|cos|because|we|he|she|they|its|dont|who|o['’]?clock)\b)"
+    r"|already|still|each|ago|n|not|no|cos|because|we|he|she|they|its|dont|who|much|many|o['’]?clock)\b)"
 )
 _SUM = re.compile(
     rf"\b(?:(?P<number>\d{{1,6}}(?:[.,]\d{{1,3}})?|{NUMBER_WORD}|one|half)"
@@ -89,6 +89,8 @@ def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
 
     >>> matter_of("remind me weds the trapdoor wants oil", "request")
     'the trapdoor, Wednesday'
+    >>> matter_of("ate 2 much", "feeling")
+    ''
     >>> matter_of("It is Hadlow, not Hadley", "correction"), matter_of("7 marks innit", "debt")
     ('Hadlow', 'seven marks')
     """

@@ -34,6 +34,7 @@ from .reactions import (
     WEIGHTY,
     asks_leave,
     is_errand,
+    parting_from,
     react,
     thank_for_gift,
     with_answer,
@@ -250,8 +251,10 @@ def _as_meant(intent: Intent, said: str, request: ReplyRequest) -> Reply | None:
         return None  # "what is it i do for a living?"
     if intent is Intent.PLACE and _OF_MY_PLACE.search(said):
         return None
-    if intent in (Intent.PARTING, Intent.THANKS):
-        return says(intent.name.lower(), request)
+    if intent is Intent.PARTING:
+        return parting_from(request)
+    if intent is Intent.THANKS:
+        return says("thanks", request)
     others = [p for p in request.situation.people if p.identity != request.speaker_id]
     of_me = asks_of_oneself(said) or bool(_US.search(said))
     whom = others[0].name if others else "me" if of_me else ""
