@@ -46,6 +46,19 @@ def test_who_owes_is_told_what_and_until_when(says, mara, alice):
     assert answer.endswith("That is due tomorrow, Friday, 6 March.")
 
 
+def test_who_asks_after_the_matter_of_a_message_is_told_it_though_they_were_there(
+    says, mara, alice, bram
+):
+    bram.location = mara.location
+    says(bram, "if Alice asks after her ink tell her I've two bottles of it in my saddlebag")
+    bram.location = None
+    assert "bottles" not in says(alice, "is it going to rain?")
+    answer = says(alice, "does Bram have my ink?")
+    assert (
+        answer == 'Bram left word for you earlier today: "I\'ve two bottles of it in my saddlebag."'
+    )
+
+
 def test_who_promised_is_told_in_their_own_words(says, mara, alice):
     says(alice, "I promise to bring you a new ladle by Friday.")
     mara.memory.clock = lambda: THURSDAY

@@ -99,6 +99,9 @@ def reply(request: ReplyRequest) -> Reply:
     if any(act.kind in NO_TIME for act in request.acts):
         return made
     told = {*(made.told or ())}
+    for item in request.situation.agenda:  # a message, not the line that left it
+        if item.pressing and item.message and told and told.issubset(item.evidence):
+            made = agenda_told([item])
     in_the_way = request.has_spoken or _asks(words_to_it(request), request)
     due = [
         item
@@ -110,7 +113,8 @@ def reply(request: ReplyRequest) -> Reply:
     ]
     most = DUE_AT_GREETING if _GREETING.match(made.row) else 1
     brought = agenda_told(due[: most if told.isdisjoint(_evidence(request)) else 0])
-    text = f"{made.text} {brought.text}".strip()
+    knows_nothing = made.row in ("nothing", "ask them")
+    text = f"{made.text * (not (brought.text and knows_nothing))} {brought.text}".strip()
     told_now = (*(made.told or ()), *(brought.told or ()))
     foreign = share_of_english(request.utterance) < FOREIGN_BELOW
     open_to_a_model = made.small_talk or foreign

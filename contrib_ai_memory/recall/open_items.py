@@ -69,7 +69,10 @@ def open_items(
         is_message = item in messages
         quoted = spoken.quoted(item, teller, message=is_message)
         heard_it = asker in item.witnesses  # of a message: they were there
-        waits = not heard_it if is_message else _is_pressing(item, asker, now)
+        if is_message:
+            waits = not heard_it or _asks_after(memory, item, line.meant if line else "")
+        else:
+            waits = _is_pressing(item, asker, now)
         once = is_message or (_reminds(item) and item.is_due(now))
         tell = partial(spoken.told, item, lines[0], teller, message=is_message)
         told.append(
@@ -173,6 +176,13 @@ def _evidence(memory: Memory, item: AgendaItem, entry: Entry) -> list[Entry]:
     others = [n for n in (*item.evidence, *item.closed_by) if n != stating.id]
     newest = map(memory.journal.get, others[-EVIDENCE_TOLD + 1 :])
     return [stating, *filter(None, newest)]
+
+
+def _asks_after(memory: Memory, item: AgendaItem, text: str) -> bool:
+    """Whether a question is about what a message tells: "has Bram got my ink?"."""
+    spoken, names = language.get(), map(memory.people.name_of, (item.who, *item.witnesses))
+    matter = spoken.content_words(item.text) - spoken.content_words(" ".join(names))
+    return spoken.asks(text) and not matter.isdisjoint(spoken.content_words(text))
 
 
 def _is_pressing(item: AgendaItem, identity: str, now: str) -> bool:
