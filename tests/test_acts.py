@@ -181,6 +181,16 @@ def test_a_statement_is_not_taken_for_what_it_only_resembles(said, kind, sure, l
             "settle: gift of",
         ),
         ("I owe you an apology for it.", [("debt", "owe you an apology", 2.6)], "apology: apology"),
+        (
+            "il help jory wit the mules in the mornin",
+            [("request", "il help jory", 1.4)],
+            "promise: promised",
+        ),
+        (
+            "Would you be so kind as to wake me at dawn?",
+            [("question", "Would you be so kind as to", 2.9)],
+            "request: asked for a day",
+        ),
         ("Help, a stranger lies outside!", [("request", "Help, a stranger", 0.9)], "alarm: alarm"),
     ],
 )

@@ -55,7 +55,7 @@ _ITS_HOUSE = frozenset("inn house tavern shop forge mill stall bar us we".split(
 # where what is asked for begins: at the head of a clause, after "please", "could you"
 _HEAD = (
     r"(?:^|[.!?;:,~]\s*|\b(?:and|then|please|pls|so|but|just|also|n|ok|kindly"
-    r"|(?:can|could|will|would|wud) (?:you|u|ye|ya))\s+)"
+    r"|(?:can|could|will|would|wud) (?:you|u|ye|ya)(?: be so (?:kind|good)(?: as)? to)?)\s+)"
 )
 # "keep my token", "look after it", "put me down for the race": it waits, whenever that is
 _KEEPS = re.compile(

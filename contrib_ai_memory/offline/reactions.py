@@ -123,6 +123,10 @@ _FEELS_WELL = re.compile(
     r"(?: \w+)? (?:well|fine|better|lucky|great)\b",
     re.IGNORECASE,
 )
+_OFFERS = re.compile(  # "i'll help Jory with the mules"; not "i'll have the soup"
+    r"\W*(?:i['’]?ll?|i (?:will|shall))\b (?!(?:have|take|need|want|try|buy|get|be|go|like|do)\b)",
+    re.IGNORECASE,
+)
 _OF_MINE = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
 _NEVER_MIND = re.compile(r"\b(?:don['’]?t|do not|never)(?: you)? (?:mind|worry|bother)\b", re.I)
 _OF_ANOTHER = re.compile(r"\b(?:s?he(?:['’]?s)?|him|his|her)\b", re.IGNORECASE)
@@ -228,6 +232,8 @@ def _kind(act: SpeechAct, said: str, *, paid: bool) -> str:
         return "apology"
     if act.kind in ASKED and _PREFERS.search(words):
         return "preference"
+    if act.kind in ASKED and _OFFERS.match(words) and not requests(words):
+        return "promise"
     asks_it = act.kind in ASKED and (_TELL_ME.search(words) or asks_leave(words))
     return "question" if asks_it else act.kind
 

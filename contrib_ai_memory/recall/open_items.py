@@ -104,6 +104,12 @@ def close_told(memory: Memory, item_ids: Iterable[str], said: Entry) -> None:
             )
 
 
+def has_word_for(memory: Memory, entry: Entry) -> bool:
+    """Whether a message waits for the speaker of a line (reactor thread)."""
+    messages = messages_for(memory, entry, may_whisper=rules_answer(memory.settings))
+    return any(m.state == "open" and entry.source_entity not in m.witnesses for m in messages)
+
+
 def messages_for(memory: Memory, entry: Entry, *, may_whisper: bool) -> list[AgendaItem]:
     """Return what the NPC was asked to tell or give the speaker of a line.
 
