@@ -262,6 +262,12 @@ def test_a_debt_that_is_paid_in_the_same_breath_is_settled():
     assert reactions.react(said, reactions.with_rules(said, owed)).row == "settle: settled of"
 
 
+def test_a_question_that_is_taken_for_an_alarm_alone_is_answered():
+    said = "Is Bram hiding brandy somewhere, he smells of it!"
+    reply = offline_reply.reply(request(said, ("alarm", "he smells of it")))
+    assert reply.row == "nothing"
+
+
 def test_an_alarm_is_not_followed_by_knowing_nothing():
     said = "help! cant you see hes bleeding?"
     reply = offline_reply.reply(request(said, ("alarm", "help"), ("question", said[6:])))

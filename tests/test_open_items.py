@@ -50,12 +50,12 @@ def test_who_asks_after_the_matter_of_a_message_is_told_it_though_they_were_ther
     says, mara, alice, bram
 ):
     bram.location = mara.location
-    says(bram, "if Alice asks after her ink tell her I've two bottles of it in my saddlebag")
+    says(bram, "if Alice asks after her ink tell her I've two bottles of it left in my bag")
     bram.location = None
-    assert "bottles" not in says(alice, "is it going to rain?")
+    assert "bottles" not in says(alice, "when did the last barge leave?")
     answer = says(alice, "does Bram have my ink?")
     assert (
-        answer == 'Bram left word for you earlier today: "I\'ve two bottles of it in my saddlebag."'
+        answer == 'Bram left word for you earlier today: "I\'ve two bottles of it left in my bag."'
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from itertools import islice
 
 from ..english.commitments import closes
-from ..english.due_dates import DAY, TOMORROW, TONIGHT, WEEKDAYS, spelt
+from ..english.due_dates import DAY, MONTHS, TOMORROW, TONIGHT, WEEKDAYS, spelt
 from ..english.tokens import FILLERS, FUNCTION_WORDS, NUMBER_WORD, NUMBERS, is_past, zipf
 
 COMMON = 5.3  # Zipf frequency from which a noun says nothing: "the thing", "my way"
@@ -75,7 +75,15 @@ _NAME = re.compile(
 _CLAUSE = re.compile(r"[.,;!?]+")
 _WORD = re.compile(r"[A-Za-z][a-z'’-]{2,}")
 _NO_MATTER = frozenset(
-    [*FUNCTION_WORDS, *FILLERS, *WEEKDAYS, *_END, *TONIGHT.split("|"), *TOMORROW.split("|")]
+    [
+        *FUNCTION_WORDS,
+        *FILLERS,
+        *WEEKDAYS,
+        *map(str.lower, MONTHS),
+        *_END,
+        *TONIGHT.split("|"),
+        *TOMORROW.split("|"),
+    ]
 )
 
 

@@ -192,6 +192,11 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
     """
     paid = closes(said) == "done"
     acts = [replace(act, kind=_kind(act, said, paid=paid)) for act in request.acts]
+    acts = [
+        act for act in acts if not _is_ruled_out(act, _sentence_of(act.text, said), said, request)
+    ]
+    if request.acts and not acts:
+        acts = [SpeechAct("question" if asks(said) else "claim_self", said)]
     known = {act.kind for act in acts}
     courtesy = courtesy_of(said)
     if known == {"greeting"} and not courtesy and len(said.split()) > LONGEST_GREETING:

@@ -105,8 +105,8 @@ def close_told(memory: Memory, item_ids: Iterable[str], said: Entry) -> None:
 
 
 def has_word_for(memory: Memory, entry: Entry) -> bool:
-    """Whether a message waits for the speaker of a line (reactor thread)."""
-    messages = messages_for(memory, entry, may_whisper=rules_answer(memory.settings))
+    """Whether a message that may be told aloud waits for the speaker of a line."""
+    messages = messages_for(memory, entry, may_whisper=False)
     return any(m.state == "open" and entry.source_entity not in m.witnesses for m in messages)
 
 
@@ -186,9 +186,10 @@ def _evidence(memory: Memory, item: AgendaItem, entry: Entry) -> list[Entry]:
 
 def _asks_after(memory: Memory, item: AgendaItem, text: str) -> bool:
     """Whether a question is about what a message tells: "has Bram got my ink?"."""
-    spoken, names = language.get(), map(memory.people.name_of, (item.who, *item.witnesses))
-    matter = spoken.content_words(item.text) - spoken.content_words(" ".join(names))
-    return spoken.asks(text) and not matter.isdisjoint(spoken.content_words(text))
+    spoken, known = language.get(), map(memory.people.name_of, (item.who, *item.witnesses))
+    names = spoken.content_words(" ".join((*memory.names, *known)))
+    asked = spoken.content_words(text) - names
+    return spoken.asks(text) and 2 * len(asked & spoken.content_words(item.text)) >= len(asked) > 0
 
 
 def _is_pressing(item: AgendaItem, identity: str, now: str) -> bool:
