@@ -244,7 +244,8 @@ def judged(
 
     The arguments are those of `attend`; `spent` is as `is_spent` finds it now.
     """
-    if any(act.kind == "alarm" for act in read.acts):
+    cries = language.get().manner(line.text).cries_out
+    if cries or any(act.kind == "alarm" for act in read.acts):
         return True  # whoever is meant
     floor = floor.at(line)
     if not spent and asks_on(line, floor):

@@ -99,6 +99,13 @@ def test_who_asks_on_is_answered_unless_they_call_somebody_else(mara, alice, bra
     assert len(spoken(mara)) - before == answered
 
 
+def test_a_cry_for_help_is_answered_whomever_its_speaker_talked_with(mara, alice, bram):
+    alice.execute_cmd("say Bram, did you sell the mule?")
+    bram.execute_cmd("say For ten silver, Alice.")
+    alice.execute_cmd("say Help, a stranger lies in the snow outside and bleeds!")
+    assert [each for each in spoken(mara) if "water" in each.lower()]
+
+
 def test_an_exchange_is_over_when_somebody_else_has_spoken(mara, alice, bram):
     alice.execute_cmd("say Mara, good day.")
     bram.execute_cmd("say What a storm.")

@@ -32,6 +32,7 @@ _THANKS = re.compile(
     r"(?! to (?!you\b|u\b|ye\b|all\b|everyone\b)\w)|thx|cheers|much obliged|ta)\b",
     re.IGNORECASE,
 )
+_CRIES_OUT = re.compile(r"\W*(?:help|fire)\b\s*[,!]", re.IGNORECASE)
 _REQUESTS = re.compile(
     r"\b(?:please|pls|plz|(?:could|can|may|might|would|will|do|have) (?:i|you|u|ye) (?!not\b)"
     r"|i(?:[’']?ll have|[’']?d like| would like| want| need)|give me|gimme"
@@ -67,6 +68,11 @@ def courtesy_of(text: str) -> Intent | None:
     if _THANKS.search(text):
         return Intent.THANKS
     return Intent.GREETING if _GREETS.search(text) else None
+
+
+def cries_out(text: str) -> bool:
+    """Return whether a line begins with a cry for help: "Help, he bleeds!"."""
+    return bool(_CRIES_OUT.match(text))
 
 
 def requests(text: str) -> bool:

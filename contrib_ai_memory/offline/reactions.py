@@ -18,7 +18,7 @@ from ..english.commitments import closes, errand, keeps, owes, recipient, remind
 from ..english.due_dates import dates, due
 from ..english.questions import asks, asks_of_you, sentences_of
 from ..english.reported_speech import second_person
-from ..english.small_talk import courtesy_of, is_chatter, requests
+from ..english.small_talk import courtesy_of, cries_out, is_chatter, requests
 from ..english.tokens import BE, HAVE, MODALS, QUESTION_WORDS, is_past
 from ..language import Intent
 from ..records import Reply, ReplyRequest, SpeechAct
@@ -116,7 +116,6 @@ _MAY_I = re.compile(
     re.IGNORECASE,
 )
 _CRIES = re.compile(r"\b(?:help|fire|hurry|quick(?:ly)?)\b", re.IGNORECASE)
-_CRIES_OUT = re.compile(r"^\W*(?:help|fire)\b(?=\s*[,!])", re.IGNORECASE)
 _OF_WHAT_IS_HERE = re.compile(r"\b(?:you\w*|u|ur|ye|ya|yer|this|that|thats)\b", re.IGNORECASE)
 _FEELS_WELL = re.compile(
     r"^(?!.*(?:\b(?:not|never|cannot)\b|n['’]?t\b)).*\b(?:slept?|feel\w*|am|i['’]?m|are|is|doing)"
@@ -203,7 +202,7 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
         acts = [SpeechAct("claim_self", said)]
     if courtesy and courtesy.name.lower() not in known:
         acts.append(SpeechAct(courtesy.name.lower(), said))
-    if _CRIES_OUT.match(said) and "alarm" not in known:
+    if cries_out(said) and "alarm" not in known:
         acts.append(SpeechAct("alarm", said))
     if known and known <= TELLING and _tells_of_a_loss(said):
         acts.append(SpeechAct("feeling", said))
@@ -379,6 +378,7 @@ def _is_surely(act: SpeechAct, said: str, request: ReplyRequest) -> bool:
         tells = _states(_clause_of(act, words) if act.sure >= CLAUSE_FROM else words)
         return not tells or act.sure >= ASKED_BY_A_STATEMENT_FROM
     forms_of = {
+        "alarm": _CRIES.search(said),
         "debt": owes(words),
         "settle": closes(words) == "done",
         "parting": courtesy_of(words) is Intent.PARTING or _AT_NIGHT.search(words),
