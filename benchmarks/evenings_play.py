@@ -17,6 +17,7 @@ import logging
 import os
 import re
 import shutil
+import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -25,6 +26,8 @@ from datetime import UTC, date, datetime, timedelta
 from multiprocessing import Queue
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from world.game import Game
 
@@ -85,7 +88,6 @@ def own_store(settings: dict[str, Any]) -> Iterator[None]:
     from django.test.utils import override_settings
     from evennia.server.models import ServerConfig
 
-    from contrib_ai_memory import sqlite_file
     from contrib_ai_memory.embedding import embedder
     from contrib_ai_memory.store import generations, memory_store
 
@@ -94,21 +96,43 @@ def own_store(settings: dict[str, Any]) -> Iterator[None]:
         override_settings(CONTRIB_AI_MEMORY={**settings, "DIR": str(place)}),
         transaction.atomic(),  # one for the evening: nothing here is worth a write to the disk
     ):
-        (place / embedder.CACHE_FILE).symlink_to(embeddings())
+        words = embedder.shared()
+        if not isinstance(words.model, KeptVectors):
+            words.model = KeptVectors(words.model)
         for key in (generations.KEY, generations.GENERATION):
             ServerConfig.objects.conf(key, delete=True)  # the store of the last evening is gone
         try:
             yield
         finally:
             memory_store.close_shared(for_good=False)
-            sqlite_file.close_all()
 
 
-def embeddings() -> Path:
-    """The file that keeps embeddings of stored texts from one run to the next."""
-    own = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ai-memory-bench"
-    own.mkdir(parents=True, exist_ok=True)
-    return own / "embeddings.sqlite3"
+class KeptVectors:
+    """An embedding model whose vectors are kept in a file from one run to the next."""
+
+    def __init__(self, model: Any):
+        own = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ai-memory-bench"
+        own.mkdir(parents=True, exist_ok=True)
+        self._model = model
+        self._file = sqlite3.connect(
+            own / f"vectors of {model.name}.sqlite3", timeout=60, check_same_thread=False
+        )
+        self._file.execute("CREATE TABLE IF NOT EXISTS kept (text TEXT PRIMARY KEY, vector BLOB)")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        known = {}
+        for text in texts:
+            for (vector,) in self._file.execute("SELECT vector FROM kept WHERE text = ?", (text,)):
+                known[text] = np.frombuffer(vector, dtype=np.float32)
+        if new := [text for text in dict.fromkeys(texts) if text not in known]:
+            known |= dict(zip(new, self._model.encode(new), strict=True))
+            with self._file:
+                rows = [(text, known[text].tobytes()) for text in new]
+                self._file.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?)", rows)
+        return np.stack([known[text] for text in texts])
 
 
 class Playing:

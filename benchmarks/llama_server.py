@@ -67,7 +67,17 @@ def served(place: str, model: str, *options: str) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    run = [str(program), "--model", str(file), "--host", "127.0.0.1", "--port", str(port)]
+    run = [
+        str(program),
+        "--model",
+        str(file),
+        "--alias",
+        model,
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+    ]
     run += ["--jinja", "-c", str(CONTEXT), "-np", "1", "-t", str(THREADS), *options]
     server = subprocess.Popen(
         ["nice", "-n", "5", *run],

@@ -26,6 +26,7 @@ from contrib_ai_memory.embedding.model import GRAPH, bundled_path
 
 WEIGHTS = "model.safetensors"
 MOST = 64  # of a weight multiplied in bytes: two products fit 16 bits, as some processors need
+ANSWER_LAYERS = (8, 10)  # whose states say which words of a sentence answer
 OPSET, IR = 20, 9  # Gelu came with operator set 20
 
 
@@ -235,9 +236,10 @@ def minilm(folder: Path) -> bytes:
 
 def reader(folder: Path, trained: Mapping[str, np.ndarray]) -> bytes:
     """Return the graph of the reader: `ids`, `mask` and `kinds`, int64 (pairs, tokens), to
-    `scores`, float32 (pairs,), how surely the second text answers the first, and `changes`, float32
-    (pairs, 2), whether the first ends and whether it repeats the second. The words' embeddings are
-    the bundled model's.
+    `scores`, float32 (pairs,), how surely the second text answers the first, `changes`, float32
+    (pairs, 2), whether the first ends and whether it repeats the second, and `answers`, float32
+    (pairs, tokens), how surely a token is of the answer. The words' embeddings are the bundled
+    model's.
 
     Args:
         folder: Of the bundled model.
@@ -259,6 +261,15 @@ def reader(folder: Path, trained: Mapping[str, np.ndarray]) -> bytes:
         helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["pairs"]),
         helper.make_tensor_value_info("changes", TensorProto.FLOAT, ["pairs", 2]),
     ]
+    if "answers.bias" in trained:
+        states = [f"encoder.layer.{each}.hidden" for each in ANSWER_LAYERS]
+        graph.node("Concat", *states, out="states", axis=1)
+        weights = graph.weight("answers.weight"), graph.weight("answers.bias")
+        graph.node("Gemm", "states", *weights, out="answers_flat", transB=1)
+        graph.node("Reshape", "answers_flat", "shape", out="answers")
+        outputs.append(
+            helper.make_tensor_value_info("answers", TensorProto.FLOAT, ["pairs", "tokens"])
+        )
     return graph.bytes(given("ids", "mask", "kinds"), outputs)
 
 
@@ -314,7 +325,7 @@ def tensors(file: Path) -> dict[str, np.ndarray]:
     graph = onnx.load(str(file), load_external_data=False).graph
     kept = [each for each in graph.initializer if each.data_location != TensorProto.EXTERNAL]
     stored = {each.name: numpy_helper.to_array(each) for each in kept}
-    floats = (".bias", "LayerNorm.weight", "embeddings.weight")
+    floats = (".bias", "LayerNorm.weight", "embeddings.weight", "answers.weight")
     found = {k: v.copy() for k, v in stored.items() if k.endswith(floats)}
     for name in (each.removesuffix(".bytes") for each in stored if each.endswith(".bytes")):
         found[name] = (stored[f"{name}.bytes"] * stored[f"{name}.scale"]).T

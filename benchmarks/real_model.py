@@ -51,9 +51,15 @@ def live(
         The verdicts, and what a reader judges: facts with the lines that they cite, agenda items,
         replies, and what the passes of the nights did.
     """
+    from contrib_ai_memory import conf
+    from contrib_ai_memory.llm import findings
+
     evening = load(file)
     texts = {line.id: f"{line.speaker}: {line.text}" for line in evening.lines}
     with evenings_play.own_store(settings):
+        if llm := conf.get().LLM:
+            findings.size_of(llm)  # as the start of the game does: a file's name may not tell it
+        speaks = llm is not None and llm.speaks
         playing = evenings_play.Playing(evening)
         playing.npc.db.persona, playing.npc.db.goals = evening.npc.persona, evening.npc.goals
         with _spoken() as spoken:
@@ -81,6 +87,7 @@ def live(
             | {"of_model": line["text"] in spoken}
             for line, reply in answered
         ],
+        "speaks": speaks,
         "talk s": round(talked, 1),
         "nights": playing.nights,
     }

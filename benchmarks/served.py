@@ -208,7 +208,7 @@ def content_words(text: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=10_000)
-def _stem(words: str) -> re.Pattern[str]:
+def stem(words: str) -> re.Pattern[str]:
     """A pattern for an alternative of `expect`, which is a stem.
 
     A short one counts from the beginning of a word; "six" is not in "sixteen", nor "1" in "14".
@@ -220,7 +220,7 @@ def _stem(words: str) -> re.Pattern[str]:
 
 
 def _has(text: str, words: str) -> bool:
-    return bool(_stem(words).search(plain(text)))
+    return bool(stem(words).search(plain(text)))
 
 
 def _without_answers(reply: str, evidence: Sequence[str], expect: Groups) -> str:

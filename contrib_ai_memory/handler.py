@@ -60,10 +60,6 @@ FLUSH_SECONDS = 0.5  # until a perceived line is written to disk
 _open: WeakSet[MemoryHandler] = WeakSet()
 
 
-class NothingToRemember(InputError):
-    """The text to remember is empty."""
-
-
 class MemoryHandler:
     """Everything one NPC remembers. Made by `MemoryMixin.memory`."""
 
@@ -210,13 +206,13 @@ class MemoryHandler:
             felt: Three labels of the taxonomy; by default the nearest to the text.
 
         Raises (in the Deferred):
-            NothingToRemember: The text is empty.
+            InputError: The text is empty.
             UnknownEmotion: A label is not in the taxonomy.
         """
         labels = emotions.known(felt)[: conf.EMOTIONS_PER_EXPERIENCE] if felt else ()
         text = sanitise(text, conf.MAX_LINE)
         if not text:
-            raise NothingToRemember("There is nothing to remember: the text is empty.")
+            raise InputError("There is nothing to remember: the text is empty.")
         entry = self.perceive(
             Percept(content=text, kind="note", origin="builder", tags=(CONSCIOUS, "builder"))
         )
@@ -453,17 +449,16 @@ def open_memories() -> list[MemoryHandler]:
     return list(_open)
 
 
-def shed_copied(npc: Any) -> bool:
-    """Remove a memory that was copied from another body. Returns whether there was one."""
+def shed_copied(npc: Any) -> None:
+    """Remove a memory that was copied from another body."""
     if not owner.has_foreign_id(npc):
-        return False
+        return
     if memory := npc.__dict__.get("memory"):
         memory.reclaim()
-        return True
+        return
     logger().info("#%s has a copy of another NPC's memory: it starts with an empty one.", npc.id)
     attributes.delete_all(npc, *getattr(npc, "own_memory_keys", ()))
     attributes.delete_heartbeat_records(npc)
-    return True
 
 
 def forget_memories(agent_id: str) -> defer.Deferred:

@@ -18,13 +18,9 @@ import queue
 import sys
 import threading
 import time
-import types
-from collections.abc import Callable, Iterable
-from datetime import date, timedelta
-from enum import Enum
-from pathlib import Path, PurePath
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 from twisted.internet import defer
 from twisted.python import failure
@@ -62,10 +58,6 @@ class TimedOut(ExpectedError, TimeoutError):
     """A job took longer than its time-out. Its late result is dropped."""
 
 
-class NotPlain(TypeError):
-    """Something that another process cannot be given."""
-
-
 def run(
     lane: str,
     job: Callable[..., Any],
@@ -79,8 +71,8 @@ def run(
     """Run `job(*args)` off the reactor thread; the Deferred fires on it.
 
     Args:
-        job: A function of plain data. For MEMORY, where it may run in the memory process, this is
-            checked by type; it must not change its arguments.
+        job: A function of plain data. For MEMORY, where it may run in the memory process, it is one
+            of a module, and changes none of its arguments (the tests check all that by type).
         priority: REPLY before LOOK before AWAKE before NIGHT; but a job of the night goes before
             background work that came more than `NIGHT_WAITS` after it.
         timeout: Seconds until the job is done, waiting in the queue included.
@@ -89,24 +81,16 @@ def run(
             and return what only this process has, such as open files.
         reads: The job changes nothing: it is done again if the process apart ends meanwhile.
 
-    It raises NotPlain; the Deferred fails with Busy or TimedOut.
+    The Deferred fails with Busy or TimedOut.
     """
     from twisted.internet import reactor
 
-    movable = lane == MEMORY and not here
-    apart = _apart if movable else None
-    if movable:
-        _check_job(job, args)
+    apart = _apart if lane == MEMORY and not here else None
 
     def task() -> Any:
         if check is not None:
             check()
-        if apart:
-            return apart(job, args, reads)
-        result = job(*args)
-        if movable:
-            _check(result)
-        return result
+        return apart(job, args, reads) if apart else job(*args)
 
     if not reactor.running:
         return defer.execute(task)
@@ -206,55 +190,6 @@ def drain() -> None:
 def stopping() -> bool:
     """Return whether the server is about to stop, and work that waits gives up."""
     return _stopping.is_set()
-
-
-# --- plain data -----------------------------------------------------------------------------------
-# Judged by type, so that a job which no other process could be given fails without one too.
-
-_SCALARS = (
-    types.NoneType, bool, int, float, complex, str, bytes, date, timedelta, UUID, Enum, PurePath,
-)  # fmt: skip
-_COMMON = frozenset((types.NoneType, bool, int, float, str))
-
-
-def _check_job(job: Callable[..., Any], args: Iterable[Any]) -> None:
-    if not _is_named(job):
-        raise NotPlain(f"{job!r} is no function of a module, which another process could import")
-    try:
-        _check_each(args)
-    except NotPlain as error:
-        raise NotPlain(f"{job.__qualname__}: {error}") from None
-
-
-def _check(value: Any) -> None:
-    """Check that it is a scalar, an array, a function of a module, or made of such."""
-    kind: Any = type(value)
-    if kind in _COMMON or issubclass(kind, _SCALARS) or kind.__module__ == "numpy":
-        return
-    if issubclass(kind, dict):
-        _check_each(value)
-        _check_each(value.values())
-    elif issubclass(kind, (list, tuple, set, frozenset)):
-        _check_each(value)
-    elif hasattr(kind, "__dataclass_fields__"):
-        _check_each(getattr(value, name) for name in kind.__dataclass_fields__)
-    elif not _is_named(value):
-        raise NotPlain(f"{kind.__module__}.{kind.__qualname__} is no plain data")
-
-
-def _check_each(values: Iterable[Any]) -> None:
-    for value in values:
-        _check(value)
-
-
-def _is_named(value: Any) -> bool:
-    """Return whether it is a function that its module has under its name."""
-    if not isinstance(value, types.FunctionType | types.BuiltinFunctionType):
-        return False
-    found: Any = sys.modules.get(value.__module__)
-    for name in value.__qualname__.split("."):
-        found = getattr(found, name, None)
-    return found is value
 
 
 # --- lanes ----------------------------------------------------------------------------------------

@@ -213,19 +213,21 @@ def _unreached_model() -> Iterator[str]:
 
 
 def _short_context() -> Iterator[str]:
-    """Compare CONTEXT_TOKENS with what the model server tells of its context window."""
+    """Compare what a prompt may take with what the model server tells of its context window."""
     llm = conf.get().LLM
     if llm is None or conf.get().PROVIDER not in (None, "openai"):
         return
     from .llm.model_server_info import context_length
+    from .llm.prompts import window
 
-    known = context_length(llm)
-    if known and known < conf.get().CONTEXT_TOKENS:
+    known, needed = context_length(llm), window(conf.get().CONTEXT_TOKENS, plain=llm.plain)
+    if known and known < needed:
+        shorter = "" if llm.plain else f"CONTEXT_TOKENS to {known}, or "
         yield _named(
             "['CONTEXT_TOKENS']",
             conf.get().CONTEXT_TOKENS,
             f"the model server reads {known} tokens at most, and drops what is beyond. Set "
-            f"CONTEXT_TOKENS to {known}, or the server's context to this (Ollama: num_ctx).",
+            f"{shorter}the server's context to {needed} (Ollama: num_ctx).",
         )
 
 
@@ -234,20 +236,15 @@ def _small_model() -> Iterator[str]:
     llm = conf.get().LLM
     if llm is None or conf.get().PROVIDER not in (None, "openai"):
         return
-    if llm.style or conf.billions(llm.model) or conf.found_of(llm).get("style"):
-        return
-    from .llm.findings import note
-    from .llm.model_server_info import parameters
+    from .llm.findings import size_of
 
-    if size := parameters(llm):
-        note(llm.name, style=conf.manner_of(size))
-        if llm.plain:
-            yield _named(
-                "['LLM']['model']",
-                llm.model,
-                f"it has {size:.2g}B parameters. It makes small talk at most; rules answer "
-                "questions and keep the memory. Set LLM.style to full to have it do everything.",
-            )
+    if (size := size_of(llm)) and llm.plain:
+        yield _named(
+            "['LLM']['model']",
+            llm.model,
+            f"it has {size:.2g}B parameters. It makes small talk at most; rules answer "
+            "questions and keep the memory. Set LLM.style to full to have it do everything.",
+        )
 
 
 def without_reader() -> Iterator[str]:

@@ -224,11 +224,6 @@ class Entry(_Perceived):
         """Whether it only asks, and so says nothing about the world."""
         return ASKS in self.tags or language.get().asks(self.content)
 
-    @property
-    def texts(self) -> set[str]:
-        """All texts of it that may have been embedded."""
-        return {self.content, self.words, self.with_speaker()}
-
     def with_speaker(self) -> str:
         """Return the entry as one line with its speaker, the key that is searched."""
         if self.kind in TALK_KINDS and self.seen_as:
@@ -349,11 +344,6 @@ class MemoryRecord(_Witnessed):
         return self.content if self.record == "entry" else self.words
 
     @property
-    def texts(self) -> set[str]:
-        """All texts of it that may have been embedded."""
-        return {self.content, self.key, self.quote, self.shown} - {""}
-
-    @property
     def recalls(self) -> int:
         """How often it reached a reply."""
         return max(0, self.access_count - 1)
@@ -464,7 +454,7 @@ class RecallRequest:
 class ScoreParts:
     """The parts of a score, each 0-1 before its weight, and the weighted `total`.
 
-    `similarity` is the weighted sum of the `clues`, which are in the order of `recall.rank.CLUES`.
+    `similarity` is the weighted sum of the `clues`, by their names (`recall.rank.CLUES`).
     """
 
     total: float
@@ -474,8 +464,18 @@ class ScoreParts:
     frequency: float = 0.0
     emotion: float = 0.0
     importance: float = 0.0
-    clues: tuple[float, ...] = ()
+    clues: Mapping[str, float] = field(default_factory=dict)
     reranked: float | None = None
+
+    @property
+    def told(self) -> str:
+        """The parts in words, without those that are none."""
+        clues = ", ".join(f"{name} {value:.2f}" for name, value in self.clues.items() if value)
+        told = f"similarity {self.similarity:.2f}{f' ({clues})' if clues else ''}"
+        told += f"; weight {self.weight:.2f}, recency {self.recency:.2f}"
+        told += f", frequency {self.frequency:.2f}"
+        told += f"; emotion {self.emotion:.2f}" if self.emotion else ""
+        return told + ("" if self.reranked is None else f"; cross-encoder {self.reranked:.2f}")
 
 
 @dataclass(frozen=True, slots=True)

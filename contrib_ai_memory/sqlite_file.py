@@ -1,4 +1,4 @@
-"""SQLite files for data that can be computed again, such as cached vectors.
+"""SQLite files for data that can be computed again, such as counts of words.
 
 A corrupt file is started again, and a full disk costs only a warning.
 """
@@ -83,26 +83,3 @@ class SqliteFile:
             self._connection = connection
         with self._connection:  # commits, or rolls back
             return work(self._connection)
-
-
-_open_files: dict[str, SqliteFile] = {}
-_opening = threading.Lock()
-
-
-def open_file(path: Path, schema: str) -> SqliteFile:
-    """Return the process's file at `path`; one of the same name elsewhere is closed."""
-    with _opening:
-        known = _open_files.get(path.name)
-        if known is None or known.path != path:
-            if known is not None:
-                known.close()
-            known = _open_files[path.name] = SqliteFile(path, schema)
-        return known
-
-
-def close_all() -> None:
-    """Close all files before they are replaced."""
-    with _opening:
-        for known in _open_files.values():
-            known.close()
-        _open_files.clear()

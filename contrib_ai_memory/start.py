@@ -15,9 +15,12 @@ from twisted.internet import defer
 
 from . import conf, deletion, offload
 from .handler import forget_memories
-from .llm import local_server
+from .llm import findings, local_server, model_server_info
+from .log import logger
 from .script import KEY, AssistantScript, give_present_class
 from .store import game_database, generations, owner
+
+LOADS_WITHIN = 120.0  # seconds, from the start of llama.cpp's server
 
 
 def at_server_start() -> None:
@@ -69,9 +72,21 @@ def forget_the_deleted() -> Generator[Any, Any, None]:
         deletion.drop_note(memory_id)
 
 
-def serve_model() -> defer.Deferred:
-    """Have the model of `LLM.serve` served, or none."""
-    return offload.run(offload.MODEL, serve, Path(settings.GAME_DIR), priority=offload.AWAKE)
+@defer.inlineCallbacks
+def serve_model() -> Generator[Any, Any, None]:
+    """Have the model of `LLM.serve` served, or none, and find out whether it is small."""
+    yield offload.run(offload.MODEL, serve, Path(settings.GAME_DIR), priority=offload.AWAKE)
+    llm = conf.get().LLM
+    if llm is not None and llm.serve is not None:
+        # replies take no thread of that lane, and go on
+        yield offload.run(offload.BACKGROUND_MODEL, _look_at, llm, priority=offload.AWAKE)
+
+
+def _look_at(llm: conf.LLMSettings) -> None:
+    """Wait until a model is served, and keep its size, which a file's name may not tell. Blocks."""
+    if model_server_info.is_ready(llm, LOADS_WITHIN) and (size := findings.size_of(llm)):
+        manner = conf.manner_of(size)
+        logger().info("%s has %.2g B parameters: style %s.", llm.name, size, manner)
 
 
 def serve(game: Path, llm: conf.LLMSettings | None = None) -> None:

@@ -22,6 +22,7 @@ from pytest_django.plugin import blocking_manager_key
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
+import plain_data  # noqa: E402
 import progress_bar  # noqa: E402
 import real_stores  # noqa: E402
 import talk_scene  # noqa: E402
@@ -197,6 +198,14 @@ def _someone(typeclass, key, room):
     from evennia.utils.create import create_object
 
     return create_object(typeclass, key=key, location=room, home=room)
+
+
+@pytest.fixture(autouse=True)
+def jobs_could_be_given_to_another_process(monkeypatch):
+    """Jobs of the memory lane take and return plain data (`plain_data`)."""
+    from contrib_ai_memory import offload
+
+    monkeypatch.setattr(offload, "run", plain_data.checking(offload.run))
 
 
 @pytest.fixture

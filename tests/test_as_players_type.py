@@ -866,3 +866,81 @@ def test_a_message_that_was_told_is_not_told_again_however_long_the_talk(says, m
     for number in range(open_items.READ_BACK):  # of others, as in a full room
         mara.memory.perceive(Percept(f"An owl hoots, {number}.", kind="event"))
     assert "orchard" not in says(bram, "how is trade?")
+
+
+# --- as much as was asked for ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "question", "answer"),
+    [
+        (
+            "I am allergic to shellfish, which is a nuisance in a harbour, so please, no mussels.",
+            "What must I never eat?",
+            "You told me that you are allergic to shellfish.",
+        ),
+        (
+            "My eldest girl Clemency is getting married in May, to a saddler called Ned Trask, "
+            "and I've promised them a copper kettle.",
+            "Who is my girl marrying?",
+            "You told me that your eldest girl Clemency is getting married in May, to a saddler "
+            "called Ned Trask.",
+        ),
+        (
+            "sold the wren mara. got a bigger boat now, the black gull, 2 masts",
+            "whats my new boat called",
+            "You told me that you got a bigger boat now, the black gull.",
+        ),
+    ],
+)
+def test_what_is_beside_the_answer_is_left_out(says, alice, line, question, answer):
+    says(alice, line)
+    assert says(alice, question) == answer
+
+
+def test_a_question_is_asked_by_its_whole_sentence(says, alice):
+    says(alice, "Mara = dont tell anyone, my left eye is going blind", command="whisper ")
+    asked = "mara wot was it i made u swear about. just checkin u remember"
+    assert "left eye" in says(alice, f"Mara = {asked}", command="whisper ")
+
+
+def test_when_something_was_is_not_answered_with_the_clock(says, alice):
+    answer = says(alice, "what day was it i got my legs wet")
+    assert not answer.startswith("It is ")
+
+
+def test_who_asks_what_is_promised_nothing(says, alice):
+    assert "see to it" not in says(alice, "whats my dogs name, zoe bet me 5 bucks you dont know?")
+
+
+def test_of_what_is_due_the_item_that_was_asked_for_is_told(says, alice):
+    says(alice, "I will tune your piano on Tuesday, Mara.")
+    says(alice, "I promise to bring you a sack of flour on Friday, Mara.")
+    answer = says(alice, "On what day did I say I would see to the piano?")
+    assert "piano" in answer and "flour" not in answer
+
+
+@pytest.mark.parametrize(
+    ("question", "not_told"),
+    [
+        ("wots the prompters real name", "I am Mara"),
+        ("Which town do we play after this one?", "This is"),
+    ],
+)
+def test_what_is_asked_of_something_else_is_not_answered_with_name_and_place(
+    says, alice, question, not_told
+):
+    assert not_told not in says(alice, question)
+
+
+def test_what_it_passed_on_is_no_words_of_its_own(says, alice, bram):
+    says(alice, "tell bram his other boot is inside the piano")
+    turn(alice, bram)
+    assert "piano" in says(bram, "any messages for me?")
+    assert '"' not in says(bram, "who put my boot in the piano?")
+
+
+def test_a_question_without_a_verb_is_answered(says, alice, bram):
+    says(bram, "i have two kids, twins, Kiran and Dev")
+    turn(bram, alice)
+    assert "Kiran" in says(alice, "brams kids. names")

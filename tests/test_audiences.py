@@ -101,6 +101,37 @@ def test_what_was_whispered_is_told_to_nobody_else_whatever_a_model_cites(
     assert words_of([told(alice)]) == ["drowned", "miller", "silver"]
 
 
+def test_a_secret_that_is_told_aloud_is_over_whatever_fact_tells_it(evening, server, mara, alice):
+    secret = "Joss drowned the miller at the weir for his silver."
+    told = {"text": secret, "kind": "secret", "about": "Joss"}
+    public = {"text": "Alice owned up that Joss drowned the miller at the weir.", "ends": []}
+
+    def answer(request):
+        if not request.schema.endswith("DigestAnswer"):
+            return "no idea"
+        new, known = numbered_in(request)
+        ends = [number for number, text in known.items() if text.startswith(secret)]
+        lines = {n: line for n, line in new.items() if "drowned" in line}
+        facts = [(public | {"ends": ends} if ends else told) | {"lines": [n]} for n in lines]
+        return json.dumps(digest(dict.fromkeys(new, 8), facts))
+
+    server.behave(text="So.", structured=answer)
+    offload.wait(mara.assistant.sleep.whole_night())
+    alice.execute_cmd("whisper mara = Now it shall be known at last.")
+    alice.execute_cmd("say Hear me all: my brother Joss drowned the miller at the weir!")
+    offload.wait(mara.assistant.sleep.whole_night())
+    facts = memory_store.shared().list(mara.memory.id, limit=None, record="fact")
+    [fact] = [each for each in facts if each.content == secret]
+    assert fact.private and fact.superseded_by
+
+
+def test_common_words_of_a_whisper_are_no_secret(evening, server, mara, alice, sleeps):
+    alice.execute_cmd("whisper mara = I have not been well since then, nor before.")
+    mended = {"text": "Alice keeps the ferry at Millbrook since her brother Joss mends nets."}
+    stored = sleeps([mended | {"lines": ["ferry"]}])
+    assert mended["text"] in [each.content for each in stored]
+
+
 def test_an_experience_of_one_audience_tells_nothing_of_another(sleeps, told, cerys):
     said = "Alice told of her ferry and of the drowned miller."
     stored = sleeps([], experience=said, lines=["ferry"], weight=0.9, lesson="Beware of Joss.")

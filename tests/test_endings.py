@@ -93,6 +93,36 @@ def test_a_line_does_not_end_on_a_guess(mara, say, before, now):
     assert not memory_of(mara, old).superseded_by
 
 
+MISSING, TOM = "My brother Tom has been missing since the flood.", "My brother Tom is missing."
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "over"),
+    [
+        (MISSING, "tom is back!", True),
+        (MISSING, "they have not found tom", False),
+        (MISSING, "have they found tom?", False),
+        (MISSING, "they found my purse", False),
+        (TOM, "my brother Jack is back", False),
+        (TOM, "if tom is back i'll be glad", False),
+        ("the bridge is closed", "the bridge is open again", True),
+        ("The bridge is washed away.", "The bridge was mended.", True),
+        ("The mill wheel broke in the flood.", "I mended the mill wheel.", False),
+        ("my mother is ill", "my mother is well again", True),
+        ("i have a bad cough", "my cough is gone", True),
+        ("my brother is sick", "im better now", False),
+        ("i lost my purse", "i found a coin", False),
+        ("The door is broken.", "The door is open.", False),
+        ("The mill leaks.", "The mill opens at noon.", False),
+        ("The gate is closed.", "The gate is mended.", False),
+    ],
+)
+def test_a_state_ends_when_its_end_is_told(mara, say, before, now, over):
+    old = say(1, before)
+    say(4, now)
+    assert bool(memory_of(mara, old).superseded_by) is over
+
+
 @pytest.mark.parametrize(("before", "now"), CHANGES + DENIALS)
 def test_a_fact_is_over_as_soon_as_its_speaker_says_so(mara, say, before, now):
     old = say(1, before, night=True)

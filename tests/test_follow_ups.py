@@ -20,6 +20,9 @@ NAMES = ["Liora", "Bram", "Old Tom"]
         ("what do you think of Liora?", "what about Old Tom?", "what do you think of Old Tom?"),
         ("my brother is ill", "what is his name?", "what is my brother's name?"),
         ("Where does Liora live?", "What does she sell?", "What does Liora sell?"),
+        ("what's Bram's little one called", "and how old is she?", "how old is Bram's little one?"),
+        ("who was my da", "n when did he die", "when did my da die?"),
+        ("where does it leave from", "n what time", "what time does it leave from?"),
     ],
 )  # fmt: skip
 def test_a_follow_up_is_completed(before, line, meant):
@@ -58,6 +61,7 @@ def test_a_follow_up_is_about_what_was_asked_and_answered_last(asked, answer, li
         "He sold the boat.",
         "and you?",
         "Bram!",
+        "bit cold out there isnt it",
     ],
 )
 def test_a_line_that_has_its_subject_stays_as_it_is(line):

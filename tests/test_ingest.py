@@ -1,7 +1,6 @@
 """Any text into memory [C §1]: cleaned, cut, embedded, weighed, routed, stored."""
 
 import re
-import sqlite3
 import unicodedata
 from functools import wraps
 from io import StringIO
@@ -15,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from contrib_ai_memory import conf, offload
+from contrib_ai_memory.admin import reindex
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.english.routing import memory_type, parts_of
 from contrib_ai_memory.ingest import pipeline
@@ -435,7 +435,7 @@ def test_nothing_becomes_nothing(mara, text):
     assert ingest(mara, text) == []
 
 
-# --- the cache on disk ----------------------------------------------------------------------------
+# --- the embedder ---------------------------------------------------------------------------------
 
 
 class Counting:
@@ -454,117 +454,37 @@ class Counting:
         return len(text.split())
 
 
-@pytest.fixture
-def embedder_of(tmp_path):
-    """Makes an embedder as a new process would have it, over the same file."""
-
-    def make(size=100, path=tmp_path / embedder.CACHE_FILE):
-        model = Counting()
-        disk = embedder.DiskCache(model.name, lambda: model.dimensions, path, size)
-        return embedder.Embedder(model, cache_size=10, disk=disk), model, disk
-
-    return make
+def test_equal_texts_are_embedded_once_and_those_used_last_are_kept():
+    model = Counting()
+    words = embedder.Embedder(model, cache_size=2)
+    assert words.encode(["a", "bb", "a"])[:, 0].tolist() == [1, 2, 1]
+    words.encode(["a"])
+    words.encode(["ccc"])
+    words.encode(["a", "bb"])
+    assert model.asked == ["a", "bb", "ccc", "bb"]
 
 
-def test_stored_texts_are_not_embedded_again_after_a_restart(embedder_of):
-    first, _, _ = embedder_of()
-    vectors = first.encode(["a", "bb"], keep=True)
-    second, model, _ = embedder_of()
-    assert np.array_equal(second.encode(["bb", "a", "ccc"], keep=True)[:2], vectors[::-1])
-    assert model.asked == ["ccc"]
+def test_the_vectors_of_stored_texts_are_asked_of_the_store_before_the_model():
+    model, asked = Counting(), []
+
+    def stored(texts):
+        asked.extend(texts)
+        return {"bb": np.array([9.0, 0, 0, 0])}
+
+    words = embedder.Embedder(model)
+    words.encode(["a"])
+    assert words.encode(["a", "bb", "ccc"], stored)[:, 0].tolist() == [1, 9, 3]
+    assert (asked, model.asked) == (["bb", "ccc"], ["a", "ccc"])
 
 
-def test_questions_are_not_kept_on_disk(embedder_of):
-    first, _, disk = embedder_of()
-    first.encode(["who?"])
-    assert len(disk) == 0
-    first.encode(["who?"], keep=True)  # until somebody stores the same words
-    assert len(disk) == 1
-
-
-def test_the_cache_is_bounded_and_lets_go_of_what_was_unused_for_longest(embedder_of):
-    first, _, disk = embedder_of(size=3)
-    for text in ("a", "bb", "ccc"):
-        first.encode([text], keep=True)
-    first.encode(["a"], keep=True)
-    first.encode(["dddd"], keep=True)
-    assert len(disk) == 3
-    second, model, _ = embedder_of(size=3)
-    second.encode(["a", "ccc", "dddd"], keep=True)
-    assert model.asked == []
-    second.encode(["bb"], keep=True)
-    assert model.asked == ["bb"]
-
-
-def test_many_texts_are_read_and_written_at_once(embedder_of):
-    texts = [f"text {number}" for number in range(2500)]
-    first, _, _ = embedder_of(size=5000)
-    first.encode(texts, keep=True)
-    second, model, _ = embedder_of(size=5000)
-    second.encode(texts, keep=True)
-    assert model.asked == []
-
-
-def test_a_broken_cache_is_begun_anew_with_one_warning(embedder_of, tmp_path, caplog):
-    first, _, disk = embedder_of()
-    first.encode(["a"], keep=True)
-    disk._file.close()
-    (tmp_path / embedder.CACHE_FILE).write_bytes(b"not a database at all" * 100)
-    second, model, disk = embedder_of()
-    caplog.clear()
-    with caplog.at_level("WARNING", "contrib_ai_memory"):
-        import logging
-
-        logging.getLogger("contrib_ai_memory").addHandler(caplog.handler)
-        second.encode(["a"], keep=True)
-        second.encode(["bb"], keep=True)
-        logging.getLogger("contrib_ai_memory").removeHandler(caplog.handler)
-    assert model.asked == ["a", "bb"]
-    assert len(disk) == 2
-    assert [r.levelname for r in caplog.records] == ["WARNING"]
-    assert "started again" in caplog.text
-
-
-def test_a_cache_that_another_process_holds_is_done_without(embedder_of, tmp_path, monkeypatch):
-    from contrib_ai_memory import sqlite_file
-
-    monkeypatch.setattr(sqlite_file, "LOCK_SECONDS", 0.05)
-    first, _, disk = embedder_of()
-    first.encode(["a"], keep=True)
-    other = sqlite3.connect(tmp_path / embedder.CACHE_FILE)
-    other.execute("BEGIN EXCLUSIVE")
-    disk._file.close()
-    second, model, _ = embedder_of()
-    assert second.encode(["bb"], keep=True).shape == (1, 4)
-    assert model.asked == ["bb"]
-    other.close()
-    assert len(disk) == 1
-
-
-def test_a_forgotten_text_is_in_no_cache(embedder_of, tmp_path):
-    first, model, disk = embedder_of()
-    first.encode(["a", "bb"], keep=True)
-    vector = np.array([2, 1, 0, 0], dtype=np.float32).tobytes()
-    first.forget(["bb"])
-    assert len(disk) == 1
-    first.encode(["bb"])
-    assert model.asked == ["a", "bb", "bb"]
-    files = [path.read_bytes() for path in tmp_path.iterdir()]
-    assert not any(vector in content for content in files)
-
-
-def test_the_shared_embedder_keeps_what_is_taught_in_the_games_folder(mara, store_folder):
-    ingest(mara, FERRY)
-    assert len(embedder.shared().disk) == 1
-    assert (store_folder / embedder.CACHE_FILE).exists()
-
-
-def test_what_was_dropped_leaves_nothing_in_the_cache(mara):
-    ingest(mara, "the water is wet and the water is cold")
-    disk = embedder.shared().disk
-    before = len(disk)
-    assert learn(mara, "the water is cold and the water is wet").dropped == 1
-    assert len(disk) == before == 1
+def test_keys_of_lines_are_made_anew_without_embedding_a_line(mara, alice, monkeypatch):
+    alice.execute_cmd("say I keep the ferry at Millbrook.")
+    alice.execute_cmd("say It crosses at dawn.")
+    offload.wait(mara.memory.index_pending())
+    anew = embedder.Embedder(Counting())
+    monkeypatch.setattr(embedder, "_shared", anew)
+    offload.wait(reindex.rekey(mara))
+    assert anew.model.asked == []
 
 
 # --- builders and operators -----------------------------------------------------------------------
@@ -635,4 +555,3 @@ def test_a_folder_or_an_unknown_npc_is_a_sentence(mara, tmp_path):
 def test_the_numbers_are_those_of_the_specification():
     assert (conf.MAX_CHUNK_TOKENS, conf.MIN_CHUNK_TOKENS) == (300, 50)
     assert (conf.NOVELTY_SHARE, conf.SALIENCE_SHARE, conf.DISCARD_BELOW) == (0.6, 0.4, 0.3)
-    assert embedder.ON_DISK == 100_000

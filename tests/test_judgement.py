@@ -275,3 +275,34 @@ def test_relations_of_invented_pairs_alone_are_an_error(server, provider):
     server.behave(structured='{"relations": [{"pair": 3, "relation": "same"}]}')
     with pytest.raises(ProviderError, match="cite nothing that was given"):
         provider.compare(PAIRS)
+
+
+@pytest.mark.parametrize(
+    ("owed", "ended"),
+    [
+        ({"text": "Alice owes Mara thirty crowns for the seed.", "to": "Mara"}, True),
+        ({"text": "Alice owes Bram thirty crowns for the seed.", "to": "Bram"}, False),
+    ],
+)
+def test_own_words_end_what_is_owed_to_the_npc_where_a_model_finds_it(
+    mara, alice, bram, model, server, owed, ended
+):
+    debt = owed | {"lines": [1], "kind": "debt", "about": "Alice"}
+    server.behave(text="So be it.")
+    server.behave_once(structured=json.dumps(digest({1: 8}, [debt])))
+    model.silent = True
+    alice.execute_cmd(f"say I owe {owed['to']} thirty crowns for the seed.")
+    offload.wait(mara.assistant.sleep.whole_night())
+    assert facts(mara) == {owed["text"]: False}
+    alice.execute_cmd("say What of the thirty crowns for the seed?")
+    mara.execute_cmd("say Thirty crowns for the seed? You are even now, Alice.")
+    server.behave(
+        structured=lambda request: (
+            json.dumps(digest(dict.fromkeys(numbered_in(request)[0], 2), over=[101]))
+            if request.schema == "DigestAnswer"
+            else model(request)
+        )
+    )
+    offload.wait(mara.assistant.sleep.whole_night())
+    assert facts(mara) == {owed["text"]: ended}
+    assert [item.state for item in mara.memory.agenda] == ["done" if ended else "open"]

@@ -26,7 +26,7 @@ def finds(key, *around):
 
 
 def found_by(new, before=()):
-    return index._keys_of(list(new), list(before))
+    return index._keys_of(list(new), list(before), lambda texts: {})
 
 
 def test_a_line_is_found_by_the_lines_around_it(store_folder):

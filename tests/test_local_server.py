@@ -13,7 +13,8 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from contrib_ai_memory import conf
+from contrib_ai_memory import conf, offload
+from contrib_ai_memory import start as start_of_server
 from contrib_ai_memory.llm import local_server
 
 PROGRAM = """#!{python}
@@ -22,6 +23,7 @@ given = dict(zip(sys.argv[1::1], sys.argv[2::1]))
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         told = {{"status": "ok", "pid": os.getpid(), "arguments": sys.argv[1:]}}
+        told["data"] = [{{"id": given["--alias"], "meta": {{"n_params": 1_777_088_000}}}}]
         body = json.dumps(told).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
@@ -162,3 +164,14 @@ def test_a_command_serves_a_file_tries_it_and_says_what_to_set(place, portal, se
         call_command("ai_memory", "model", "--serve", str(place / "small.gguf"), stdout=out)
     assert f"small at {conf.SERVED_AT}" in out.getvalue()
     assert asked(8187)
+
+
+def test_the_start_of_the_game_finds_out_whether_the_file_that_it_serves_is_small(
+    place, portal, settings
+):
+    llm = {"serve": str(place / "qwen.gguf"), "base_url": f"http://127.0.0.1:{free_port()}/v1"}
+    settings.CONTRIB_AI_MEMORY = {"DIR": str(place), "LLM": llm}
+    settings.GAME_DIR = str(place)
+    assert not conf.get().LLM.plain  # its name does not tell
+    offload.wait(start_of_server.serve_model())
+    assert conf.get().LLM.plain

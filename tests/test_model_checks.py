@@ -53,13 +53,14 @@ KEPT = [
 ]
 
 
-def passage(known=()):
-    entries = []
-    for number, line in enumerate(SAID.splitlines(), start=1):
+def spoken(said):
+    for number, line in enumerate(said.splitlines(), start=1):
         who, words = line.split(": ", 1)
-        stamp = f"2026-05-09T19:{number:02d}:00+00:00"
-        entries.append(Entry(number, stamp, words, kind="say", seen_as=who))
-    return Passage("Haldane", tuple(entries), known=tuple(known))
+        yield Entry(number, f"2026-05-09T19:{number:02d}:00+00:00", words, kind="say", seen_as=who)
+
+
+def passage(known=()):
+    return Passage("Haldane", tuple(spoken(SAID)), known=tuple(known))
 
 
 def checked(*drafts, known=()):
@@ -210,3 +211,49 @@ def test_what_is_asked_of_the_npc_may_be_a_question(store_folder):
     assert model_checks.checked(Digest({}, (request,)), passage).digest.facts == (request,)
     told = replace(request, kind="event")
     assert not model_checks.checked(Digest({}, (told,)), passage).digest.facts
+
+
+LONG_AGO = """Pipkin: An egg! Gone from my nest last night, while I was at choir!
+Brindle: Madam, I spent the night in Nettlecombe.
+Zoe: one paw??
+Bramble: one paw
+Zoe: i was being a detective
+Bramble: hm
+Zoe: i minded it
+Tuck: it was me.. the egg was cold and she was gone so long.. i keep it warm
+Bramble: she turns"""
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("Tuck took Pipkin's egg, because it was cold, and keeps it warm.", {}),
+        ("Tuck took Brindle's egg, because it was cold.", {model_checks.OF_ANOTHER: 1}),
+        ("Pipkin took an egg, because it was cold.", {model_checks.OF_ANOTHER: 1}),
+    ],
+)
+def test_a_line_may_mean_somebody_who_spoke_of_the_same_long_before(store_folder, text, why):
+    asked = Passage("Hobbin", tuple(spoken(LONG_AGO)))
+    found = model_checks.checked(Digest({}, (FactDraft(text, (8,)),)), asked)
+    assert dict(found.refused) == why
+
+
+def test_what_is_known_helps_to_understand_a_short_line(store_folder):
+    draft = FactDraft("Bramble has mended the mill wheel, and it turns again.", (9,))
+    entries = tuple(spoken(LONG_AGO))
+    found = model_checks.checked(Digest({}, (draft,)), Passage("Hobbin", entries))
+    assert dict(found.refused) == {model_checks.UNTOLD: 1}
+    known = MemoryRecord("1", "Bramble promised to mend Hobbin's mill wheel.", "fact")
+    asked = Passage("Hobbin", entries, known=(known,))
+    assert model_checks.checked(Digest({}, (draft,)), asked).digest.facts == (draft,)
+
+
+def test_own_words_end_only_what_they_speak_of(store_folder):
+    heard, own = spoken("Posy: what do i owe you now?\nDilys: For the seed? We are even, Posy.")
+    own = replace(own, origin="self")
+    debt = MemoryRecord("debt", "Posy owes Dilys thirty gold for seed.", "fact", journal_ids=(0,))
+    cat = MemoryRecord("cat", "Rosy keeps a lame cat in the hive shed.", "fact", journal_ids=(0,))
+    asked = Passage("Dilys", (heard,), (own,), known=(debt, cat))
+    found = model_checks.checked(Digest({}, over={"debt": 0, "cat": 0}), asked)
+    assert found.digest.over == {"debt": own.id}
+    assert dict(found.refused) == {model_checks.UNRELATED: 1}

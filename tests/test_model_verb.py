@@ -99,6 +99,30 @@ PERSONALITIES = {
         ["poor JSON", "Rules keep the memory from now on"],
         "",
     ),
+    "a small model, whose context window holds small talk alone": (
+        {
+            "text": reads_all,
+            "get": {
+                "/v1/models": {
+                    "data": [{"id": "m", "max_model_len": 1024, "meta": {"n_params": 1.8e9}}]
+                }
+            },
+        },
+        ["It is small", "ok   context: 806 tokens were read", "The model can be used."],
+        "",
+    ),
+    "a small model, whose context window is too short for small talk": (
+        {
+            "text": reads_all,
+            "get": {
+                "/v1/models": {
+                    "data": [{"id": "m", "max_model_len": 512, "meta": {"n_params": 1.8e9}}]
+                }
+            },
+        },
+        ["bad  context: the server says 512 tokens", "-c. It needs 1024."],
+        "cannot be used as it is set",
+    ),
     "a model that is too small to talk": (
         {
             "text": reads_all,

@@ -8,10 +8,11 @@ from evennia.utils.create import create_object
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.ingest.experiences import remember_or_reinforce
+from contrib_ai_memory.offline import offline_reply
 from contrib_ai_memory.offline.phrases import PHRASES, TONES
 from contrib_ai_memory.recall import reply
 from contrib_ai_memory.recall.rank import EMOTION_BONUS
-from contrib_ai_memory.records import Entry, MemoryRecord
+from contrib_ai_memory.records import Entry, MemoryRecord, ReplyRequest, SpeechAct
 from contrib_ai_memory.store.payload import memory_id_for
 from contrib_ai_memory.store.profiles import Profile, ProfileAttribute
 
@@ -316,6 +317,26 @@ def test_small_talk_gets_a_friendly_word_and_no_memory(asks, alice, line, answer
     said = asks(alice, line)
     assert re.search(answer, said), said
     assert "ferry" not in said
+
+
+def test_a_prohibition_with_a_question_mark_is_one(asks, alice):
+    asks(alice, "good evening.")
+    assert re.search("As you wish|Very well", asks(alice, "dont hurt him tho??"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "row"),
+    [
+        ("greeting", "hahaha good one alice", "claim_self: heard"),
+        ("greeting", "evening all", "greeting"),
+        ("apology", "oh no poor rufus", "claim_self: heard"),
+        ("apology", "sorry about that", "apology: apology"),
+    ],
+)
+def test_a_faint_greeting_or_apology_is_one_in_the_usual_words_alone(kind, line, row):
+    acts = (SpeechAct(kind, line, 0.3),)
+    said = ReplyRequest("Mara", "", "Alice", None, line, acts=acts)
+    assert offline_reply.reply(said).row == row
 
 
 @pytest.mark.parametrize("line", ["Good evening", "mornin"])

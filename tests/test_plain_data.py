@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from plain_data import NotPlain
 
 from contrib_ai_memory import offload
-from contrib_ai_memory.offload import NotPlain
 from contrib_ai_memory.records import Entry, Recalled, RecallRequest
 
 

@@ -194,7 +194,8 @@ def test_somebody_named_in_talk_is_observed_by_hearsay(mara, alice, bram):
 
 def test_somebody_who_is_only_talked_about_has_a_profile_too(mara, alice, bram):
     identity = "#77@far"
-    mara.memory.people.meet(identity, "Cora", "2026-03-01T10:00:00+00:00", entity_type="npc")
+    mara.memory.people.meet(identity, "Cora", "2026-03-01T10:00:00+00:00")
+    mara.memory.people.set_type(identity, "npc")
     alice.execute_cmd("say I sold my boat to Cora.")
     run_pass(mara)
     cora = mara.memory.profiles.get(identity)

@@ -106,7 +106,7 @@ def test_what_only_its_words_betray_enters_too(mara, alice, bram):
         alice.execute_cmd(f"say Who was it that settled bill {number} with the landlord?")
     found = recalled(mara, "xanthippe7", top_k=3)
     assert found.memories[0].memory.content == "Xanthippe7 paid."
-    assert dict(zip(rank.CLUES, found.memories[0].score.clues, strict=True))["near"] > 0
+    assert found.memories[0].score.clues["near"] > 0
 
 
 def test_what_was_said_a_moment_ago_is_recalled_already(mara, alice, bram):
@@ -444,10 +444,7 @@ def test_of_several_people_named_the_subject_is_favoured_or_all_where_they_are_j
     alice.execute_cmd("say The brother sails to Elmstead.")
     bram.execute_cmd("say The brother sails to Millbrook.")
     found = recalled(mara, question, top_k=2)
-    speaker = {
-        item.memory.speaker: dict(zip(rank.CLUES, item.score.clues, strict=True))["speaker"]
-        for item in found.memories
-    }
+    speaker = {item.memory.speaker: item.score.clues["speaker"] for item in found.memories}
     assert speaker == {name: float(name in favoured) for name in ("Alice", "Bram")}
 
 
@@ -536,7 +533,7 @@ def test_every_part_of_a_score_lies_between_0_and_1(candidates, question, profil
     for ranked in scored:
         parts = ranked.parts(asking(question))
         assert 0 <= parts.similarity <= 1
-        assert all(0 <= value <= 1 for value in parts.clues)
+        assert all(0 <= value <= 1 for value in parts.clues.values())
 
 
 def test_a_denial_is_no_copy_of_what_it_denies():

@@ -391,3 +391,12 @@ def test_a_message_that_a_model_tells_in_its_words_is_told(server, llm, mara, al
     bram.execute_cmd("say Mara, any news?")
     offload.wait(mara.assistant.at_tick())
     assert mara.memory.agenda.get(item.id).state == "done"
+
+
+def test_who_was_there_is_in_the_scene_where_it_is_asked(asked, mara, alice, bram):
+    bram.execute_cmd("say I have sold the grey mare to the reeve.")
+    lines = scene(asked(alice, "say Mara, who was here when Bram sold the grey mare?"))
+    [told] = [line for line in lines if "grey mare" in line]
+    assert told.startswith("Here on ") and told.endswith("(Bram): Alice, Bram.")
+    lines = scene(asked(alice, "say Mara, whose is the grey mare?"))
+    assert not any("grey mare" in line for line in lines)

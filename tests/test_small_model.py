@@ -9,7 +9,7 @@ from django.core.management import call_command
 
 from contrib_ai_memory import conf, offload, preflight
 from contrib_ai_memory.english.tokens import share_of_english
-from contrib_ai_memory.llm import findings, schemas
+from contrib_ai_memory.llm import findings, prompts, schemas
 from contrib_ai_memory.llm.provider import ProviderError, Relation
 from contrib_ai_memory.offline import offline_reply
 from contrib_ai_memory.records import ReplyRequest
@@ -76,6 +76,28 @@ def test_small_talk_is_asked_for_in_bare_words_without_tools_memory_and_rules(
         assert other not in request.text
 
 
+def test_a_request_for_small_talk_fits_its_window_however_long_people_speak(
+    plain, mara, alice, hears
+):
+    plain.behave(text="Aye.")
+    for number in range(2):
+        alice.execute_cmd(f"say Mara, {'my river is wide and slow ' * 60}{number}.")
+    alice.execute_cmd("say thanks, Mara!")
+    asked = plain.requests[-1]
+    assert asked.last == "thanks, Mara!"
+    assert prompts.tokens(asked.messages) <= prompts.PLAIN_TOKENS
+    assert sum("wide and slow" in each["content"] for each in asked.messages) == 1
+
+
+def test_one_that_says_its_last_words_again_is_answered_for(plain, mara, alice, hears):
+    plain.behave(text="I am feeling a bit tired, but I am trying my best.")
+    heard = hears(alice)
+    alice.execute_cmd("say Good evening, Mara!")
+    assert "tired" in heard[-1]
+    alice.execute_cmd("say cheers mara")
+    assert "Mara says" in heard[-1] and "tired" not in heard[-1]
+
+
 def test_one_that_says_nothing_is_answered_for(plain, mara, alice, hears):
     plain.behave(text="...")
     heard = hears(alice)
@@ -114,12 +136,22 @@ def test_rules_answer_what_is_asked_or_binds_and_the_model_only_talks(
         "nim is my sister. she sell oyster at the north steps",
         "Fella in a camel coat gave me a dollar to carry it up, miss. Gold tooth, left side.",
         "The Dove. I had a fever that night. She went up in my place.",
+        "You would take a song for rent? Then done, and gladly, from tonight.",
+        "dont hurt him tho??",
     ],
 )
 def test_a_line_that_tells_something_is_no_small_talk_whatever_else_it_is(
     plain, mara, alice, hears, line
 ):
     plain.behave(text="I sold him a goose.")
+    heard = hears(alice)
+    alice.execute_cmd(f"say {line}")
+    assert "Mara says" in heard[-1] and not plain.requests
+
+
+@pytest.mark.parametrize("line", ["sorry mara i didnt mean it", "tell me a story mara"])
+def test_what_a_small_model_answers_badly_is_left_to_rules(plain, mara, alice, hears, line):
+    plain.behave(text="I made a mistake.")
     heard = hears(alice)
     alice.execute_cmd(f"say {line}")
     assert "Mara says" in heard[-1] and not plain.requests
@@ -177,6 +209,8 @@ def test_after_many_answers_that_cannot_be_used_rules_keep_the_nights(
         ({"/v1/models": {"data": [{"id": "m", "meta": {"n_params": 1_543_714_304}}]}}, True),
         ({"/v1/models": {"data": [{"id": "m", "meta": {"n_params": 8e9}}]}}, False),
         ({"/api/tags": {"models": [{"name": "m", "details": {"parameter_size": "3.2B"}}]}}, True),
+        ({"/v1/models": {"data": [{"id": "m.gguf", "meta": {"n_params": 1.5e9}}]}}, True),
+        ({"/v1/models": {"data": [{"id": "a", "meta": {"n_params": 1.5e9}}, {"id": "b"}]}}, False),
         ({}, False),
     ],
 )

@@ -275,6 +275,7 @@ FIT = [
     ("Who are you?", "I am. Mara. Keeper, cook and complaints."),
     ("Who are you?", "It's me, Mara."),
     ("Who are you?", "Mara, at your service."),
+    ("Who are you?", "I'm the innkeeper, Mara."),
     ("What do they call you?", 'They all shout "Hey, Mara!" at me.'),
     ("Who owes Bram money?", "Who owes Bram money? You do, Alice."),
     ("I owe Bram seven crowns for a saddle.", "You owe Bram seven crowns for a saddle?"),
@@ -291,6 +292,8 @@ FIT = [
 
 UNFIT = [
     ("Who owes Bram money?", "Hi Mara! How are you?"),
+    ("i feel so lonely mara", "I understand your feelings, Mara. We can get together soon."),
+    ("sing us something mara", "I will try to sing something for you, Mara."),
     ("I keep the ferry.", "Alice nods and keeps the ferry."),
     ("I keep the ferry.", "I will remember that Alice keeps the ferry."),
     ("I owe Bram seven crowns. What now?", "I owe Bram seven crowns. Good."),

@@ -1,5 +1,7 @@
 """How rare a word is, is a matter of each NPC alone."""
 
+import logging
+import sqlite3
 import uuid
 
 import numpy as np
@@ -7,10 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from contrib_ai_memory import sqlite_file
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import MemoryRecord
 from contrib_ai_memory.store import memory_store
-from contrib_ai_memory.store.lanes import FEW, Vocabulary
+from contrib_ai_memory.store.lanes import FEW, FILE, Vocabulary
 from contrib_ai_memory.store.payload import memory_id_for
 
 MINE, THEIRS = str(uuid.UUID(int=1)), str(uuid.UUID(int=2))
@@ -54,6 +57,35 @@ def test_a_rarity_is_never_negative_however_common_the_word(words, memories, rea
     agent_id = str(uuid.uuid4())
     words.count(agent_id, {f"m{n}": terms for n, terms in enumerate(memories)})
     assert all(value > 0 for value in words.rarity(agent_id, range(10), [reach])[0].values())
+
+
+def test_a_broken_file_is_begun_anew_with_one_warning(words, tmp_path, caplog):
+    words.count(MINE, {"m": [1]})
+    words.close()
+    (tmp_path / FILE).write_bytes(b"not a database at all" * 100)
+    again = Vocabulary(tmp_path)
+    with caplog.at_level("WARNING", "contrib_ai_memory"):
+        logging.getLogger("contrib_ai_memory").addHandler(caplog.handler)
+        again.count(MINE, {f"m{n}": [1] for n in range(FEW)})
+        again.count(MINE, {"other": [2]})
+        logging.getLogger("contrib_ai_memory").removeHandler(caplog.handler)
+    [rarity] = again.rarity(MINE, [1, 2], [1.0])
+    assert rarity[1] < rarity[2]
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "started again" in caplog.text
+
+
+def test_a_file_that_another_process_holds_is_done_without(words, tmp_path, monkeypatch):
+    monkeypatch.setattr(sqlite_file, "LOCK_SECONDS", 0.05)
+    words.count(MINE, {"m": [1]})
+    words.close()
+    other = sqlite3.connect(tmp_path / FILE)
+    other.execute("BEGIN EXCLUSIVE")
+    again = Vocabulary(tmp_path)
+    again.count(MINE, {f"m{n}": [1] for n in range(FEW)})
+    other.close()
+    assert again.rarity(MINE, [1], [1.0]) == Vocabulary(tmp_path).rarity(MINE, [1], [1.0])
+    assert again.rarity(MINE, [1], [1.0])[0][1] > 4.0, "nothing was counted meanwhile"
 
 
 def test_the_talk_of_another_npc_does_not_move_a_score(store_folder):

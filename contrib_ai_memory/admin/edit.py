@@ -31,16 +31,7 @@ from ..ingest.endings import End
 from ..ingest.index import to_memory
 from ..local_time import local
 from ..privacy import Witnessed, shared_privacy
-from ..records import (
-    ASKS,
-    BUILDER,
-    INSIGHT,
-    LOCKED,
-    PINNED,
-    TEXT_KEPT,
-    Entry,
-    MemoryRecord,
-)
+from ..records import ASKS, BUILDER, INSIGHT, LOCKED, PINNED, TEXT_KEPT, Entry, MemoryRecord
 from ..sleep.night import NotNow, schedule_told
 from ..store import memory_store
 from ..store import pause as pause_switch
@@ -55,11 +46,6 @@ from . import arguments as args
 from . import audit, closure, forget, ids, inspect, undo_log
 from .jobs import change_job
 from .undo_log import Act, Before, one_at_a_time
-
-
-class CannotEdit(InputError):
-    """There is nothing to change, or the change is not possible."""
-
 
 # --- adding and changing --------------------------------------------------------------------------
 
@@ -113,7 +99,7 @@ def edit(
     entry = ids.entry_of(npc.memory, link_id(old))
     new = replace(old, **_changes(old, content, importance))
     if new == old:
-        raise CannotEdit(f"Nothing to change: {ids.short(old)} says just that already.")
+        raise InputError(f"Nothing to change: {ids.short(old)} says just that already.")
     outranked: list[MemoryRecord] = []
     reworded, before = new.content != old.content, Before()
     if reworded:
@@ -154,20 +140,20 @@ def _changes(old: MemoryRecord, content: str | None, importance: int | None) -> 
     if content is not None:
         text = sanitise(_checked_text(content), conf.MAX_LINE)
         if not text:
-            raise CannotEdit("The new text is empty. To take a memory away, forget it.")
+            raise InputError("The new text is empty. To take a memory away, forget it.")
         if text != old.content:
             changes |= {"content": text, "key": text}
     if importance is not None:
         changes |= {"importance": _checked_importance(importance) / 10}
     if content is None and importance is None:
-        raise CannotEdit("Say what to change: the text or the importance.")
+        raise InputError("Say what to change: the text or the importance.")
     return changes
 
 
 def _checked_text(text: str) -> str:
     longest = conf.MAX_LINE
     if len(text) > longest:
-        raise CannotEdit(
+        raise InputError(
             f"The text has {len(text):,} characters; one memory holds {longest:,}. "
             "Shorten it, or let it be learned in pieces: @memory/teach"
         )
@@ -176,7 +162,7 @@ def _checked_text(text: str) -> str:
 
 def _checked_importance(importance: int) -> int:
     if isinstance(importance, bool) or not 1 <= importance <= 10:
-        raise CannotEdit(f"Importance is a whole number from 1 to 10, not {importance}.")
+        raise InputError(f"Importance is a whole number from 1 to 10, not {importance}.")
     return int(importance)
 
 
@@ -364,7 +350,7 @@ def undo(npc: Any, who: Any) -> Generator[Any, Any, Act]:
             f"There is nothing to undo in the memory of {npc.key}: the last {undo_log.ACTS_KEPT} "
             f"changes are kept, up to {undo_log.LARGEST // 1000} kB of them."
         )
-    act = kept[-1]
+    act = kept[0]
     yield _restore(npc, act.before)
     undo_log.remove(npc, act)
     audit.record(who, f"undo of {act.deed}", npc, *act.ids)
@@ -532,7 +518,7 @@ def _note(
         known = [replace(each, content="", key="") for each in known]
     before = replace(before, entries=(entry,) if entry else (), memories=tuple(known))
     if not undo_log.add(npc, who, action, [short], before):
-        raise CannotEdit(f"{short} is too large to be edited: add a new memory and forget it.")
+        raise InputError(f"{short} is too large to be edited: add a new memory and forget it.")
     audit.record(who, action, npc, short)
 
 

@@ -30,7 +30,6 @@ from django.db import transaction
 from twisted.internet import defer
 
 from .. import hearing_queue, offload
-from ..embedding import embedder
 from ..errors import InputError
 from ..ingest import endings
 from ..privacy import unmasked
@@ -118,17 +117,13 @@ class Erased:
         return " ".join(filter(None, (f"{self.summary()}.", elsewhere, on_disk)))
 
 
-class CannotErase(InputError):
-    """The person is the NPC itself."""
-
-
 def erase_person(npc: Any, identity: str, names: Sequence[str] = ()) -> defer.Deferred:
     """Erase a person from one NPC's memory, as a Deferred `Erased`.
 
     Their entries and memories are removed with the links of these, and with all that profiles took
     from them; so are the person's own profile, preferences, agenda items and place in the register
     of people, their part in conversations and in the conversation history, Mem0's history of each
-    memory, cached vectors, word counts of the store, and error texts of nights. What others said
+    memory, word counts of the store, and error texts of nights. What others said
     stays, without the person among its witnesses. After a StoreError it goes on when called again.
 
     Args:
@@ -136,7 +131,7 @@ def erase_person(npc: Any, identity: str, names: Sequence[str] = ()) -> defer.De
         names: Names of theirs, besides those that the NPC knows.
 
     Raises (in the Deferred):
-        CannotErase: The person is the NPC itself: that is `wipe`.
+        InputError: The person is the NPC itself: that is `wipe`.
     """
     return _erase_person(npc, identity, tuple(names)).addCallback(_clear_disk)
 
@@ -242,7 +237,7 @@ def _people_on_page(agent_id: str, offset: Any) -> tuple[set[str], Any]:
 
 def _refuse_itself(npc: Any, identity: str) -> None:
     if unmasked(identity) == npc.get_memory_identity(npc):
-        raise CannotErase(f"{identity} is {npc.key} itself. To empty its memory, wipe it.")
+        raise InputError(f"{identity} is {npc.key} itself. To empty its memory, wipe it.")
 
 
 @defer.inlineCallbacks
@@ -353,16 +348,11 @@ def _erase_planned(npc: Any, plan: ErasurePlan) -> Generator[Any, Any, Erased]:
 
 
 def _delete_stored(ids: list[str]) -> int:
-    """Delete memories and the cached vectors of their texts (worker thread)."""
+    """Delete memories, and count them (worker thread)."""
     store = memory_store.shared()
-    records = store.get(ids)
-    _forget_texts([text for each in records for text in each.texts])
+    there = store.existing(ids)
     store.delete(ids)
-    return len(records)
-
-
-def _forget_texts(texts: list[str]) -> None:
-    embedder.shared().forget(texts)
+    return len(there)
 
 
 @defer.inlineCallbacks
@@ -422,8 +412,6 @@ def _erase_from_journal(memory: Memory, removal: Removal) -> Generator[Any, Any,
         gone = [entry for entry in page if entry.id in removal.entries]
         stay = [entry for entry in page if entry.id not in removal.entries]
         changes = {each.id: rest for each in stay if (rest := _changes_without(each, removal))}
-        if gone:
-            yield batch_job(_forget_texts, [text for entry in gone for text in entry.texts])
         if not memory.owner.pk:
             return removed  # deleted meanwhile
         if gone or changes:
@@ -458,6 +446,7 @@ def wipe_held(npc: Any, until: int | None = None) -> Generator[Any, Any, Erased]
     memory = npc.memory
     memory.flush()
     counted = {
+        "entries": memory.journal.count,
         "links": memory.links.count,
         "people": len({*memory.profiles.identities(), *(each.identity for each in memory.people)}),
         "preferences": sum(1 for _each in memory.preferences),
@@ -478,7 +467,6 @@ def wipe_held(npc: Any, until: int | None = None) -> Generator[Any, Any, Erased]
         hearing_queue.drop(npc)  # what could not be taken in
     with memory.evidence.withdraw():  # what is left meanwhile is neither learned nor indexed anew
         memories = yield _wipe_store(memory.id)
-        entries = yield _wipe_texts(memory, until)
         for part in memory.rows:
             yield _wipe_rows(npc, part.category)
             part.clear()
@@ -487,7 +475,7 @@ def wipe_held(npc: Any, until: int | None = None) -> Generator[Any, Any, Erased]
             _wipe_journal(memory.journal, until)
             attributes.remove_json(npc, WIPE_MARK)
         game_database.truncate_wal()
-        return Erased(**counted, entries=entries, memories=memories)
+        return Erased(**counted, memories=memories)
 
 
 def _wipe_journal(journal: Journal, until: int) -> None:
@@ -511,16 +499,6 @@ def _wipe_store(agent_id: str) -> Generator[Any, Any, int]:
 def _delete_page(agent_id: str) -> int:
     records, _offset = memory_store.shared().page(agent_id)
     return _delete_stored([record.id for record in records])
-
-
-@defer.inlineCallbacks
-def _wipe_texts(memory: Memory, until: int) -> Generator[Any, Any, int]:
-    """Delete the cached vectors of entries up to one. Returns how many entries these are."""
-    count = 0
-    for page in journal_pages(memory.journal, last=until):
-        count += len(page)
-        yield batch_job(_forget_texts, [text for entry in page for text in entry.texts])
-    return count
 
 
 @defer.inlineCallbacks

@@ -19,7 +19,6 @@ from typing import Any
 from twisted.internet import defer
 
 from .. import offload
-from ..embedding import embedder
 from ..ingest import endings, index
 from ..ingest.endings import End
 from ..records import Entry, MemoryRecord
@@ -243,8 +242,6 @@ def _delete_stored(
     for entry in entries:
         rest = [each for each in around.get(entry.id, ()) if each.id != entry.id]
         index.rekey_around(agent_id, entry, rest)
-    texts = [each.texts for each in memories] + [each.texts for each in entries]
-    embedder.shared().forget(set().union(*texts))
 
 
 def lines_around(memory: Memory, entry_id: int) -> list[Entry]:

@@ -35,7 +35,7 @@ from ..records import (
     RecallResult,
     Weighed,
 )
-from ..script import AssistantScript
+from ..script import KEY, AssistantScript
 from ..sleep.night import PASSES, TITLES, schedule_told
 from ..store import memory_store, pause
 from ..store.attributes import from_plain
@@ -67,7 +67,6 @@ LINKS_SHOWN = 100
 TRACED = 200  # memories of one trace
 GRAPH_READ = 200  # nodes read at once for the graph, and how many at most
 GRAPH_SEARCHED = 5000
-# kinds of `Drawn` that are no attributes of a profile, and that go with a single line
 INSIGHTS_READ = 4096  # the newest
 VACANT_CHECKED = 16  # missing pages of the journal whose entries are looked up in the store
 
@@ -242,13 +241,15 @@ def changes(
 
 
 def state_of(npc: Any) -> str:
-    """Return awake, compacting, dreaming, paused or off."""
+    """Return awake, compacting, dreaming, paused or off; new without a heartbeat."""
     if not conf.get().ENABLED or OFF_TAG in npc.tags.get(category=CATEGORY, return_list=True):
         return "off"
     if pause.paused(npc):
         return "paused"
-    script = AssistantScript.of(npc)
-    return (script.db.sleep_phase or "compacting") if script.asleep else "awake"
+    for script in npc.scripts.get(KEY):
+        asleep = script.db.operating_mode == "sleep"
+        return (script.db.sleep_phase or "compacting") if asleep else "awake"
+    return "new"
 
 
 @defer.inlineCallbacks
@@ -334,28 +335,14 @@ def _stored_pages(agent_id: str, pages: Iterable[int]) -> list[int]:
 @defer.inlineCallbacks
 def overviews(npcs: Sequence[Any]) -> Generator[Any, Any, list[Overview]]:
     """Count what is in several memories, with one job for the store, as a Deferred list."""
-    for npc in npcs:
-        if npc.memory.journal.removed is None:
-            yield _count_removed(npc.memory.journal)
-        yield offload.breathe()
-    counted = yield look_job(_counts_of, [npc.memory.id for npc in npcs])
+    opened = yield in_turns(lambda npc: npc.memory, npcs, 1)
+    counted = yield look_job(_counts_of, [memory.id for memory in opened])
     found = []
     for npc in npcs:
         if npc.pk:
             found.append(_overview(npc, counted[npc.memory.id]))
         yield offload.breathe()
     return found
-
-
-@defer.inlineCallbacks
-def _count_removed(entries: Journal) -> Generator[Any, Any, None]:
-    """Count the removed entries of a journal that was never counted."""
-    last, there = entries.last_id, 0
-    for first in range(1, last + 1, READ_AT_ONCE):
-        there += sum(1 for _ in entries.read(first, min(first + READ_AT_ONCE - 1, last)))
-        yield offload.breathe()
-    if entries.removed is None:
-        entries.set_removed(last - there)
 
 
 def _counts_of(agent_ids: Iterable[str]) -> dict[str, dict[str, int]]:

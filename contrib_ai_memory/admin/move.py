@@ -1,7 +1,7 @@
 """Move the memories of a game from the store of the settings into another one, server down.
 
-Payloads, vectors and keys are copied as they are; nothing is embedded. Mem0's history
-and the embedding cache lie in the game's own folder and serve every store.
+Payloads, vectors and keys are copied as they are; nothing is embedded. Mem0's history lies in the
+game's own folder and serves every store.
 
 Every pass goes a page at a time and may be done again. `store.json` names the target until it is
 whole, so that it does not open as the game's store before; the source is only read.
@@ -16,7 +16,7 @@ from twisted.internet import defer
 
 from .. import conf
 from ..conf import VectorStoreSettings
-from ..errors import ExpectedError
+from ..errors import InputError
 from ..store import memory_store, metadata
 from ..store.payload import completed, is_foreign
 from ..store.protocol import PAGE, MemoryStore
@@ -26,10 +26,6 @@ from .jobs import Progress, local_job, silent, store_pages
 AT_ONCE = 4 * PAGE  # memories of one page
 
 WholeOrAgents = Sequence[str | None]  # [None]: all that is this game's
-
-
-class CannotMove(ExpectedError):
-    """The memories cannot be moved. The message says what to do."""
 
 
 @defer.inlineCallbacks
@@ -47,9 +43,9 @@ def move(
     folder = conf.directory()
     here, there = memory_store.place(conf.get().VECTOR_STORE), memory_store.place(target)
     if here == there:
-        raise CannotMove(f"The memories are in that store already: {here}. Name another one.")
+        raise InputError(f"The memories are in that store already: {here}. Name another one.")
     if not metadata.read(folder):
-        raise CannotMove(
+        raise InputError(
             f"There is no memory store in {folder} yet, so there is nothing to move. Name the new "
             'store in CONTRIB_AI_MEMORY["VECTOR_STORE"] and start the game.'
         )
@@ -133,7 +129,7 @@ def _check_page(source: MemoryStore, other: MemoryStore, agent_id: str | None, o
     wrong = [each for each, payload in rows if not _same(payload, there.get(each))]
     if wrong:
         which = ", ".join(each[:8] for each in wrong[:5])
-        raise CannotMove(
+        raise InputError(
             f"{len(wrong)} memories differ after they were copied ({which} …): something else "
             "writes into one of the stores. Stop it, and run the same command again."
         )
@@ -150,7 +146,7 @@ def _check_empty(other: MemoryStore, agents: WholeOrAgents, place: str) -> None:
     ids = game_npcs.known_agent_ids().union(filter(None, agents))
     held = sum(other.agents().values()) if other.scoped else sum(map(other.count, sorted(ids)))
     if held:
-        raise CannotMove(
+        raise InputError(
             f"{place} holds {held} memories of this game already. Name an empty store (another "
             "collection_name), or add --replace: it then becomes equal to the store of the "
             "settings, and what only it has is deleted."

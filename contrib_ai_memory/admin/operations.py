@@ -257,7 +257,7 @@ def _going(npc: Any, memory_id: str, cascade: bool = False) -> Generator[Any, An
 
 
 def _last_change(npc: Any) -> str:
-    return f"Last change: {next((act.summary() for act in undo_log.newest(npc)), 'none')}"
+    return f"Last change: {next((act.summary() for act in undo_log.acts(npc)), 'none')}"
 
 
 def _whom(npc: Any, person: str) -> str:
@@ -338,7 +338,7 @@ _ROWS = (
         heavy=True,
     ),
     Operation(inspect.why, "look", "@memory/why"),
-    Operation(undo_log.newest, "look", "@memory/history", "GET acts/", name="acts"),
+    Operation(undo_log.acts, "look", "@memory/history", "GET acts/"),
     Operation(inspect.stats, "look", "@memory/stats", "GET stats/", heavy=True),
     Operation(inspect.cost, "look", "@memory/cost", "GET cost/"),
     Operation(inspect.settings, "look", "@memory/settings", "GET settings/"),

@@ -29,9 +29,8 @@ def reindex_all(progress: Progress = silent) -> Generator[Any, Any, int]:
     """Make every vector and key of the store anew, as a Deferred count of memories.
 
     Blocks for seconds at a time: for when the server is down. Interrupted, the store is as it was
-    before; begun again, what was embedded already comes from the embedding cache. In a store that
-    is a server, only the memories of this game's NPCs are made anew, and vectors of another length
-    are a StoreMismatch.
+    before. In a store that is a server, only the memories of this game's NPCs are made anew, and
+    vectors of another length are a StoreMismatch.
     """
     provider = yield batch_job(_open_of_any_model)
     agents = None if conf.get().VECTOR_STORE.is_own else sorted(game_npcs.known_agent_ids())
@@ -94,7 +93,7 @@ def _open_of_any_model() -> str:
 def keys_of(rows: Sequence[Row]) -> list[Keys]:
     """Embed memories, from their payloads. Each is found by its own words alone (see `rekey`)."""
     memories = [from_payload(*row) for row in rows]
-    vectors = embedder.shared().encode([each.embedded for each in memories], keep=True)
+    vectors = embedder.shared().encode([each.embedded for each in memories])
     return list(map(keys_of_one, vectors, (each.words for each in memories)))
 
 

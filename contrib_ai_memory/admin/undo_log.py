@@ -88,22 +88,17 @@ def add(npc: Any, who: Any, action: str, ids: Sequence[str], before: Before) -> 
     The oldest are dropped above ten actions, or 64 kB.
     """
     act = Act(action, str(who.key) if who else "the server", now_iso(), tuple(ids), before)
-    kept = [*acts(npc), act][-ACTS_KEPT:]
+    kept = [act, *acts(npc)][:ACTS_KEPT]
     while kept and len(attributes.as_json(list(map(to_plain, kept))).encode()) > LARGEST:
-        kept.pop(0)
+        kept.pop()
     if kept:
         _write(npc, kept)
     return bool(kept)
 
 
 def acts(npc: Any) -> list[Act]:
-    """Return the actions that can be undone, oldest first."""
-    return [from_plain(Act, plain) for plain in attributes.read_json(npc, KEY) or []]
-
-
-def newest(npc: Any) -> list[Act]:
     """Show builders' changes that can be undone. Newest first."""
-    return acts(npc)[::-1]
+    return [from_plain(Act, plain) for plain in reversed(attributes.read_json(npc, KEY) or [])]
 
 
 def holds(npc: Any, utterances: Collection[str]) -> bool:
@@ -121,14 +116,14 @@ def clear(npc: Any) -> int:
 
 def remove(npc: Any, act: Act) -> None:
     """Remove one action, which was undone; others stay, later ones too."""
-    kept = acts(npc)[::-1]
+    kept = acts(npc)
     if act in kept:
         kept.remove(act)  # the newest of several equal ones
-        _write(npc, kept[::-1])
+        _write(npc, kept)
 
 
 def _write(npc: Any, kept: list[Act]) -> None:
     if kept:
-        attributes.write_json(npc, KEY, list(map(to_plain, kept)))
+        attributes.write_json(npc, KEY, list(map(to_plain, reversed(kept))))
     else:
         attributes.remove_json(npc, KEY)

@@ -28,14 +28,6 @@ HELP_COLUMN = 36
 _VERBS = {"look": "view", "edit": "change", "erase": "erase"}
 
 
-class Mistyped(InputError):
-    """What was typed cannot be read; the message says what to type."""
-
-
-class AccessDenied(InputError):
-    """The caller may not do that."""
-
-
 class MemoryCommand(MuxCommand):
     """A command that runs its actions with `run`, which takes Deferreds and reports failures."""
 
@@ -62,9 +54,9 @@ class MemoryCommand(MuxCommand):
         """
         typed = self.raw_string.split()[0].count("/") if self.raw_string.split() else 0
         if typed > 1:
-            raise Mistyped(f"Use one switch at a time. See help {self.key}.")
+            raise InputError(f"Use one switch at a time. See help {self.key}.")
         if typed and not self.switches:
-            raise Mistyped(f"Nothing was done. See help {self.key} for its switches.")
+            raise InputError(f"Nothing was done. See help {self.key} for its switches.")
         return self.switches[0] if self.switches else ""
 
     def find_npc(self, name: str, access_type: access.Action = "look") -> Any:
@@ -84,9 +76,9 @@ class MemoryCommand(MuxCommand):
         verb = _VERBS[access_type]
         if npc is None or not access.may(self.caller, None, access_type):
             needed = "Admin" if access_type == "erase" else "Builder"
-            raise AccessDenied(f"You need the permission {needed} to {verb} a memory.")
+            raise InputError(f"You need the permission {needed} to {verb} a memory.")
         lock = access.closed_lock(self.caller, npc, access_type)
-        raise AccessDenied(
+        raise InputError(
             f"The lock {lock} of {npc.key} does not let you {verb} its memory. "
             f"Its owner can change that: @lock {npc.key}"
         )
@@ -169,7 +161,7 @@ class OperationCommand(MemoryCommand):
         if wrong or bool(self.lhs) != operation.of_npc:
             named = f"{self.key}{f'/{switch}' if switch else '[/<switch>]'}"
             whose = " <npc>" if operation.of_npc else ""
-            raise Mistyped(f"Usage: {named}{whose}{_after(usage)}. See help {self.key}.")
+            raise InputError(f"Usage: {named}{whose}{_after(usage)}. See help {self.key}.")
 
     @defer.inlineCallbacks
     def _do(self, operation: Operation, npc: Any) -> Generator[Any, Any, None]:
@@ -181,7 +173,7 @@ class OperationCommand(MemoryCommand):
         needed = [each.name for each in operation.arguments if each.default is REQUIRED]
         words = typed.split(None, len(needed) - 1) if len(needed) > 1 else [typed]
         if len(needed) > len(words):
-            raise Mistyped(f"Give {operation.usage} after the =. See help {self.key}.")
+            raise InputError(f"Give {operation.usage} after the =. See help {self.key}.")
         yield self.carry_out(operation, npc, dict(zip(needed, words, strict=False)))
 
     @defer.inlineCallbacks

@@ -34,21 +34,13 @@ from ..admin import (
 from ..admin.arguments import LARGEST
 from ..admin.jobs import local_job
 from ..admin.operations import TABLE
+from ..errors import InputError
 from ..llm import router
 from ..recall.mood import Mood
-from ..recall.rank import CLUES
 from ..records import TALK_KINDS, Entry, MemoryRecord, Recalled, Weighed
 from ..store import condition
 from ..text import plural
-from .base import (
-    AccessDenied,
-    Mistyped,
-    OperationCommand,
-    help_text,
-    own_way,
-    record_lines,
-    resume_command,
-)
+from .base import OperationCommand, help_text, own_way, record_lines, resume_command
 from .display import (
     dim,
     hanging,
@@ -138,7 +130,8 @@ def _overview(command: OperationCommand, npc: Any, seen: inspect.Overview) -> No
         ("language", seen.language),
         ("settings", ", ".join(f"{x.name} {x.value} ({x.source})" for x in seen.settings)),
     ):
-        lines.append(_field(name, str(value), 14))
+        if told := str(value):
+            lines.append(hanging(f"  {name + ':':<14}", told, indent=16, limit=1000))
     lines += _warnings([*_left_out(seen.problems), *condition.troubles()])
     if seen.damaged:
         lines += _warnings(
@@ -152,7 +145,7 @@ def _overview(command: OperationCommand, npc: Any, seen: inspect.Overview) -> No
         lines.append(f"|y  Paused: it does not hear or learn. To resume: {resume_command(npc)}|n")
     if seen.state == "off":
         lines.append("|y  Switched off by the tag memory_off or in the settings.|n")
-    command.page(*filter(None, lines))
+    command.page(*lines)
 
 
 def _left_out(problems: Iterable[str]) -> list[str]:
@@ -181,7 +174,7 @@ def _set(command: OperationCommand, npc: Any, text: str) -> Steps:
     """Read a name and a value, or a name alone."""
     name, colon, typed = text.partition(":")
     if not colon:
-        raise Mistyped(
+        raise InputError(
             f"Usage: @memory/set {npc.key} = <name>: <value>, for example RECALL_TOKENS: 300. "
             f"Without a value, the setting is no longer {npc.key}'s own. @memory/settings "
             f"{npc.key} lists them."
@@ -256,13 +249,13 @@ def _journal_search(npc: Any, text: str) -> dict[str, Any]:
         if found := _BEFORE.fullmatch(part):
             entry = _ENTRY.fullmatch(found[1])
             if not entry:
-                raise Mistyped(
+                raise InputError(
                     f"'{part[:40]}' does not name an entry. {_RANGES} To search for these words, "
                     "leave out 'before'."
                 )
             search["before"] = int(entry[1])
         elif _AFTER.fullmatch(part):
-            raise Mistyped(f"Cannot search for '{part[:40]}'. {_RANGES}")
+            raise InputError(f"Cannot search for '{part[:40]}'. {_RANGES}")
         elif _DAY.fullmatch(part):
             search["day"] = inspect.parse_date(part)
         elif part.lower() in _KINDS:
@@ -355,21 +348,13 @@ def _search(command: OperationCommand, npc: Any, text: str) -> Steps:
 
 def _recalled_lines(recalled: Recalled) -> str:
     memory, score = recalled.memory, recalled.score
-    clues = zip(CLUES, score.clues, strict=True)
-    parts = [
-        f"similarity {score.similarity:.2f} "
-        f"({', '.join(f'{clue} {value:.2f}' for clue, value in clues if value)}); "
-        f"weight {score.weight:.2f}, recency {score.recency:.2f}, frequency {score.frequency:.2f}"
-    ]
-    parts += [f"emotion {score.emotion:.2f}"] if score.emotion else []
-    parts += [] if score.reranked is None else [f"cross-encoder {score.reranked:.2f}"]
-    parts.append(f"{recalled.tokens} tokens")
     head = (
         f"|g{score.total:.3f}|n{private_mark(memory.private)}|y{ids.short(memory)}|n "
         f"[{memory.record}, {memory.memory_type}] "
     )
     who = f"{memory.speaker}: " if memory.speaker and memory.record == "entry" else ""
-    return f"{hanging(head, who + memory.content)}\n{dim('; '.join(parts))}"
+    parts = dim(f"{score.told}; {recalled.tokens} tokens")
+    return f"{hanging(head, who + memory.content)}\n{parts}"
 
 
 # --- one memory -----------------------------------------------------------------------------------
@@ -409,11 +394,6 @@ def _show(command: OperationCommand, npc: Any, shown: inspect.Shown) -> None:
         head = f"  |x{minute(change.when)}|n {change.event:<6} "
         lines.append(hanging(head, change.new or change.old))
     command.page(*filter(None, lines))
-
-
-def _field(name: str, value: str, width: int = 16) -> str:
-    head = f"  {name + ':':<{width}}"
-    return hanging(head, value, indent=width + 2, limit=1000) if value else ""
 
 
 def _named(npc: Any, identity: str) -> str:
@@ -591,7 +571,7 @@ def _preview(command: OperationCommand, npc: Any, text: str) -> Steps:
     """The prompt for an answer to a line of talk, or the answer. Nothing is sent or remembered."""
     player, colon, words = text.partition(":")
     if not colon:
-        raise Mistyped(
+        raise InputError(
             f"Name the player and the line: @memory/preview {npc.key} = Alice: Good evening! For a "
             "whisper: Alice whispers: Good evening!"
         )
@@ -661,7 +641,7 @@ def _persona(command: OperationCommand, npc: Any, text: str) -> Steps:
     """Show the persona sheet, or write one of its fields; `|/` begins a new line."""
     field, colon, words = text.partition(":")
     if text and not colon:
-        raise Mistyped(f"Usage: @memory/persona {npc.key} = <field>: <text>")
+        raise InputError(f"Usage: @memory/persona {npc.key} = <field>: <text>")
     if colon:
         written = {"field": field.strip().lower(), "text": words.strip().replace("|/", "\n")}
         yield command.carry_out(TABLE["persona"], npc, written)
@@ -689,11 +669,8 @@ def _edit(command: OperationCommand, npc: Any, text: str) -> Steps:
     memory_id, _, change = text.partition(" ")
     usage = f"Usage: @memory/edit {npc.key} = {memory_id} {_EDIT_USAGE}"
     if not change.strip():
-        raise Mistyped(usage)
-    try:
-        changes = _edited_fields(change.strip())
-    except edit.CannotEdit as problem:
-        raise Mistyped(f"{problem} {usage}") from None
+        raise InputError(usage)
+    changes = _edited_fields(change.strip(), usage)
     memory = yield edit.edit(npc, command.caller, memory_id, **changes)
     command.tell_done(TABLE["edit"], npc, memory, f"{operations.named(npc, memory)} is changed.")
     if "content" in changes and memory.record == "fact":
@@ -705,7 +682,7 @@ def _edit(command: OperationCommand, npc: Any, text: str) -> Steps:
             )
 
 
-def _edited_fields(change: str) -> dict[str, Any]:
+def _edited_fields(change: str, usage: str = "") -> dict[str, Any]:
     """Parse what follows the id: a field and its value, or the new text.
 
     >>> _edited_fields("importance 8")
@@ -715,9 +692,8 @@ def _edited_fields(change: str) -> dict[str, Any]:
     if field.lower() != "importance":
         return {"content": change}
     if not re.fullmatch(r"-?\d{1,4}", value):
-        raise edit.CannotEdit(
-            f"Importance is a whole number from 1 to 10, not '{shortened(value, QUOTED)}'."
-        )
+        shown = shortened(value, QUOTED)
+        raise InputError(f"Importance is a whole number from 1 to 10, not '{shown}'. {usage}")
     return {"importance": int(value)}
 
 
@@ -768,12 +744,12 @@ def _requests(command: OperationCommand, text: str) -> Steps:
 def _drop_requests(command: OperationCommand, found: list[requests.Asked], text: str) -> None:
     typed = _DROP.fullmatch(text)
     if not typed:
-        raise Mistyped("Usage: @memory/requests [= drop <number>]. See help @memory.")
+        raise InputError("Usage: @memory/requests [= drop <number>]. See help @memory.")
     if not 1 <= int(typed[1]) <= len(found):
         raise requests.UnknownRequest(f"There is no request {typed[1]}; {len(found)} waiting.")
     asked = found[int(typed[1]) - 1]
     if not asked.may_erase:
-        raise AccessDenied("You need the permission Admin to drop a request.")
+        raise InputError("You need the permission Admin to drop a request.")
     npcs = [each for each in asked.npcs if each.may_erase]
     requests.drop(command.caller, asked.identity, [each.npc for each in npcs])
     names = safe(", ".join(each.name for each in npcs))
@@ -789,7 +765,7 @@ def _undo(command: OperationCommand, npc: Any, text: str) -> Any:
     if not text:
         return command.carry_out(TABLE["undo"], npc, {})
     if text.lower() != "clear":
-        raise Mistyped(
+        raise InputError(
             f"@memory/undo {npc.key} undoes the last change; @memory/undo {npc.key} = clear "
             "deletes what is kept for that."
         )
@@ -805,7 +781,7 @@ def _pause_all(command: OperationCommand, on: bool) -> None:
     """Pause or resume every NPC, whatever its locks say."""
     if not access.may(command.caller, None, "erase"):
         verb = "pause" if on else "resume"
-        raise AccessDenied(f"You need the permission Admin to {verb} all NPCs.")
+        raise InputError(f"You need the permission Admin to {verb} all NPCs.")
     changed = edit.pause_all(command.caller, on)
     if on:
         command.tell(
@@ -830,7 +806,7 @@ def _export(command: OperationCommand, npc: Any, file_name: str) -> Steps:
     path = _path(file_name or archive.file_name(npc))
     exists = yield local_job(path.exists)
     if exists and not access.may(command.caller, None, "erase"):
-        raise Mistyped(
+        raise InputError(
             f"The file {path.name} exists already, and replacing it takes the permission Admin. "
             f"Use another name: @memory/export {npc.key} = <file name>"
         )
@@ -848,7 +824,7 @@ def _import(command: OperationCommand, npc: Any, file_name: str) -> Steps:
     replace = yield archive.would_replace(npc)
     if replace:
         if not access.may(command.caller, npc, "erase"):
-            raise Mistyped(
+            raise InputError(
                 f"{npc.key} has memories already, and replacing them takes the permission Admin. "
                 "Import the file into an NPC without memories instead."
             )
@@ -858,7 +834,7 @@ def _import(command: OperationCommand, npc: Any, file_name: str) -> Steps:
     try:
         done = yield TABLE["import"].run(npc, command.caller, path=path, replace=replace)
     except archive.NotEmpty:
-        raise Mistyped(
+        raise InputError(
             f"{npc.key} has heard something meanwhile. Import the file again to be asked."
         ) from None
     command.tell_done(TABLE["import"], npc, done)
@@ -868,7 +844,7 @@ def _path(name: str) -> Path:
     """A file in the folder of exports."""
     folder = conf.directory() / archive.FOLDER
     if not _FILE_NAME.fullmatch(name):
-        raise Mistyped(
+        raise InputError(
             "A file name consists of letters, digits, spaces and . _ - and has no folder. Files "
             f"are kept in {folder}."
         )

@@ -12,10 +12,11 @@ from typing import Any
 
 from ..admin import edit, inspect, operations
 from ..admin.operations import TABLE
+from ..errors import InputError
 from ..script import AssistantScript
 from ..sleep.night import TITLES
 from ..store.pause import paused
-from .base import Mistyped, OperationCommand, help_text, own_way, resume_command
+from .base import OperationCommand, help_text, own_way, resume_command
 from .display import minute, safe
 
 OWN: dict[str, Any] = {}  # read what is typed
@@ -103,7 +104,7 @@ def _set_schedule(command: OperationCommand, npc: Any, text: str) -> Any:
         return command.carry_out(TABLE["set_schedule"], npc, {"plan": plan})
     found = _PLAN.fullmatch(text)
     if not found or int(found[1]) > 23 or not 1 <= int(found[2]) <= 24:
-        raise Mistyped(
+        raise InputError(
             f"Give the hour (0-23) and the number of hours (1-24): @sleep/schedule {npc.key} = 2 4"
         )
     hours = {"hour": int(found[1]), "hours": int(found[2]), "clock": (found[3] or "server").lower()}

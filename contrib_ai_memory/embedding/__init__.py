@@ -1,1 +1,1 @@
-"""Texts to vectors: models, the cached and batched embedder, emotions."""
+"""Texts to vectors: models, the batched and cached embedder, emotions."""

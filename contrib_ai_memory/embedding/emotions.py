@@ -89,4 +89,4 @@ def _normalised(labels: Iterable[object]) -> tuple[str, ...]:
 def _prototypes(words: embedder.Embedder) -> np.ndarray:
     """Return the vectors of PROTOTYPES, shape (labels, lines of a label, dimensions)."""
     lines = [line for label in LABELS for line in PROTOTYPES[label]]
-    return words.encode(lines, keep=True).reshape(len(LABELS), -1, words.dimensions)
+    return words.encode(lines).reshape(len(LABELS), -1, words.dimensions)

@@ -14,7 +14,7 @@ from typing import Literal
 
 from ..text.segmentation import words_of
 from .questions import asks
-from .tokens import AUXILIARIES, FUNCTION_WORDS, NUMBER_WORD, is_past, without_quotations
+from .tokens import AUXILIARIES, BASES, FUNCTION_WORDS, NUMBER_WORD, is_past, without_quotations
 
 Closing = Literal["done", "off", "broken"]
 
@@ -78,8 +78,15 @@ _ERRAND = re.compile(
     re.IGNORECASE,
 )
 _IN_A_CASE = re.compile(
-    r"\b(?:if(?! (?:i|we) (?:could|had|were|was)\b)|when|once|should|unless|whoever"
-    r"|any(?:one|body)|next time|till?|until|as soon as|the moment|before|after)\b",
+    r"\b(?:if(?! (?:i|we) (?:could|had|were|was)\b)|when|once"
+    r"|should|unless|whoever|any(?:one|body)|next time|till?|until|as soon as|the moment"
+    r"|before|after)\b",
+    re.IGNORECASE,
+)
+_A_THING = re.compile(r"\W*(?:an?|another|some|more)\b", re.IGNORECASE)
+_IF_THERE_IS = re.compile(  # "warm cider, if the house has it"
+    r",? if (?:you|u|ye|ya|the \w+|there)(?:['’]?(?:ve|s|re)| is| are)?"
+    r" (?:have|has|got|any|some)\b(?: (?:it|one|any|some|left|to spare))*\W*(?=[.!?;]|$)",
     re.IGNORECASE,
 )
 _SECRECY = re.compile(r"\b(?:don'?t|do not|never|nobody|no one)\b", re.IGNORECASE)
@@ -280,8 +287,16 @@ def keeps(text: str) -> bool:
 
 
 def in_a_case(text: str) -> bool:
-    """Whether a text tells of a case, in which something is to be done: "if it rains"."""
-    return bool(_IN_A_CASE.search(text)) and not _SECRECY.search(text)
+    """Whether a text tells of a case, in which something is to be done: "if it rains".
+
+    A thing that is wanted now is no deed, whatever its case: "a pint before i die".
+    """
+    found = _IN_A_CASE.search(_IF_THERE_IS.sub("", text))
+    if found is None or _SECRECY.search(text):
+        return False
+    return not _A_THING.match(text) or any(
+        word in BASES for word in words_of(text[: found.start()])
+    )
 
 
 def closes(text: str) -> Closing | None:

@@ -24,11 +24,13 @@ FEW_WORDS = 3  # "and the old mill?"
 _OPENING = re.compile(r"^\W*(?:(?:and|but|so|then|ok|okay|well|oh|hm+|n)\b[\s,]*)+", re.IGNORECASE)
 _AND = re.compile(r"^\W*(?:and|n)\b", re.IGNORECASE)
 _QUESTION_WORD = rf"(?:{'|'.join(sorted(QUESTION_WORDS, key=len, reverse=True))})"
-_BARE = re.compile(rf"(?:since |with )?{_QUESTION_WORD}(?: (?:much|many|long|for|not))?", re.I)
+_BARE = re.compile(
+    rf"(?:since |with )?{_QUESTION_WORD}(?: (?:much|many|long|for|not|time|day))?", re.I
+)
 _BEGINS = re.compile(rf"^\W*{_QUESTION_WORD}\b\s*", re.IGNORECASE)
 _WHAT_ABOUT = re.compile(r"(?:what|how) about (?P<whom>.+)", re.IGNORECASE)
 _PERSON = re.compile(r"\b(?P<whom>he|she|him|her|his|hers|they|their)\b", re.IGNORECASE)
-_THING = re.compile(r"\b(?:it|that one|this one)(?= costs?$|$)", re.IGNORECASE)
+_THING = re.compile(r"(?<!n['’]t )(?<!nt )\b(?:it|that one|this one)(?= costs?$|$)", re.IGNORECASE)
 _LEANS = re.compile(  # "it" may mean nothing: "will it rain?"
     rf"\b(?:that|this|there|then|else|he|she|him|her|they|them|we|us)\b"
     rf"|^{_QUESTION_WORD}(?: (?:is|was)|['’]?s) it$",
@@ -36,13 +38,16 @@ _LEANS = re.compile(  # "it" may mean nothing: "will it rain?"
 )
 _NOBODY = frozenset("you me us i we yourself this that it".split())
 KIN = (
-    r"(?:brother|sister|mother|father|son|daughter|wife|husband|uncle|aunt|cousin|friend|partner"
-    r"|neighbou?r|boss|boy|girl)"
+    r"(?:(?:little|big|old|young|elder|eldest|youngest) )?"
+    r"(?:(?:step|grand)?(?:brother|sister|mother|father|son|daughter)|wife|husband|uncle|aunt"
+    r"|cousin|niece|nephew|twin|friend|partner|neighbou?r|boss|boy|girl|kid|child|baby|lad|lass"
+    r"|bro|sis|mum|mom|mam|dad|da|nan|gran|grandma|grandad|granddad|missus|fianc[eé]e?|apprentice"
+    r"|landlord|landlady|little one)"
 )
 # a name that nobody bears yet; behind a preposition it is as often that of a place
 _PROPER = re.compile(
     r"(?<=[a-z,] )(?<!\b(?:in|at|to|of|on|by) )(?<!\b(?:from|near|into) )"
-    rf"[A-Z](?:[\w-]|['’](?!s\b))*[a-z]\w*(?: [A-Z][\w-]*[a-z])*(?:['’]s {KIN})?"
+    rf"[A-Z](?:[\w-]|['’](?!s\b))*[a-z]\w*(?: [A-Z][\w-]*[a-z])*(?:['’]s {KIN}\b)?"
 )
 _BESIDE = re.compile(r"(?:for|with|without|in|at|on|to|from|by)\b", re.IGNORECASE)
 _NOUN = re.compile(r"\b(?:my|your|the|an?|our) (?:(?!of\b)[a-z]+ )?(?P<noun>[a-z]{3,})\b")

@@ -9,7 +9,7 @@ Liora's. What a pose shows of its poser counts as seen; the rest is the poser's 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from .questions import sentences_of
@@ -139,7 +139,7 @@ def third_person(text: str, name: str) -> str:
     >>> third_person("I am Alice, the smith.", "Alice"), third_person("I'm Alice, I fish.", "Alice")
     ('Alice is the smith.', 'Alice fishes.')
     """
-    text = _SAME_SUBJECT.sub(rf"\g<0>{_AND}", _introduced(_with_apostrophes(text), name))
+    text = _SAME_SUBJECT.sub(rf"\g<0>{_AND}", _introduced(with_apostrophes(text), name))
     text = text.replace(f"I {_AND}", _AND)
     return _with_capitals(capital(_retold(text, "they", name)))
 
@@ -210,7 +210,7 @@ _BARE_I = re.compile(
 )
 
 
-def _with_apostrophes(text: str) -> str:
+def with_apostrophes(text: str) -> str:
     """Spell first-person talk as it is written: "im old, i cant walk" is "I'm old, I can't walk".
 
     "Ill" and "id" are words as well: they count only before a verb.
@@ -222,7 +222,7 @@ def _with_apostrophes(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Return talk without "you know", with "my boots" for "me boots"."""
-    text = _YOU_KNOW.sub("", _with_apostrophes(text))
+    text = _YOU_KNOW.sub("", with_apostrophes(text))
     text = re.sub(r"\b(?:u|ye|ya)\b", "you", re.sub(r"\b(?:ur|yer)\b", "your", text))
     return _ME_FOR_MY.sub(r"\g<behind> my ", text)
 
@@ -315,15 +315,66 @@ def of_speaker(text: str, name: str, *, to_teller: bool = False) -> str:
     return third_person(told, name).translate(_TELLERS) if told else ""
 
 
+# "sold the wren", "got two ferrets", "savin up for a boat", "cant swim": "I" is left out
+_DETERMINED = (
+    r"(?:the|an?|my|our|your|some|it|them|him|her|two|three|four|five|six|\d+|no|every|all|both)\b"
+)
+_LEFT_OUT_I = re.compile(
+    rf"(?P<past>[a-z]{{2,}}) {_DETERMINED}"
+    r"|(?P<ing>[a-z]{2,}in)[g'’]? (?:up|for|to|on|at|with|off|out|back|my|the|an?)\b"
+    r"|(?:ca|could|wo|would|did|have|had|was|do)n['’]?t (?!(?:you|u|we|they|the|s?he|it)\b)\w"
+    r"|(?:was|am|been|love|like|hate|need|want|prefer|own|live|know|think|reckon|hope) (?!you\b)\w",
+    re.IGNORECASE,
+)
+_ORDERS = frozenset("don't dont do like".split())
+
+
+def in_full(text: str) -> str:
+    """Return talk with "I" where a speaker left it out, each sentence with a capital."""
+    return " ".join(with_subjects(sentences_of(_with_capitals(text))))
+
+
+def with_subjects(sentences: Sequence[str]) -> list[str]:
+    """Put "I" where a speaker left it out, at first or behind a sentence of their own.
+
+    >>> with_subjects(["sold the wren.", "Got a bigger boat now.", "The mast leans."])
+    ['I sold the wren.', 'I got a bigger boat now.', 'The mast leans.']
+    >>> with_subjects(["cant swim a stroke"]), with_subjects(["Keep the change."])
+    (['I cant swim a stroke'], ['Keep the change.'])
+    >>> with_subjects(["My kid is six.", "lost her front teeth"])
+    ['My kid is six.', 'lost her front teeth']
+    """
+    told: list[str] = []
+    own = True  # whether the sentence before is about its speaker
+    for each in sentences:
+        subject = _subject_left_out(each) if own else ""
+        told.append(f"{subject} {each[:1].lower()}{each[1:]}" if subject else each)
+        own = bool(subject) or bool(re.match(r"\W*I\b", each, re.IGNORECASE))
+    return told
+
+
+def _subject_left_out(sentence: str) -> str:
+    found = _LEFT_OUT_I.match(sentence)
+    if not found:
+        return ""
+    if found["ing"]:
+        base = found["ing"].lower().removesuffix("in")
+        known = any(each in BASES for each in (base, f"{base}e", base[:-1]))
+        return "I'm" if known else ""
+    if past := (found["past"] or "").lower():
+        return "I" if is_past(past) and past not in BASES else ""
+    return "" if sentence.split()[0].lower() in _ORDERS else "I"
+
+
 def _each(text: str, tell: Callable[[str], str]) -> str:
     """Tell each sentence; "" where one of them cannot be told, or the first one claims nothing.
 
     What is no sentence leans on the one before it: "My hat is lost. A red one."
     """
-    sentences = sentences_of(text)
-    if not sentences or not _claims(sentences[0]):
+    sentences = sentences_of(in_full(text))
+    if not sentences or not claims(sentences[0]):
         return ""
-    told = [tell(each) if _claims(each) or is_fragment(each) else "" for each in sentences]
+    told = [tell(each) if claims(each) or is_fragment(each) else "" for each in sentences]
     return " ".join([told[0], *map(capital, told[1:])]) if all(told) else ""
 
 
@@ -378,7 +429,7 @@ def _is_object(text: str) -> bool:
     return True
 
 
-def _claims(sentence: str) -> bool:
+def claims(sentence: str) -> bool:
     """Whether a sentence has a verb, and neither asks nor orders."""
     plain = _plain(sentence)
     words = [word.lower() for word in _TOKEN.findall(plain) if word[0].isalpha()]
@@ -396,7 +447,7 @@ def is_fragment(sentence: str) -> bool:
     first = re.search(r"\w+", sentence)
     orders = _BEGINS_NO_CLAIM.match(sentence) or (first and first[0].lower() in BASES)
     orders = orders and not _LEAVES_OUT_I.match(sentence)
-    return bool(first) and not (orders or _claims(sentence))
+    return bool(first) and not (orders or claims(sentence))
 
 
 def _is_third(word: str) -> bool:
@@ -424,7 +475,9 @@ def _i_as_subject(found: re.Match[str]) -> str:
 # --- clauses --------------------------------------------------------------------------------------
 
 _BOUNDARY = re.compile(
-    r"(?<=[.!?…;])[\"'”’)]*\s+|\s+[-–—]+\s+|,\s+(?:(?:and|&|n|so) )?|\s+(?:and|&) ", re.I
+    r"(?<=[.!?…;])[\"'”’)]*\s+|\s+[-–—]+\s+|,\s+(?:(?:and|&|n|so|but) )?|\s+(?:and|&|but) "
+    r"|\s+(?=(?:because|cos|coz) )",
+    re.I,
 )
 _SHE = r"(?:he|she|it|they|this|that|these|those|his|her|their|its|him|them)"
 _SUBJECT = re.compile(
@@ -447,32 +500,35 @@ _HOLDS_ANOTHER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A sentence, or a clause of one that can stand alone."""
+    """A sentence, a clause of one, or what stands between commas."""
 
     start: int
     end: int
-    leans: bool  # whether it is understood only after the clause before it
+    leans: bool  # whether it is understood only after what stands before it
 
 
 def clauses(text: str) -> list[Clause]:
-    """Cut a line at its sentences, and at the clauses that can stand alone.
+    """Cut a line at its sentences, its clauses, and what may be left out at their ends.
 
     >>> line = "I take my tea black, and I hate rum, onions and figs. Always did."
     >>> [(line[each.start : each.end], each.leans) for each in clauses(line)][1:]
-    [('I hate rum, onions and figs.', False), ('Always did.', True)]
+    [('I hate rum', False), ('onions and figs.', True), ('Always did.', True)]
     """
-    ends, starts, quoted = [], [0], hearsay(text)
+    ends, starts, lean, quoted = [], [0], [False], hearsay(text)
     for found in _BOUNDARY.finditer(text):
         left, right = text[starts[-1] : found.start()], text[found.end() :]
         if any(start < found.end() < end for start, end in quoted):
             continue
-        if text[: found.end()].rstrip(" \"'”’)")[-1:] in ".!?…;" or _stand_alone(left, right):
+        new_sentence = text[: found.end()].rstrip(" \"'”’)")[-1:] in ".!?…;"
+        alone = new_sentence or _stand_alone(left, right)
+        if alone or found[0].strip() not in ("and", "&", "but"):
             ends.append(found.start())
             starts.append(found.end())
-    cut = zip(starts, [*ends, len(text)], strict=True)
+            lean.append(not alone)
+    cut = zip(starts, [*ends, len(text)], lean, strict=True)
     return [
-        Clause(start, end, bool(place) and _leans(text[start:end]))
-        for place, (start, end) in enumerate(cut)
+        Clause(start, end, leans or (bool(place) and _leans(text[start:end])))
+        for place, (start, end, leans) in enumerate(cut)
         if any(map(str.isalnum, text[start:end]))
     ]
 
@@ -480,7 +536,7 @@ def clauses(text: str) -> list[Clause]:
 def _stand_alone(left: str, right: str) -> bool:
     """Whether both clauses at a comma, a dash or "and" have a subject and a verb."""
     clause = _BOUNDARY.split(right, maxsplit=1)[0]
-    if not (_SUBJECT.match(clause) and _claims(clause) and _claims(left)):
+    if not (_SUBJECT.match(clause) and claims(clause) and claims(left)):
         return False
     return not (_HOLDS_ANOTHER.search(left) or _UNDER_ANOTHER.match(left))  # "he says … and …"
 
@@ -488,7 +544,7 @@ def _stand_alone(left: str, right: str) -> bool:
 def _leans(clause: str) -> bool:
     first = next(iter(re.findall(r"[^\W\d_]+", clause)), "")
     verb = _is_third(first.lower()) or is_past(first)  # "Makes good honey."
-    return verb or bool(_LEANS.match(clause)) or not (_SUBJECT.match(clause) and _claims(clause))
+    return verb or bool(_LEANS.match(clause)) or not (_SUBJECT.match(clause) and claims(clause))
 
 
 def speaks_of_self(text: str) -> bool:

@@ -7,8 +7,9 @@ newer line is forgotten, the memories hold again (`admin.forget`).
 
 Each new line of others ends at once what it says holds no longer among the nearest lines and facts
 (`Language.ended`), in profiles and agenda too; with a language model, where the language reads it
-(docs/adr/023). The NPC's own words end what it said itself before, and nothing else: they are no
-evidence of others, nor others' words of what it says. A line ends only what all who heard it may
+(docs/adr/023). The NPC's own words end what it said itself before, and what a model finds that they
+settle between it and somebody (`end_by_lines`): they are no evidence of others, nor others' words
+of what it says. A line ends only what all who heard it may
 know, and nothing that is locked or pinned. A correction ends the line that it corrects as a whole:
 completed, it tells all else of that line too (`ingest.corrected_lines`). A fact ends sooner than
 the line that told it, since a line may tell more.
@@ -16,7 +17,7 @@ the line that told it, since a line may tell more.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -134,6 +135,35 @@ def end_closed(memory: Memory, entries: Sequence[Entry], work: Work) -> Generato
         yield work.run(end_closed_in_store, memory.id, closed)
 
 
+@defer.inlineCallbacks
+def end_by_lines(
+    memory: Memory, over: Mapping[str, int], known: Sequence[MemoryRecord], work: Work
+) -> Generator[Any, Any, None]:
+    """End facts that a language model found lines to end. Done again, it changes nothing.
+
+    The NPC's own words end what is owed, promised or asked between it and somebody, and nothing
+    else.
+
+    Args:
+        over: Journal ids of the lines, by the ids of the facts.
+    """
+    npc = memory.owner.get_memory_identity(memory.owner)
+    for fact in known:
+        if (by := memory.journal.get(over.get(fact.id, 0))) is None:
+            continue
+        items = [
+            item
+            for item in memory.agenda.resting_on(Removal({*fact.journal_ids}))
+            if item.concerns(npc) or not by.is_own
+            if not set(item.evidence).isdisjoint(fact.journal_ids)
+        ]
+        for item in items:
+            if item.state == "open":
+                memory.agenda.put(item.closed("done", by))
+        if items or not by.is_own:
+            yield work.run(_end_by, memory.id, fact, by)
+
+
 def may_end(entry: Entry) -> bool:
     """Whether an entry may end anything: what others say or are seen to do and what the NPC says,
     and no question."""
@@ -178,6 +208,14 @@ def end_in_store(
     return found
 
 
+def _end_by(agent_id: str, fact: MemoryRecord, entry: Entry) -> None:
+    store = memory_store.shared()
+    by = entry_memory_id(agent_id, entry.id)
+    known = bool(store.get([by]))  # what the NPC said by heart is not stored
+    if not store.is_locked(agent_id, fact):
+        end(store, [End(fact.id, by if known else "", entry.timestamp)])
+
+
 def end_closed_in_store(agent_id: str, closed: Sequence[tuple[AgendaItem, Entry]]) -> None:
     """End the facts that state what is closed by now, each item with the line that closed it."""
     store = memory_store.shared()
@@ -205,7 +243,7 @@ def _ended_by(
     entry = line.entry
     by = entry_memory_id(agent_id, entry.id)
     words = [each.words for each in (*line.before, entry)]
-    vectors = embedder.shared().encode(words, known=True)
+    vectors = embedder.shared().encode(words)
     own = entry.is_own
     tags = {"tags": OWN} if own else {}
     near = store.nearest(agent_id, vectors[-1], 2 * NEAREST, record=record, **tags)

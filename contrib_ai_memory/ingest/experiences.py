@@ -167,7 +167,7 @@ def remember_or_reinforce(agent_id: str, experience: MemoryRecord) -> str:
     both. Called again with the same evidence, nothing changes.
     """
     store = memory_store.shared()
-    vector = embedder.shared().encode([experience.content], keep=True)[0]
+    vector = embedder.shared().encode([experience.content])[0]
     for hit in store.nearest(agent_id, vector, 5, record="experience"):
         known = hit.memory
         if hit.score < conf.DEDUP_COSINE:

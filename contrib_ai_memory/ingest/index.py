@@ -16,6 +16,7 @@ from twisted.internet import defer
 
 from .. import conf, language
 from ..embedding import embedder
+from ..embedding.embedder import Stored
 from ..records import INSIGHT, MOVE_KINDS, NO_EVIDENCE, OWN, Entry, MemoryRecord
 from ..store import memory_store
 from ..store.lanes import REACH, SPAN, Keys, keys_of_talk
@@ -82,7 +83,8 @@ def index_entries(agent_id: str, entries: Sequence[Entry], before: Sequence[Entr
     new = [entry for entry in entries if entry.recallable]
     if not new:
         return 0
-    found_by = _keys_of(new, [entry for entry in before if entry.recallable])
+    earlier = [entry for entry in before if entry.recallable]
+    found_by = _keys_of(new, earlier, _stored(agent_id, earlier))
     memories = components.completed([to_memory(agent_id, entry) for entry in new])
     keys = [found_by.pop(entry.id) for entry in new]
     vectors = np.stack([key.line for key in keys])
@@ -100,7 +102,8 @@ def index_entries(agent_id: str, entries: Sequence[Entry], before: Sequence[Entr
 def rekey_entries(agent_id: str, around: Sequence[Entry], wanted: Collection[int]) -> None:
     """Recompute the keys of the `wanted` entries, whose neighbours were added or removed; `around`
     are these entries and `REACH` before and after them."""
-    found_by = _keys_of([entry for entry in around if entry.recallable], [])
+    lines = [entry for entry in around if entry.recallable]
+    found_by = _keys_of(lines, [], _stored(agent_id, lines))
     memory_store.shared().rekey(
         {entry_memory_id(agent_id, each): found_by[each] for each in found_by if each in wanted}
     )
@@ -132,7 +135,18 @@ def note_judged(agent_id: str, entries: Sequence[Entry]) -> None:
     )
 
 
-def _keys_of(new: list[Entry], before: list[Entry]) -> dict[int, Keys]:
+def _stored(agent_id: str, entries: Sequence[Entry]) -> Stored:
+    """Return what finds the vectors of entries that are in the store."""
+    ids = {entry.words: entry_memory_id(agent_id, entry.id) for entry in entries}
+
+    def find(texts: list[str]) -> dict[str, np.ndarray]:
+        there = memory_store.shared().line_vectors([ids[each] for each in texts if each in ids])
+        return {each: np.asarray(there[ids[each]]) for each in texts if ids.get(each) in there}
+
+    return find
+
+
+def _keys_of(new: Sequence[Entry], before: Sequence[Entry], stored: Stored) -> dict[int, Keys]:
     """The keys of new entries and of earlier ones that change with them."""
     ids = {entry.id for entry in new}
     talks: dict[Hashable, list[Entry]] = {}
@@ -140,7 +154,7 @@ def _keys_of(new: list[Entry], before: list[Entry]) -> dict[int, Keys]:
         talks.setdefault(entry.circle if _is_talk(entry) else entry.id, []).append(entry)
     fresh = [talk for talk in talks.values() if talk[-1].id in ids]
     texts = [entry.words for talk in fresh for entry in talk]
-    vectors = embedder.shared().encode(texts, keep=True)
+    vectors = embedder.shared().encode(texts, stored)
     found: dict[int, Keys] = {}
     for talk in fresh:
         own, vectors = vectors[: len(talk)], vectors[len(talk) :]
@@ -271,9 +285,8 @@ def rewrite(
     store = memory_store.shared()
     if before is not None and before != memory.content:
         store.mem0.update(memory.id, text=memory.content, metadata={READY: memory})
-        embedder.shared().forget([before])
     else:
-        vectors = embedder.shared().encode([memory.embedded], keep=True)
+        vectors = embedder.shared().encode([memory.embedded])
         store.upsert(agent_id, [memory], vectors)
     own = memory.journal_ids[0] if memory.record == "entry" else 0
     for entry in around:

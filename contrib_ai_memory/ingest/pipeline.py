@@ -135,13 +135,11 @@ def ingest(
         locked: set[str] = set()
         if any(draft.preference for draft in drafts):
             known = {each.memory_id for each in memory.preferences.of(lesson.user or "")}
-            locked = yield work.run(preference_slots.locked_among, memory.id, known - {""})
+            locked = yield work.run(memory_store.locked_among, memory.id, known - {""})
         preferred, superseded = preference_slots.fill(memory, lesson.user, drafts, locked)
         stored = [draft for draft in drafts if draft.kept and draft.preference is None] + preferred
         stored.sort(key=lambda draft: draft.place)
-        texts = {chunk.text for chunk in chunks} | {draft.memory.key for draft in drafts}
-        unkept = texts - {draft.memory.key for draft in stored}
-        written = yield work.run(finish, lesson, preferred, superseded, unkept)
+        written = yield work.run(finish, lesson, preferred, superseded)
         new.update(written)
         ids = list(dict.fromkeys(draft.memory.id for draft in stored))
         memories = yield work.run(memory_store.get, ids)
@@ -159,8 +157,7 @@ def _with_people(memory: Memory, chunk: Chunk) -> Chunk:
     """Fill in the people that each draft names, from the index of people (reactor thread)."""
     named = [
         replace(
-            draft,
-            memory=replace(draft.memory, entities=memory.people.mentioned(draft.memory.key)),
+            draft, memory=replace(draft.memory, entities=memory.people.mentioned(draft.memory.key))
         )
         for draft in chunk.drafts
     ]
@@ -227,7 +224,7 @@ def learn(lesson: Lesson, chunks: list[Chunk], others: np.ndarray) -> tuple[list
     Returns all drafts of the chunks, and the ids of new memories."""
     texts = [chunk.text for chunk in chunks]
     keys = [draft.memory.key for chunk in chunks for draft in chunk.drafts]
-    vectors = embedder.shared().encode(texts + keys, keep=True)
+    vectors = embedder.shared().encode(texts + keys)
     weights = weigh(texts, vectors[: len(texts)], others, lesson.known_names)
     of_keys = iter(vectors[len(texts) :])
     drafts = [
@@ -244,10 +241,7 @@ def learn(lesson: Lesson, chunks: list[Chunk], others: np.ndarray) -> tuple[list
 
 
 def weigh(
-    texts: list[str],
-    vectors: np.ndarray,
-    others: np.ndarray,
-    known_names: tuple[str, ...] = (),
+    texts: list[str], vectors: np.ndarray, others: np.ndarray, known_names: tuple[str, ...] = ()
 ) -> list[float]:
     """Importance 0-1 of each text: 0.6 novelty + 0.4 salience [C §1.5].
 
@@ -302,15 +296,10 @@ def write(lesson: Lesson, drafts: Sequence[Draft]) -> list[str]:
     return list(memory_store.shared().insert_new(lesson.agent_id, memories, vectors))
 
 
-def finish(
-    lesson: Lesson, preferred: list[Draft], superseded: list[End], unkept: set[str]
-) -> list[str]:
-    """Store the preferences, retire what they replace, and forget the vectors of dropped texts.
-    Returns the ids of new memories."""
+def finish(lesson: Lesson, preferred: list[Draft], superseded: list[End]) -> list[str]:
+    """Store the preferences, and retire what they replace. Returns the ids of new memories."""
     new = write(lesson, preferred)
     preference_slots.retire(lesson.agent_id, superseded)
-    if unkept:
-        embedder.shared().forget(unkept)
     return new
 
 

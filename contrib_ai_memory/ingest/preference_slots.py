@@ -194,8 +194,9 @@ def _fill(memory: Memory, entry: Entry, said: Stated, work: Work) -> Generator[A
     stays = False
     if holds is not None and not holds.says(said.text):
         stays = _is_past(entry, holds)
-        if not stays and (yield work.run(locked_among, memory.id, {holds.memory_id})):
-            stays = True
+        if not stays:  # nothing replaces what a builder locked
+            locked = yield work.run(memory_store.locked_among, memory.id, {holds.memory_id})
+            stays = bool(locked)
     if holds is None or not stays:
         holds = memory.preferences.set(
             identity,
@@ -223,14 +224,9 @@ def _is_past(entry: Entry, holds: Preference) -> bool:
 # --- both -----------------------------------------------------------------------------------------
 
 
-def locked_among(agent_id: str, memory_ids: Collection[str]) -> set[str]:
-    """Those of these memories that a builder locked: nothing replaces them (worker thread)."""
-    return memory_store.shared().locked_among(agent_id, memory_ids)
-
-
-def _compared_with(said: Stated, slot: str) -> list[str]:
+def _compared_with(said: Stated, slot: str) -> tuple[str, ...]:
     """The other slots of a comparison, whichever of them it is kept under."""
-    return [other for other in (said.slot, *said.mentions) if other != slot]
+    return tuple(other for other in (said.slot, *said.mentions) if other != slot)
 
 
 def replaced(preference: Preference) -> list[End]:

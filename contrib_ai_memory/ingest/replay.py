@@ -24,14 +24,7 @@ from datetime import UTC
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AwareDatetime,
-    BaseModel,
-    Field,
-    TypeAdapter,
-    ValidationError,
-    field_validator,
-)
+from pydantic import AwareDatetime, BaseModel, Field, TypeAdapter, ValidationError, field_validator
 
 from .. import conf, offload
 from ..records import OF_NPC, TALK_KINDS, Percept, seconds_between

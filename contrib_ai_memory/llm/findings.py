@@ -10,6 +10,7 @@ import json
 
 from .. import atomic_file, conf
 from ..log import logger
+from .model_server_info import parameters
 
 UNUSABLE = 12  # answers at night in a row, after which rules keep it
 
@@ -24,6 +25,19 @@ def note(model: str, **found: str) -> None:
         changed = known | {model: known.get(model, {}) | found}
         atomic_file.write(path, json.dumps(changed, indent=1))
         conf.findings.cache_clear()
+
+
+def size_of(llm: conf.LLMSettings) -> float | None:
+    """Ask a server for the size of a model whose name does not tell it, and keep it; blocks.
+
+    Returns:
+        Billions of parameters; None if they were known already or the server does not tell.
+    """
+    if llm.style or conf.billions(llm.model) or conf.found_of(llm).get("style"):
+        return None
+    if size := parameters(llm):
+        note(llm.name, style=conf.manner_of(size))
+    return size
 
 
 def give_up(model: str) -> None:

@@ -83,12 +83,14 @@ def on_this_machine(ports: Iterable[int] = PORTS) -> Iterator[tuple[str, list[st
 def _of_model(
     settings: conf.LLMSettings, path: str, key: str, *, root: bool = False
 ) -> dict[str, Any]:
-    """Return what a server lists of the model; empty if it lists none of its name."""
+    """Return what a server lists of the model, or of its only one, which it uses whatever it is
+    called (llama.cpp); empty if it lists others."""
     names = (settings.model, f"{settings.model}:latest")
-    for each in map(mapping, listed(_get(settings, path, root=root).get(key))):
+    known = [*map(mapping, listed(_get(settings, path, root=root).get(key)))]
+    for each in known:
         if any(each.get(name) in names for name in ("id", "name", "model")):
             return each
-    return {}
+    return known[0] if len(known) == 1 else {}
 
 
 def _length(known: dict[str, Any], key: str) -> int | None:

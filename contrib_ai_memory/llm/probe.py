@@ -32,7 +32,7 @@ ENTRY = Entry(
 )
 GREETING = [
     {"role": "system", "content": "You are Mara, an innkeeper. Answer in one short sentence."},
-    {"role": "user", "content": "Alice says: Good evening!"},
+    {"role": "user", "content": "Good evening!"},
 ]
 
 
@@ -68,7 +68,7 @@ def trial(settings: conf.LLMSettings, context_tokens: int) -> Iterator[TrialResu
     for refused, instead in provider.refused_parameters:
         seen = f"the server takes no {refused}" + (f", but {instead}" if instead else "")
         yield TrialResult("parameters", OK, f"{seen}; that is done")
-    yield _context(provider, settings, context_tokens)
+    yield _context(provider, settings, prompts.window(context_tokens, plain=settings.plain))
 
 
 def _reply(provider: OpenAIProvider, settings: conf.LLMSettings) -> TrialResult:
@@ -162,10 +162,10 @@ def _tools(provider: OpenAIProvider) -> TrialResult:
 def _context(
     provider: OpenAIProvider, settings: conf.LLMSettings, context_tokens: int
 ) -> TrialResult:
-    """Send a prompt as long as the settings allow, and see whether its beginning was read."""
+    """Send a prompt of up to so many tokens, and see whether its beginning was read."""
     known = context_length(settings)
     if known and known < context_tokens:
-        return _too_short(f"the server says {known} tokens", known)
+        return _too_short(f"the server says {known} tokens", known, settings)
     line = "The river is calm today, and the ferry goes as it always does.\n"
     answer_tokens = min(settings.max_tokens, context_tokens // 8)
     tokens = int((context_tokens - answer_tokens) * 0.9)
@@ -176,26 +176,31 @@ def _context(
     try:
         turn = provider.converse(asked, ())
     except Refused as problem:
-        return _too_short(str(problem), known)
+        return _too_short(str(problem), known, settings)
     except ProviderError as problem:
         return TrialResult("context", BAD, f"{problem}: {tokens} tokens were not read", SHORTER)
     seconds = time.monotonic() - began
     if not known and PASSWORD not in turn.text.lower():
-        return _too_short("the beginning of a long prompt was not read", known)
+        return _too_short("the beginning of a long prompt was not read", known, settings)
     says = f"; the server says {known}" if known else ""
     seen = f"{tokens} tokens were read in {seconds:.0f} s{says}"
     if seconds <= settings.timeout:
         return TrialResult("context", OK, seen)
     longer = math.ceil(seconds * SPARE)
     fewer = int(tokens / seconds * settings.timeout / SPARE) // 100 * 100
-    advice = f"Set LLM.timeout to {longer}, or CONTEXT_TOKENS to {fewer}."
+    shorter = "" if settings.plain else f", or CONTEXT_TOKENS to {fewer}"
+    advice = f"Set LLM.timeout to {longer}{shorter}."
     return TrialResult("context", POOR, seen, advice, {"timeout": longer})
 
 
+NEEDS = f"It needs {prompts.PLAIN_WINDOW}."
 SHORTER = "Lower CONTEXT_TOKENS, or take a smaller model."
 
 
-def _too_short(seen: str, known: int | None) -> TrialResult:
+def _too_short(seen: str, known: int | None, settings: conf.LLMSettings) -> TrialResult:
+    if settings.plain:  # another setting would not make its prompts shorter
+        advice = f"Ollama: set OLLAMA_CONTEXT_LENGTH or num_ctx; llama.cpp: -c. {NEEDS}"
+        return TrialResult("context", BAD, seen, advice)
     fitting = known or 4096
     advice = (
         "Ollama: set OLLAMA_CONTEXT_LENGTH or num_ctx to CONTEXT_TOKENS; vLLM: --max-model-len; "

@@ -13,7 +13,7 @@ both ask `digest`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, Protocol, get_args, runtime_checkable
 
@@ -139,6 +139,9 @@ class Digest:
     experiences: tuple[ExperienceDraft, ...] | None = ()
     # journal ids of unjudged lines that were said in confidence; None if they are still unjudged
     confided: frozenset[int] | None = None
+    # ids of known facts that end without a fact of their audience, each with the journal id of the
+    # line that ends it; 0 is the NPC's own words or deeds, until it is found which they are
+    over: Mapping[str, int] = field(default_factory=dict)
 
 
 # --- drafts ---------------------------------------------------------------------------------------

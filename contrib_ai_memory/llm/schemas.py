@@ -177,6 +177,7 @@ class DigestAnswer(Plain):
 
     importance: Annotated[list[LineImportance], Listed] = Field(max_length=LINES)
     facts: Annotated[list[DigestFact], Listed] = Field(max_length=FACTS)
+    over: Ids = []
     experiences: Annotated[list[DigestExperience], Listed] = Field([], max_length=FACTS)
 
     def drafts(self, passage: Passage) -> Digest:
@@ -197,6 +198,7 @@ class DigestAnswer(Plain):
                 if each.text and (numbers := cited(each.lines, lines))
             ),
             self._confided(lines),
+            {known[number]: 0 for number in cited(self.over, known)},
         )
 
     def _confided(self, lines: Mapping[int, int]) -> frozenset[int] | None:
@@ -384,6 +386,7 @@ def digest_bounds(passage: Passage) -> Bounds:
         "facts": {"maxItems": 2 * n},
         "facts.lines": {"items": number, "minItems": 1, "maxItems": 4},
         "facts.ends": {"maxItems": 4},
+        "over": {"maxItems": 4},
         "experiences": {"maxItems": len({entry.circle[1] for entry in passage.entries})},
         "experiences.lines": {"items": number, "minItems": 1, "maxItems": n},
         "experiences.emotions": {

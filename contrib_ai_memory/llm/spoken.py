@@ -44,6 +44,7 @@ class Voice:
     listener: str = ""  # what the one who is answered is called
     heard: str = ""  # the line that is answered
     described: str = ""  # what the model was told of the NPC and of its task
+    said: tuple[str, ...] = ()  # its own lines of late, which small talk does not say again
 
 
 NO_VOICE = Voice()
@@ -63,6 +64,7 @@ def voice_of(request: ReplyRequest, described: str) -> Voice:
         request.speaker,
         request.utterance,
         described,
+        request.said_lately if request.plain else (),
     )
 
 
@@ -467,6 +469,10 @@ COPIED_FROM = 4  # words of a sentence that stands in what the model was given
 ECHO_SHARE = 0.75  # of the words of a sentence, in the line that it answers
 LOOP_FROM = 40  # words of a text that may go round in circles
 _OF_ONESELF = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our)\b")
+_IS_ONESELF = re.compile(  # before one's own name: "I am it, Mara", "it is me, Mara"
+    r"\b(?:i['’]?m|i am|me|it is i|my name(?:['’]?s| is)?)"
+    r"(?: (?:it|she|he|(?:the|your|an?) \w+))?\W*$"
+)
 _OF_ANOTHER = re.compile(r"\b(?:she|he|they|her|his|their|him|them)\b")
 _BE = frozenset("am is are".split())
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\s\"”’)]+")
@@ -486,6 +492,9 @@ def _is_fit(text: str, voice: Voice) -> bool:
     ):
         return False
     if any(_is_copy(each, heard, told, own) for each in _cut(said)):
+        return False
+    again = {_bare(each) for line in voice.said for each in _cut(line)}
+    if any(len(each.split()) >= COPIED_FROM and each in again for each in map(_bare, _cut(text))):
         return False
     aloud = _QUOTED.sub(" ", text)
     others = _proper(name for name in voice.others if name != voice.listener)
@@ -540,9 +549,10 @@ def _calls_itself(sentence: str, own: tuple[str, ...]) -> bool:
         return False
     if said.lstrip("\"'(“*").startswith(own):
         return False
-    oneself = _OF_ONESELF.search(said)
-    before = said[: oneself.start()] if oneself else said
-    return any(name in before for name in own)
+    places = (
+        found.start() for name in own for found in re.finditer(rf"\b{re.escape(name)}\b", said)
+    )
+    return any(not _IS_ONESELF.search(said[:place]) for place in places)
 
 
 def _tells_of(sentence: str, listener: tuple[str, ...]) -> bool:

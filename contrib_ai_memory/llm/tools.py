@@ -89,7 +89,7 @@ class Memorize(Arguments):
 
 
 class Recall(Arguments):
-    """Search memory"""
+    """Search memory when unsure"""
 
     query: str = Field(min_length=1, max_length=400)
 

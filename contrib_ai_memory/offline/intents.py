@@ -39,6 +39,7 @@ OF_THE_NPC = (Intent.NAME, Intent.ROLE, Intent.SERVICE, Intent.TIME, Intent.WELL
 _OF_ME = re.compile(r"\bmy\b|\b(?:do|did|am|was|have|had) i\b", re.IGNORECASE)  # of the speaker
 _OF_OTHERS = re.compile(r"\b(?:s?he|they|it|him|her|them|his|hers|their)\b", re.IGNORECASE)
 _YOU = re.compile(r"\b(?:you|your|u|ur|ye|yer|yourself|thee|thou)\b|\byou['’]", re.IGNORECASE)
+_GOES_ON = re.compile(r"\W*(?:and|n)\b", re.IGNORECASE)
 _TIME = re.compile(
     r"\b(?:time|hour|day|date|month|year|season|late|early|o['’]?clock|clock|today|morning|noon"
     r"|night|evening|bells?|sun|dark)\b",
@@ -59,12 +60,23 @@ def understood(
     read = acts.read(heard)
     done = read.acts if read else ()
     intent, surely = intent_of(said, names)
+    if intent in COURTESIES and not surely and done:
+        does = {act.kind for act in done}
+        intent = intent if intent.name.lower() in does else None  # two judges agree
     asking = [act.text for act in done if act.kind == "question"]
-    if intent is None and len(asking) == 1:  # "put it on my slate, and who are you?"
+    # "put it on my slate, and who are you?"; not "what day was it i got my legs wet"
+    if intent is None and len(asking) == 1 and _ends_a_clause(asking[0], said):
         intent, surely = intent_of(asking[0], names)[0], False
-    if completed == said or (intent and intent not in OF_SOMEBODY):
+    goes_on = intent is Intent.TIME and _GOES_ON.match(said)  # "where from? n what time"
+    if completed == said or (intent and intent not in OF_SOMEBODY and not goes_on):
         return said, intent, surely, done
     return completed, *intent_of(completed, names), done
+
+
+def _ends_a_clause(words: str, said: str) -> bool:
+    """Whether nothing goes on behind words of a line."""
+    behind = said.partition(words)[2]
+    return not behind.strip() or bool(re.match(r"\s*(?:[.,;:!?…]|[-–—]\s|and\b|but\b)", behind))
 
 
 def intent_of(said: str, names: Collection[str]) -> tuple[Intent | None, bool]:

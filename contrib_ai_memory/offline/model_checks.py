@@ -105,7 +105,7 @@ class CheckedDigest:
 
 def checked(digest: Digest, passage: Passage) -> CheckedDigest:
     """Hold the facts of a digest against its passage (worker thread)."""
-    if not digest.facts:
+    if not (digest.facts or digest.over):
         return CheckedDigest(digest, Counter())
     lines = _Lines(digest.facts, passage)
     kept, refused = [], Counter[str]()
@@ -119,7 +119,10 @@ def checked(digest: Digest, passage: Passage) -> CheckedDigest:
         refused[UNRELATED] += related != told
         refused[NO_COMMITMENT] += stated != related
         kept.append(stated)
-    return CheckedDigest(replace(digest, facts=tuple(kept)), +refused)
+    found = {each: by or lines.own_words_that_end(each) for each, by in digest.over.items()}
+    over = {each: by for each, by in found.items() if by}
+    refused[UNRELATED] += len(digest.over) - len(over)
+    return CheckedDigest(replace(digest, facts=tuple(kept), over=over), +refused)
 
 
 def _commits(fact: FactDraft, passage: Passage) -> bool:
@@ -159,7 +162,7 @@ class _Lines:
     Attributes:
         lines: Of the entries, then of what stands around them.
         facts_at, lines_at: Vectors of unit length, (facts, size) and (lines, size).
-        near_known: (facts, known facts) cosines.
+        near_known: (facts, known facts) cosines; known_at: their vectors.
         speakers, names, shown: Stems of who speaks, of everybody's names, of all that is shown.
         days: Those on which the lines were said, and those that they name.
     """
@@ -172,7 +175,8 @@ class _Lines:
         vectors = embedder.shared().encode([*texts, *self.lines, *known], known=True)
         self.facts_at, rest = vectors[: len(texts)], vectors[len(texts) :]
         self.lines_at = rest[: len(self.lines)]
-        self.near_known = self.facts_at @ rest[len(self.lines) :].T
+        self.known_at = rest[len(self.lines) :]
+        self.near_known = self.facts_at @ self.known_at.T
         self.speakers = _stems(*(each.seen_as for each in self.around))
         self.names = self.speakers | _stems(passage.npc_name, *passage.known_names)
         self.shown = self.names | _stems(*self.lines, *known) | _DATES
@@ -200,7 +204,8 @@ class _Lines:
         ):
             return OF_ANOTHER
         near = _stems(*(self.lines[n] for n in {*cited, *self._before(cited, LINES_BEFORE)}))
-        if not _stems(fact.text) & self.speakers <= near | _stems(self.passage.npc_name):
+        others = _stems(fact.text) & self.speakers - near - _stems(self.passage.npc_name)
+        if not all(self._is_meant(who, cited, fact) for who in others):
             return OF_ANOTHER
         said = [each for entry in told for each in sentences_of(entry.words)]
         only_asks = all(entry.kind in TALK_KINDS for entry in told) and all(map(asks, said))
@@ -221,13 +226,47 @@ class _Lines:
             ends=fact.ends and tuple(e for e in fact.ends if self._agrees(number, fact, e)),
         )
 
+    def own_words_that_end(self, known_id: str) -> int:
+        """Return the journal id of those of the NPC's own words after a known fact that tell of the
+        same, with what they answer; 0 if none do."""
+        place = self._place_of(known_id)
+        if place is None:
+            return 0
+        known = self.passage.known[place]
+        best, found = AGREES, 0
+        for n, entry in enumerate(self.around):
+            if not entry.is_own or entry.id < max(known.journal_ids, default=0):
+                continue
+            if entry.audience not in (None, known.audience):
+                continue
+            together = [n, *self._before([n], ANSWERED)]
+            near = self.lines_at[together].sum(axis=0) @ self.known_at[place]
+            near /= max(float(np.linalg.norm(self.lines_at[together].sum(axis=0))), 1e-9)
+            agrees = float(near) + self._shared(place, *(self.lines[each] for each in together))
+            if agrees >= best:
+                best, found = agrees, entry.id
+        return found
+
+    def _is_meant(self, who: str, cited: Sequence[int], fact: FactDraft) -> bool:
+        """Whether lines may mean somebody who is not near them and whom a fact does not name first:
+        they speak of a thing ("her egg") of which that one spoke, or which is known of them."""
+        named = (_stems(each[0]) & self.speakers for each in WORD.finditer(fact.text))
+        if who in next(filter(None, named), set()):
+            return False
+        things = self._telling(fact) & _stems(*(self.lines[n] for n in cited))
+        told = (*self.lines, *(each.content for each in self.passage.known))
+        return any(who in words and things & words for words in map(_stems, told))
+
     def _answers(self, cited: Sequence[int], number: int, fact: FactDraft) -> bool:
-        """Whether lines tell a fact together with what they answer, which is no coming or going."""
+        """Whether lines tell a fact together with what they answer, which is no coming or going,
+        and the known fact that is nearest to it."""
         before = self._before(cited, ANSWERED)
         together = {*cited, *(n for n in before if self.around[n].kind not in MOVE_KINDS)}
+        near = self.near_known[number]
+        known = self.passage.known[int(near.argmax())].content if near.size else ""
         return (
             self._near(cited, number) >= NEAR
-            and self._support([*together], number, fact) >= TOLD_BY_OTHER
+            and self._support([*together], number, fact, known) >= TOLD_BY_OTHER
         )
 
     def _before(self, cited: Sequence[int], count: int) -> set[int]:
@@ -249,12 +288,14 @@ class _Lines:
         together /= max(float(np.linalg.norm(together)), 1e-9)
         return float(max(self.facts_at[number] @ together, *(lines @ self.facts_at[number])))
 
-    def _support(self, cited: Sequence[int], number: int, fact: FactDraft) -> float:
-        """How far some lines together tell a fact, 0-2."""
+    def _support(
+        self, cited: Sequence[int], number: int, fact: FactDraft, known: str = ""
+    ) -> float:
+        """How far some lines together tell a fact, beside what is known, 0-2."""
         near = self._near(cited, number)
         if near < NEAR:
             return 0.0
-        telling, told = self._telling(fact), _stems(*(self.lines[n] for n in cited))
+        telling, told = self._telling(fact), _stems(known, *(self.lines[n] for n in cited))
         return near + (len(telling & told) / len(telling) if telling else 1.0)
 
     def _telling(self, fact: FactDraft) -> Set[str]:
@@ -269,14 +310,21 @@ class _Lines:
 
     def _agrees(self, number: int, fact: FactDraft, known_id: str) -> bool:
         """Whether a known fact, which a fact repeats or ends, tells of the same."""
-        every = self.passage.known
-        place = next((n for n, known in enumerate(every) if known.id == known_id), None)
+        place = self._place_of(known_id)
         if place is None:
             return False
         told = [entry.with_speaker() for entry in self.entries if entry.id in fact.journal_ids]
-        known = content_words(_REPORTS.sub("", every[place].content)) - _DATES
-        shared = len(known & _stems(fact.text, *told)) / len(known) if known else 0.0
+        shared = self._shared(place, fact.text, *told)
         return float(self.near_known[number, place]) + shared >= AGREES
+
+    def _place_of(self, known_id: str) -> int | None:
+        every = self.passage.known
+        return next((n for n, known in enumerate(every) if known.id == known_id), None)
+
+    def _shared(self, place: int, *texts: str) -> float:
+        """The share of the words of a known fact that stand in texts."""
+        known = content_words(_REPORTS.sub("", self.passage.known[place].content)) - _DATES
+        return len(known & _stems(*texts)) / len(known) if known else 0.0
 
 
 def _stems(*texts: str) -> Set[str]:

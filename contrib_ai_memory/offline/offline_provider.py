@@ -19,7 +19,6 @@ from ..embedding import embedder
 from ..english import reported_speech, sentence_classifier, themes
 from ..english.addressing import hushes
 from ..english.attribute_kinds import kind_of
-from ..english.claims import tells
 from ..english.contradiction import changes, contradicts, says_the_same
 from ..english.own_words import own_sentences, pronoun_of
 from ..english.questions import asks, asks_of_you, sentences_of
@@ -31,6 +30,7 @@ from ..english.sentence_classifier import (
     Sentence,
     SentenceClassifier,
 )
+from ..english.small_talk import tells
 from ..english.stated_preferences import stated, states_preference
 from ..english.tokens import (
     FUNCTION_WORDS,

@@ -20,7 +20,8 @@ from ..english.questions import (
     asks_of_oneself,
     sentences_of,
 )
-from ..english.tokens import share_of_english
+from ..english.reported_speech import claims
+from ..english.tokens import content_words, share_of_english
 from ..language import Intent
 from ..records import Reply, ReplyRequest, SpeechAct
 from ..text.names import forms, names
@@ -31,6 +32,8 @@ from .phrases import phrase, says
 from .reactions import (
     ASKED,
     BEFORE_AN_ANSWER,
+    OF_A_MATTER,
+    TELLING,
     WEIGHTY,
     asks_leave,
     is_errand,
@@ -61,7 +64,10 @@ _GREETING = re.compile(r"greet|return|long absent|called")  # rows
 OF_THE_SHEET_LIKELY = 0.5  # the same, of what builders gave
 FOREIGN_BELOW = 0.3  # share of English words; English lines of many names have more
 LEAST_ASKED = 3  # words that ask by themselves
+LEAST_OF_A_MATTER = 2  # content words of a sentence that asks by itself
 AGENDA_AT_ONCE = 3  # items that are told before memory is asked
+STATES_NOTHING_FROM = 4.0  # score from which words that state nothing are a question
+LIKELY = 1.0  # score from which what others said answers a line that is not read as a question
 STOCK = frozenset({Intent.SERVICE, Intent.TALE, Intent.SECRECY, Intent.PLACE})
 MAY_ASK = frozenset("request order joke question insult".split())
 OF_WHOM = frozenset({Intent.LAST_SEEN, Intent.OPINION, Intent.WHISPERED})
@@ -83,6 +89,13 @@ _YOU_ARE = re.compile(
     r"(?:\b(?:you|u|ye) must be|^(?:\w+[.,!] )?so,? (?:you(?:['’]?re| are)|ur)) (?:the )?"
     r"(?P<whom>[^.,!?]+)",
     re.IGNORECASE,
+)
+_OF_ANOTHER_PLACE = re.compile(
+    r"\b(?:after|before|next|last) (?:this|that|one|is|was|stop)\b", re.IGNORECASE
+)
+# "wots the prompters real name", "what is his sister's name"
+_OF_ANOTHERS_NAME = re.compile(
+    r"\b(?:the|an?|my|his|her|their|our) (?:\w+ )?\w+['’]?s (?:\w+ )?name\b", re.IGNORECASE
 )
 _OF_MY_PLACE = re.compile(  # "where am i staying?"
     r"\b(?:am i (?!again\b)\w+in[g'’]?|do i (?:live|stay|work|sleep|lodge|come))(?!\w)",
@@ -118,7 +131,9 @@ def reply(request: ReplyRequest) -> Reply:
     told_now = (*(made.told or ()), *(brought.told or ()))
     foreign = share_of_english(request.utterance) < FOREIGN_BELOW
     open_to_a_model = made.small_talk or foreign
-    return replace(made, text=text, told=told_now, small_talk=open_to_a_model and not told_now)
+    tells = any(act.kind in TELLING and act.sure > 0 for act in request.acts)
+    talk = open_to_a_model and not told_now and (foreign or not tells)
+    return replace(made, text=text, told=told_now, small_talk=talk)
 
 
 def _opening(request: ReplyRequest) -> Reply:
@@ -156,7 +171,7 @@ def _answer(request: ReplyRequest) -> Reply:
     if there := who_was_there(request, said):
         return there
     intent = Intent[request.intent] if request.intent else None
-    if intent and request.surely_meant:
+    if intent and (request.surely_meant or intent is Intent.GIVEN):  # gifts are looked up
         if intent in STOCK and (known := _of_the_sheet(request)):
             return greeted(known, said, request)
         if answer := _as_meant(intent, _as_asked(request).utterance, request):
@@ -170,18 +185,22 @@ def _answer(request: ReplyRequest) -> Reply:
             acts = [each for each in request.acts if each.kind != "question"]
             request = replace(request, acts=tuple(acts) or (SpeechAct("claim_other", said),))
         may = done and done <= MAY_ASK
-        known = _known_anyway(request) if may else None
+        known = _known_anyway(request) if may else _surely_asked(said, request)
         return greeted(known or react(said, request), said, request)
     asked_for = _as_asked(request)
     agenda = request.situation.agenda
     of_agenda = bool(request.now and agenda and agenda_questions.read(said, request.now))
     due = agenda_asked(said, agenda) if of_agenda else ()
     found = from_memory(asked_for)
-    asks_what = _OF_WHAT.match(said) or _WHAT.search(said)  # "testing you, whats my frog called"
-    if done and "question" not in done and not (found.own or found.secret or asks_what):
+    asking = " ".join(filter(asks, sentences_of(said))) or said
+    asks_what = _OF_WHAT.match(said) or _WHAT.search(asking)  # "bet u forgot, whats my frog called"
+    likely = found.own or found.secret or asks_what or (done <= MAY_ASK and found.score >= LIKELY)
+    if done and "question" not in done and not likely:
         found = replace(found, reply=None, score=0.0)  # what others said answers questions alone
     if found.reply and found.secret:  # "what did i ask you to keep to yourself?"
         return greeted(found.reply, said, request)
+    known = {*(found.reply.told or ())} if found.reply and found.surely else set()
+    due = [item for item in due if not known.isdisjoint(item.evidence)] or due
     if 0 < len(due) <= AGENDA_AT_ONCE:
         return agenda_told(due)
     if request.situation.nothing_open:
@@ -201,7 +220,8 @@ def _answer(request: ReplyRequest) -> Reply:
         return greeted(with_answer(found.reply, said, request), said, request)
     # "help, what is that?" and "you look like a fencepost" are not answered "I know nothing"
     asks_it = "question" in done or "?" in said
-    if done & (BEFORE_AN_ANSWER | ASKED) or (done and not asks_it) or asks_leave(said):
+    to_do = done & (BEFORE_AN_ANSWER | ASKED) and not asks_what
+    if to_do or (done and not (asks_it or asks_what)) or asks_leave(said):
         return greeted(react(said, request), said, request)
     return greeted(replace(_unknown(request), weighed=found.weighed), said, request)
 
@@ -227,11 +247,25 @@ def _known_anyway(request: ReplyRequest) -> Reply | None:
     return found.reply if found.own and found.score >= OF_THE_SHEET_LIKELY else None
 
 
+def _surely_asked(said: str, request: ReplyRequest) -> Reply | None:
+    """Return what answers words that state nothing: "priyas kids. names", "dead or not"."""
+    does_else = {act.kind for act in request.acts} & (OF_A_MATTER | {"thanks"})
+    if does_else or (claims(said) and not _WHAT.search(said)):
+        return None
+    found = from_memory(request)
+    return found.reply if found.score >= STATES_NOTHING_FROM else None
+
+
 def _as_asked(request: ReplyRequest) -> ReplyRequest:
-    """Return a request with the words alone that ask, of a line that does other things too."""
+    """Return a request with the sentences alone that ask, of a line that does other things too."""
     others = {act.kind for act in request.acts} & WEIGHTY
-    asking = " ".join(act.text for act in request.acts if act.kind == "question")
-    if not others or len(asking.split()) < LEAST_ASKED:
+    questions = [act.text for act in request.acts if act.kind == "question"]
+    asking = " ".join(
+        each
+        for each in sentences_of(request.utterance)
+        if any(text in each or each in text for text in questions)
+    )
+    if not others or len(content_words(asking)) < LEAST_OF_A_MATTER:  # "which one was it?"
         return request
     return replace(request, utterance=asking)
 
@@ -251,9 +285,10 @@ def _as_meant(intent: Intent, said: str, request: ReplyRequest) -> Reply | None:
     """Answer a line by its intent; None if it cannot be so."""
     if intent is Intent.GREETING:
         return greeting(request)
-    if intent in (Intent.NAME, Intent.ROLE) and asks_of_oneself(said):
+    of_another = asks_of_oneself(said) or _OF_ANOTHERS_NAME.search(said)
+    if intent in (Intent.NAME, Intent.ROLE) and of_another:
         return None  # "what is it i do for a living?"
-    if intent is Intent.PLACE and _OF_MY_PLACE.search(said):
+    if intent is Intent.PLACE and (_OF_MY_PLACE.search(said) or _OF_ANOTHER_PLACE.search(said)):
         return None
     if intent is Intent.PARTING:
         return parting_from(request)

@@ -225,10 +225,11 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
 _SENTENCES = re.compile(r"(?<=[.!?]) ")
 _TOPIC_BEGINS = re.compile(r"(?:^|(?<=[.!?] ))\{topic\}")
 _WORD = re.compile(r"[^\W_]+")
-# those that answer no question and bind to nothing: a small model may say other words
+# those that answer no question and bind to nothing: a small model may say other words. It
+# answers an apology with another, and its tales go round in circles
 SMALL_TALK = frozenset(
     "greeting,returning,greeted again,called,long absent,parting,parting at night,thanks,wellbeing,"
-    "chatter,no tale,apology,compliment,insulted,sorry,sorry for,glad,glad of".split(",")
+    "chatter,compliment,insulted,sorry,sorry for,glad,glad of".split(",")
 )
 FORMER = (  # kinds that are said no more
     "doubt,not sure,tired,so it is,of itself,riddle,no such thing,asks name,asks what happened,"

@@ -60,13 +60,15 @@ REACTIONS: dict[str, tuple[str, str]] = {
 }
 # acts that small talk is made of
 SOCIAL = frozenset(kind for kind, (_of, without) in REACTIONS.items() if without in SMALL_TALK)
+# acts that tell or bind, which are not left to a small model
+TELLING = frozenset(REACTIONS) - SOCIAL - frozenset("question request order joke".split())
 # said before an answer too: who cries out or pays is not only told what a bunk costs
 # no correction: what asks is often taken for one
 BEFORE_AN_ANSWER = frozenset("alarm settle debt promise feeling plan".split())
 BEFORE_AN_ERRAND = frozenset("alarm secret".split())
 # acts beside which a question is cut out of its line
 NO_ERRAND = frozenset("greeting chatter aside move question".split())
-TELLING = frozenset("claim_self claim_other world chatter aside boast preference".split())
+OF_NO_MOMENT = frozenset("claim_self claim_other world chatter aside boast preference".split())
 WEIGHTY = frozenset(REACTIONS) - NO_ERRAND - {"thanks", "parting"}
 JOY = frozenset(emotions.FAMILIES[0])
 LONGEST_GIFT = 6  # words
@@ -75,9 +77,9 @@ ASKED = frozenset({"request", "order"})
 MAYBE = frozenset("correction request order question greeting parting thanks".split())
 # how surely a line does an act before it is answered as that, where its words have not the form: a
 # false alarm, or a promise to do what nobody asked for, jars more than "I see"
-SURELY_FROM = dict.fromkeys("settle debt parting".split(), 1.0)
+SURELY_FROM = dict.fromkeys("settle debt parting greeting".split(), 1.0)
 SURELY_FROM |= {"alarm": 2.0}  # of those of the stays none is lost that 1.0 would keep
-SURELY_FROM |= dict.fromkeys("correction promise feeling praise".split(), 0.5)
+SURELY_FROM |= dict.fromkeys("correction promise feeling praise apology".split(), 0.5)
 ASKED_BY_A_STATEMENT_FROM = 1.2  # the same of a request in a clause that tells something
 CLAUSE_FROM = 0.5  # from which its clause is one by itself: "i killed nineteen, put that in a poem"
 FELT_IN_A_QUESTION_FROM = 1.2  # "is it gona fall off im scared"; not "what is it that I fear?"
@@ -96,6 +98,11 @@ _GIFT_LOOKS = re.compile(r",| (?:with|shaped|stamped|wrapped|that|which|in an?|f
 _FORBIDS = re.compile(r"^\W*(?:\w+ ){0,2}(?:don['’]?t|do not|never|no more)\b", re.IGNORECASE)
 _PAYS_IT = re.compile(  # "here's your six"; not "bram paid me back the six"
     r"\b(?:here|heres|you|u|ur|your|yours|ye|ya|yer|we|were)\b|^\W*(?:\d|counts|puts|lays|pays)",
+    re.IGNORECASE,
+)
+_DONT = re.compile(
+    r"\W*(?:(?:oh|no|please|pls)\W+){0,2}(?:don['’]?t|do not)\b"
+    r"(?! (?:i|we|you|u|ye|they|s?he|it)\b)",
     re.IGNORECASE,
 )
 _POLITELY = re.compile(
@@ -141,6 +148,9 @@ _WILL_YOU = re.compile(r",?\s*\b(?:will|would|can|could|won['’]?t) (?:you|u|ye
 _GLAD = re.compile(
     r"(?<!not )(?<!not so )(?<!n't )\b(?:proud|chuffed|happy|glad|delighted|thrilled)\b",
     re.IGNORECASE,
+)
+_SORRY = re.compile(
+    r"\b(?:sorry|sry|apologi[sz]e|apologies|pardon|forgive|my (?:bad|fault))\b", re.I
 )
 # read as an apology; it is taken with thanks
 _CONDOLES = re.compile(r"\bsorry (?:to hear|for your|about your)\b", re.IGNORECASE)
@@ -204,7 +214,7 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
         acts.append(SpeechAct(courtesy.name.lower(), said))
     if cries_out(said) and "alarm" not in known:
         acts.append(SpeechAct("alarm", said))
-    if known and known <= TELLING and _tells_of_a_loss(said):
+    if known and known <= OF_NO_MOMENT and _tells_of_a_loss(said):
         acts.append(SpeechAct("feeling", said))
     # "look after it, would you?" asks for no answer
     for sentence in sentences_of(said) if request.now else ():
@@ -238,6 +248,8 @@ def _kind(act: SpeechAct, said: str, *, paid: bool) -> str:
         return "preference"
     if act.kind in ASKED and _OFFERS.match(words) and not requests(words):
         return "promise"
+    if act.kind == "question" and _DONT.match(words):
+        return "request"  # "dont hurt him tho??"
     asks_it = act.kind in ASKED and (_TELL_ME.search(words) or asks_leave(words))
     return "question" if asks_it else act.kind
 
@@ -382,8 +394,10 @@ def _is_surely(act: SpeechAct, said: str, request: ReplyRequest) -> bool:
         "debt": owes(words),
         "settle": closes(words) == "done",
         "parting": courtesy_of(words) is Intent.PARTING or _AT_NIGHT.search(words),
+        "greeting": courtesy_of(words) is Intent.GREETING,
         "feeling": _GLAD.search(words),
         "praise": asks_of_you(words),
+        "apology": _SORRY.search(words),
         "correction": sets_right(said) or _ONLY_DENIES.search(said),
     }
     return bool(forms_of.get(act.kind)) or act.sure >= SURELY_FROM.get(act.kind, act.sure)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -34,10 +35,10 @@ class AnswerReader:
         from tokenizers import Tokenizer
 
         folder = bundled_path()
-        self._session = runtime.open_session(graph, weights=folder)
-        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(MAX_TOKENS, strategy="longest_first")
+        self.session = runtime.open_session(graph, weights=folder)
+        self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self.tokenizer.no_padding()
+        self.tokenizer.enable_truncation(MAX_TOKENS, strategy="longest_first")
 
     def scores(self, question: str, sentences: Sequence[str]) -> np.ndarray:
         """Return a score for each sentence, float32, shape (sentences,); larger is surer.
@@ -57,15 +58,36 @@ class AnswerReader:
         """
         return 1 / (1 + np.exp(-self._read(newer, older, "changes", 2)))
 
+    def answering(self, question: str, sentence: str) -> list[tuple[int, int, float]]:
+        """Return the words of a sentence, or pieces of them: where each begins and ends, and how
+        surely it is of the answer.
+
+        Args:
+            question, sentence: As `question_read` and `sentence_read` write them.
+        """
+        pair = self.tokenizer.encode(question, sentence)
+        [found] = self.session.run(["answers"], inputs(pair))[0]
+        return [
+            (*offsets, float(score))
+            for offsets, kind, score in zip(pair.offsets, pair.type_ids, found, strict=True)
+            if kind and offsets[1] > offsets[0]
+        ]
+
     def _read(self, first: str, others: Sequence[str], output: str, *shape: int) -> np.ndarray:
         found = np.empty((len(others), *shape), dtype=np.float32)
-        pairs = self._tokenizer.encode_batch([(first, each) for each in others])
+        pairs = self.tokenizer.encode_batch([(first, each) for each in others])
         for places in runtime.batches([len(each.ids) for each in pairs], _BATCH):
             ids, mask = runtime.padded([pairs[place].ids for place in places])
             kinds, _ = runtime.padded([pairs[place].type_ids for place in places])
             given = {"ids": ids, "mask": mask, "kinds": kinds}
-            found[places] = self._session.run([output], given)[0]
+            found[places] = self.session.run([output], given)[0]
         return found
+
+
+def inputs(pair: Any) -> dict[str, np.ndarray]:
+    """Return what the network is given of one tokenized pair of texts."""
+    given = {"ids": pair.ids, "mask": pair.attention_mask, "kinds": pair.type_ids}
+    return {name: np.array([each]) for name, each in given.items()}
 
 
 def shared() -> AnswerReader | None:

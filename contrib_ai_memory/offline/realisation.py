@@ -14,9 +14,9 @@ from itertools import pairwise
 
 from ..english import corrections, reported_speech
 from ..english.addressing import hushes, named, without_address
-from ..english.claims import is_idle
 from ..english.due_dates import MONTHS, due, is_weekday
 from ..english.questions import asks, pieces, sentences_of
+from ..english.small_talk import is_idle
 from ..english.tokens import (
     BASES,
     FUNCTION_WORDS,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from ..english import reported_speech
-from ..english.claims import tells
 from ..english.questions import asks_of_you, sentences_of
 from ..english.reported_speech import claimed, speaks_of_self
+from ..english.small_talk import tells
 from ..records import TALK_KINDS, Entry
 from .realisation import ended
 

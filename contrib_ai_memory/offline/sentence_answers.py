@@ -30,9 +30,9 @@ from ..english.questions import (
     sentences_of,
     statements,
 )
-from ..english.reported_speech import clauses
+from ..english.reported_speech import Clause, claims, clauses, in_full
 from ..english.salience import names_someone
-from ..english.tokens import content_words
+from ..english.tokens import content_words, quotes
 from ..local_time import date_of
 from ..records import BUILDER, MOVE_KINDS, MemoryRecord, ReplyRequest
 from ..text.names import forms, names
@@ -64,11 +64,15 @@ JUST_SAID = 3.0  # less for what the asker said in this talk of something else
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
 SOMEBODY = ("Bram", "Tom")  # who asks, where it is not to count that it is the asker
 MOST_WORDS = 40  # of all that is told
-# of a line of several clauses (`python -m benchmarks.spans`)
-SPANS = 8  # read at most, beside the clauses alone
-APART = 4.0  # by which a part has to score more than what is left out
-AS_WELL = 0.5  # of that, by which it may score less than the whole line
+APART = (
+    4.0  # by which a part has to score more than what else may be of the answer, to be told alone
+)
+AS_WELL = 0.5  # of that, by which it may score less than all of it
+BY_THE_WAY = 3.0  # less sure of what is only said by the way
+NOT_OF_IT = 1.5  # less than the surest word of the answer, of a part that may be left out
 
+_ASIDE = re.compile(r"(?:which|mind|bless|poor)\b", re.I)  # "which is a nuisance", "poor lamb"
+_PLEA = re.compile(r"(?:please|pls|plz)\b", re.I)  # "so please, Dagg, no mussels on the boat"
 _HEADING = re.compile(r"(?m)^\s*#+[^\n]*$")
 _OF_COMING = re.compile(  # not "where did he leave his axe"
     r"\b(?:com(?:e|es|ing)|came|arriv\w+|went|gone|get here|got here"
@@ -328,38 +332,42 @@ def told(chosen: Iterable[SentenceCandidate], request: ReplyRequest) -> str:
 
 
 def to_the_question(candidate: SentenceCandidate, request: ReplyRequest) -> SentenceCandidate:
-    """Return the shortest part of a line that answers as surely as all of it.
-
-    What is left out answers much less surely; a clause that leans on another stays behind it.
-    """
+    """Return the part of a line whose words answer; what leans on another stays behind it."""
     memory, text, network = candidate.memory, candidate.text, reader.shared()
     if network is None or memory is None or not memory.is_talk or of_builder(memory):
         return candidate
+    text = in_full(text)
     parts = clauses(text)
     if len(parts) < 2 or _ASKS_FOR_ALL.search(request.utterance):
         return candidate
-    runs = [
-        parts[first : first + count]
-        for count in range(1, len(parts))
-        for first in range(len(parts) - count + 1)
-        if not parts[first].leans
-    ][:SPANS]
-    spans = [text[run[0].start : run[-1].end] for run in runs]
-    alone = [text[part.start : part.end] for part in parts]
     question = reader.question_read(request.speaker, request.npc_name, words_to_it(request))
-    read = [_read(memory, ended(each), request) for each in (text, *spans, *alone)]
-    whole, *scores = network.scores(question, read)
-    of_parts = scores[len(spans) :]
-    asked = content_words(request.utterance) & content_words(text)
-    for span, run, score in sorted(
-        zip(spans, runs, scores, strict=False), key=lambda each: len(each[0])
-    ):
-        left_out = [s for part, s in zip(parts, of_parts, strict=True) if part not in run]
-        apart = score - max(left_out)
-        as_well = apart >= APART and score >= whole - AS_WELL * apart
-        if as_well and asked <= content_words(span):
-            return replace(candidate, text=span)
-    return candidate
+    read = _read(memory, text, request)
+    words = network.answering(question, read)
+    behind = len(read) - len(text)  # whose words they are stands before them
+    surest, pleads = [], False
+    for each in parts:
+        start, end = each.start + behind, each.end + behind
+        sure = max((sure for a, b, sure in words if b > start and a < end), default=-np.inf)
+        pleads = bool(_PLEA.match(text, each.start)) or (pleads and each.leans)
+        aside = pleads or bool(_ASIDE.match(text, each.start))
+        surest.append(sure - BY_THE_WAY * aside)
+    answer = [place for place, sure in enumerate(surest) if sure >= max(surest) - NOT_OF_IT]
+    best = surest.index(max(surest))
+    part, alone = (_part(text, parts, each) for each in (answer, [best]))
+    if part != alone:  # it answers alone if nothing of the rest does nearly as well
+        rest = [text[parts[each].start : parts[each].end] for each in answer if each != best]
+        read = [_read(memory, ended(each), request) for each in (part, alone, *rest)]
+        whole, single, *others = network.scores(question, read)
+        apart = single - max(others)
+        part = alone if apart >= APART and single >= whole - AS_WELL * apart else part
+    return replace(candidate, text=part) if claims(part) else candidate
+
+
+def _part(text: str, parts: Sequence[Clause], places: Sequence[int]) -> str:
+    """Return the stretch of a text from the first of some parts to the last, with what the first
+    leans on."""
+    first = max(place for place in range(places[0] + 1) if not parts[place].leans)
+    return text[parts[first].start : parts[places[-1]].end]
 
 
 def of_builder(memory: MemoryRecord) -> bool:
@@ -492,6 +500,8 @@ def _may_answer(memory: MemoryRecord, request: ReplyRequest) -> bool:
     """Whether a memory has words of its own, of a coming or going only where that is asked for."""
     if memory.record == "experience":
         return False
+    if memory.speaker == request.npc_name and quotes(memory.content):
+        return False  # it told what another had said
     if not MOVE_KINDS.intersection(memory.tags):
         return True
     whose = names(memory.speaker) or {*words_of(memory.content)[:1]}

@@ -93,7 +93,7 @@ class Ranked:
             frequency=min(memory.access_count / FREQUENCY_FULL, 1.0),
             emotion=EMOTION_BONUS if same_mood else 0.0,
             importance=memory.importance,
-            clues=tuple(self.clues),
+            clues=dict(zip(CLUES, self.clues, strict=True)),
             reranked=self.reranked,
         )
 

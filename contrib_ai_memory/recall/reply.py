@@ -91,7 +91,8 @@ ABOUT_BEST = 3  # memories of which these are the people too
 OWN_WORDS = 2  # of its own lines that are nearest to a line, ...
 OWN_FROM = 0.4  # ... from this cosine on
 OWN_READ = 10  # of its own lines that were recalled: whether they promise something (5 ms each)
-COMMITS = frozenset({"promise", "plan", "debt"})  # acts of lines
+COMMITS = frozenset({"promise", "debt"})  # acts of lines, ...
+COMMITS_FROM = -1.0  # ... from this score on: below it are most words that only name a day or price
 TOLD_OF_SHEET = ("description", "voice", "direction")
 CHATTER = 0.2  # importance of lines that are shown only if they are among the best ...
 BEST_LINES = 6  # ... of so many memories
@@ -376,7 +377,9 @@ def _commits(own: MemoryRecord, heard: LineInTalk) -> bool:
     """Whether own words may bind the NPC, as far as the language reads them (worker thread)."""
     line = TalkLine(own.speaker, own.content, "say")
     reading = language.get().read(LineInTalk(line, (heard.line.speaker,), heard.npc))
-    return reading is not None and any(act.kind in COMMITS for act in reading.possible)
+    return reading is not None and any(
+        act.kind in COMMITS and act.sure >= COMMITS_FROM for act in reading.possible
+    )
 
 
 def _to_tell(asked: _Asked, near: Iterable[Neighbour]) -> tuple[Recalled, ...]:

@@ -46,12 +46,7 @@ class Secret:
 
 
 def tells_secret(
-    text: str,
-    asked: str,
-    secrets: Sequence[Secret],
-    public: Iterable[str],
-    *,
-    marked: bool = False,
+    text: str, asked: str, secrets: Sequence[Secret], public: Iterable[str], *, marked: bool = False
 ) -> defer.Deferred:
     """Return, as a Deferred, whether words that answer `asked` tell one of several secrets.
 

@@ -43,11 +43,7 @@ def run_dreaming_tick(memory: Memory) -> Generator[Any, Any, PassReport]:
     new = 0
     if important:
         with memory.evidence.work_on(important, priority=offload.NIGHT) as work:
-            found = yield work.run(
-                find_links,
-                memory.id,
-                [entry.id for entry in important],
-            )
+            found = yield work.run(find_links, memory.id, [entry.id for entry in important])
             new = yield memory.links.add_gently(found, offload.NIGHT)
             work.check()
     memory.journal.advance_cursor(CURSOR, end)

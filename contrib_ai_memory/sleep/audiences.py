@@ -8,6 +8,7 @@ did not hear all that was shown, rules make it.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ import numpy as np
 from .. import language
 from ..embedding import embedder
 from ..llm.provider import Digest, Passage
+from ..local_time import day_of
 from ..recall.told_secrets import COMMON_FROM, SIMILAR_FROM, telling
 from ..records import Entry, FactDraft
 
@@ -26,6 +28,8 @@ Audience = tuple[str, ...] | None
 OF_DIFFERENT = "rests on what different people were told in confidence"
 OF_OTHERS = "tells what only others were told"
 SURELY_NEARER = 0.1  # in cosine, to what was heard than to what was not
+
+_WORD = re.compile(r"\w+")
 
 
 def together(parts: Sequence[Passage]) -> Passage:
@@ -82,6 +86,7 @@ def apart(
                 {number: score for number, score in digest.importance.items() if number in own},
                 tuple(kept),
                 None if heard.hidden else tuple(happened[:1]),
+                over=dict(digest.over) | (heard.told_aloud(mine, whole) if heard.hidden else {}),
             )
         )
     return found, +refused
@@ -101,6 +106,7 @@ def _narrowest(cited: Sequence[Entry]) -> Entry | None:
 class _Heard:
     """What is shown of a passage, to one audience and to others alone."""
 
+    audience: Audience
     hidden: set[str]  # stems and numbers that stand in it
     shown: set[str]
     hidden_days: set[str]  # days that only what is hidden names, YYYY-MM-DD
@@ -114,19 +120,34 @@ class _Heard:
         told += [(fact.audience, fact.content) for fact in whole.known]
         shown = [text for of, text in told if _hears(audience, of)]
         hidden = [text for of, text in told if not _hears(audience, of)]
-        vectors = embedder.shared().encode([*hidden, *shown], known=True)
+        vectors = embedder.shared().encode([*hidden, *shown])
         everybody = (whole.npc_name, whole.goals, *whole.known_names)
         days: dict[bool, set[str]] = {True: set(), False: set()}
         for each in lines:
             day = language.get().due(each.words, each.timestamp)
             days[_hears(audience, each.audience)].add(day)
         return cls(
+            audience,
             _telling(hidden),
-            _telling([*shown, *everybody]),
+            _telling([*shown, *everybody, *{_day(day_of(each.timestamp)) for each in lines}]),
             days[False] - days[True] - {""},
             vectors[: len(hidden)],
             vectors[len(hidden) :],
         )
+
+    def told_aloud(self, facts: Iterable[FactDraft], whole: Passage) -> dict[str, int]:
+        """Return the ids of secrets that facts end which everybody may know, with the line of each.
+
+        The line was said aloud, whatever the words of the fact; the secret's ending tells nothing.
+        """
+        secret = {fact.id: fact.content for fact in whole.known if fact.audience is not None}
+        over: dict[str, int] = {}
+        for fact in facts if self.audience is None else ():
+            for each in (n for n in fact.ends or () if n in secret):
+                one, other = embedder.shared().encode([fact.text, secret[each]], known=True)
+                if float(one @ other) > SIMILAR_FROM:
+                    over[each] = max(fact.journal_ids)
+        return over
 
     def by_others(self, fact: FactDraft) -> bool:
         """Whether a fact tells what only others heard.
@@ -138,12 +159,21 @@ class _Heard:
         words = _telling(texts) & self.hidden - self.shown - _telling([_day(fact.date)])
         if fact.date in self.hidden_days:
             return True
-        if any(language.get().frequency(word) < COMMON_FROM for word in words):
+        if _has_rare(" ".join(texts), words):
             return True
-        [at] = embedder.shared().encode(texts[:1], known=True)
+        [at] = embedder.shared().encode(texts[:1])
         near = float((self.hidden_at @ at).max())
         besides = SURELY_NEARER if _telling(texts[:1]) - self.shown else 0.0
         return near > SIMILAR_FROM and near + besides > float((self.shown_at @ at).max())
+
+
+def _has_rare(text: str, stems: set[str]) -> bool:
+    """Whether a text has a number or a word with one of these stems that is not common."""
+    return any(
+        language.get().frequency(word) < COMMON_FROM
+        for word in _WORD.findall(text)
+        if telling(word) & stems
+    )
 
 
 def _telling(texts: Iterable[str]) -> set[str]:

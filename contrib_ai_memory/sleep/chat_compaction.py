@@ -16,14 +16,7 @@ from .. import conf, offload
 from ..llm import prompts
 from ..records import PassReport
 from ..store import chat_log
-from ..store.chat_log import (
-    BESIDE,
-    EARLIER,
-    Audience,
-    Stored,
-    audience_of,
-    provenance_of_messages,
-)
+from ..store.chat_log import BESIDE, EARLIER, Audience, Stored, audience_of, provenance_of_messages
 from ..store.npc_memory import Memory
 from ..text.sanitising import shortened
 

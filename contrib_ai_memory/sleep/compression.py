@@ -114,6 +114,4 @@ def store_summary(agent_id: str, session: Session, summary: str, provider: str) 
         compression_source=True,
         provider=provider,
     )
-    store.insert_new(
-        agent_id, components.completed([memory]), embedder.shared().encode([summary], keep=True)
-    )
+    store.insert_new(agent_id, components.completed([memory]), embedder.shared().encode([summary]))

@@ -31,15 +31,7 @@ from ..llm import router
 from ..llm.provider import Digest, Passage, Relation
 from ..log import logger
 from ..privacy import shared_privacy
-from ..records import (
-    LOCKED,
-    UNJUDGED,
-    Entry,
-    FactDraft,
-    MemoryRecord,
-    PassReport,
-    seconds_between,
-)
+from ..records import LOCKED, UNJUDGED, Entry, FactDraft, MemoryRecord, PassReport, seconds_between
 from ..store import memory_store
 from ..store.evidence import Work
 from ..store.journal import join_ranges, ranges_include, ranges_of
@@ -318,11 +310,12 @@ def _look(
             found, refused = yield work.run(audiences.apart, digest, whole, parts)
             _count_refused(memory, refused, work)
             for part, drawn in zip(parts, found, strict=True):
-                facts = [_of_audience(fact, part) for fact in drawn.facts]
-                drawn = replace(drawn, facts=tuple(_of_others(memory, facts, work)))
+                drawn = _of_audience(drawn, part)
+                drawn = replace(drawn, facts=tuple(_of_others(memory, drawn.facts, work)))
                 checked = yield work.run(router.answer_of, router.OFFLINE, "checked", drawn, part)
                 _count_refused(memory, checked.refused, work)
                 changed += yield _apply(memory, checked.digest, part, name, work, shown)
+                yield endings.end_by_lines(memory, checked.digest.over, whole.known, work)
                 yield endings.apply(memory, part.entries, work, records=("fact",))
                 yield endings.end_closed(memory, part.entries, work)
             return changed
@@ -333,14 +326,19 @@ def _look(
     return changed
 
 
-def _of_audience(draft: FactDraft, part: Passage) -> FactDraft:
-    """Return a draft that ends and repeats only what the audience of a part knows alone."""
+def _of_audience(drawn: Digest, part: Passage) -> Digest:
+    """Return a digest that ends and repeats only what the audience of a part knows alone."""
     own = {fact.id for fact in part.known if fact.audience == part.entries[0].audience}
-    return replace(
-        draft,
-        same_as=draft.same_as if draft.same_as in own else "",
-        ends=draft.ends and tuple(each for each in draft.ends if each in own),
+    facts = (
+        replace(
+            draft,
+            same_as=draft.same_as if draft.same_as in own else "",
+            ends=draft.ends and tuple(each for each in draft.ends if each in own),
+        )
+        for draft in drawn.facts
     )
+    over = {each: by for each, by in drawn.over.items() if by or each in own}
+    return replace(drawn, facts=tuple(facts), over=over)
 
 
 def _around(memory: Memory, entries: Sequence[Entry]) -> tuple[Entry, ...]:
@@ -381,7 +379,7 @@ def known_facts(agent_id: str, entries: Sequence[Entry]) -> list[MemoryRecord]:
     """
     store = memory_store.shared()
     own = {entry.id for entry in entries}
-    lines = embedder.shared().encode([entry.words for entry in entries], known=True)
+    lines = embedder.shared().encode([entry.words for entry in entries])
     padded = np.vstack([lines[:1], lines, lines[-1:]])
     windows = padded[:-2] + padded[1:-1] + padded[2:]  # a bare answer and what it answers
     windows /= np.maximum(np.linalg.norm(windows, axis=1, keepdims=True), 1e-9)

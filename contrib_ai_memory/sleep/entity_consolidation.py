@@ -313,10 +313,7 @@ def _statement(known: ProfileAttribute) -> Statement:
 
 
 def attributes_with(
-    agent_id: str,
-    profile: Profile,
-    new: Sequence[ProfileAttribute],
-    relations: Relations,
+    agent_id: str, profile: Profile, new: Sequence[ProfileAttribute], relations: Relations
 ) -> list[ProfileAttribute]:
     """Add new attributes to those of a profile (worker thread).
 

@@ -14,7 +14,6 @@ from typing import Any
 from twisted.internet import defer
 
 from .. import language, offload
-from ..embedding import embedder
 from ..ingest.endings import KEPT_TAGS
 from ..llm import router
 from ..records import Entry, PassReport
@@ -114,7 +113,6 @@ def forget_entries(agent_id: str, entries: list[Entry], by_rules: bool = True) -
         if not preferred and not (by_rules and _may_be_asked_for(entry)):
             gone.append(entry)
     store.delete([entry_memory_id(agent_id, entry.id) for entry in gone])
-    embedder.shared().forget([text for entry in gone for text in entry.texts])
     return [entry.id for entry in gone]
 
 

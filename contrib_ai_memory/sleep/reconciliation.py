@@ -112,7 +112,7 @@ def candidates(agent_id: str, facts: Sequence[MemoryRecord], named: Named) -> li
     """Find the facts of their audience that new ones are compared with, each other included, or
     those that were named for them (worker thread)."""
     store = memory_store.shared()
-    vectors = embedder.shared().encode([fact.content for fact in facts], keep=True)
+    vectors = embedder.shared().encode([fact.content for fact in facts])
     wanted = [named.get(fact.content, {}) for fact in facts]
     there = {each.id: each for each in store.get({*chain(*wanted), *(f.id for f in facts)})}
     # one more than is compared: the fact itself may be in the store

@@ -167,11 +167,7 @@ def known_insights(agent_id: str, texts: list[str]) -> dict[str, MemoryRecord]:
 def _evidence(memory: Memory, question: str) -> Generator[Any, Any, list[MemoryRecord]]:
     """Recall public memories; insights and talk of NPCs are no evidence."""
     request = RecallRequest(
-        question,
-        listeners=(),
-        top_k=EVIDENCE,
-        token_budget=EVIDENCE_TOKENS,
-        as_evidence=True,
+        question, listeners=(), top_k=EVIDENCE, token_budget=EVIDENCE_TOKENS, as_evidence=True
     )
     try:
         found = yield search.recall(memory, request, offload.NIGHT)

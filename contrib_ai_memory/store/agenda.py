@@ -42,21 +42,18 @@ class Agenda(RowsPart[AgendaItem]):
         """Return the items that concern one person, in the order of `items`."""
         return [item for item in self.items(listeners) if item.concerns(identity)]
 
-    def due_for(
-        self, identity: str, now: str, listeners: Sequence[str] | None = None
-    ) -> list[AgendaItem]:
+    def due_for(self, identity: str, now: str) -> list[AgendaItem]:
         """Return the open items to bring up when a person is there, the most pressing first.
 
         These are the person's own, and those of anyone that came due within the last week, as far
-        as all `listeners` (by default that person alone) may hear of them.
+        as that person may hear of them.
         """
-        heard_by = (identity,) if listeners is None else (*listeners,)
         lately = date_of(now) - timedelta(days=RECENTLY_DUE)
         found = [
             item
             for item in self
             if item.state == "open"
-            and item.visible_to(heard_by)
+            and item.visible_to((identity,))
             and (
                 item.concerns(identity)
                 or (item.is_due(now) and date.fromisoformat(item.due) >= lately)

@@ -35,14 +35,7 @@ KEYS = ("memory_id", OWNER, *TEXTS)  # Attributes of a memory without a category
 HEARTBEAT = "ai_memory_assistant"  # key of the script
 HEARTBEAT_TEXTS = ("night", "night_records", "conversation_history")  # of the script, likewise
 HEARTBEAT_KEYS = (*HEARTBEAT_TEXTS, "asked_asleep")  # its Attributes with memories
-CATEGORIES = (
-    CATEGORY,
-    "memory_links",
-    "preferences",
-    "entity_profiles",
-    "agenda",
-    "reply_reasons",
-)
+CATEGORIES = (CATEGORY, "memory_links", "preferences", "entity_profiles", "agenda", "reply_reasons")
 LOCK = "attrread:false();attredit:false()"
 DELETE_BATCH = 400  # rows; databases limit the number of ids in one query
 KEY_LENGTH = 180  # characters of the readable part; an Attribute's key holds 255
@@ -370,11 +363,7 @@ def _rows(obj: Any, category: str, key: str) -> Any:
 
 
 def _select(
-    obj: Any,
-    columns: str,
-    category: str,
-    keys: Sequence[str] | None = None,
-    prefix: str = "",
+    obj: Any, columns: str, category: str, keys: Sequence[str] | None = None, prefix: str = ""
 ) -> list[tuple[Any, ...]]:
     """Return columns of the JSON Attributes of a category, by key: those of `keys`, or all.
 

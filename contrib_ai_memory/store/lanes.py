@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import sqlite_file
+from ..sqlite_file import SqliteFile
 
 LANES = LINE, WINDOW, NEAR, WIDE = "line", "window", "near", "wide"
 SPAN = 10  # lines before and after that are part of a line's keys
@@ -168,7 +168,7 @@ class Vocabulary:
     """How many memories of each NPC have a word. A memory stays counted after it is deleted."""
 
     def __init__(self, folder: Path):
-        self._path = folder / FILE
+        self._file = SqliteFile(folder / FILE, _SCHEMA)
 
     def count(self, agent_id: str, terms_of: Mapping[str, Iterable[int]]) -> None:
         """Count the terms of memories not counted yet: {memory id: its different terms}."""
@@ -183,7 +183,7 @@ class Vocabulary:
             db.executemany(f"INSERT INTO terms VALUES (?, ?, ?) {_ADD}", rows)
             db.execute(f"INSERT INTO sizes VALUES (?, ?) {_ADD}", (agent_id, len(new)))
 
-        self._file().use(add, None)
+        self._file.use(add, None)
 
     def rarity(
         self, agent_id: str, terms: Iterable[int], reaches: Iterable[float]
@@ -200,7 +200,7 @@ class Vocabulary:
             "SELECT NULL, memories FROM sizes WHERE mind = ? UNION ALL "
             f"SELECT term, memories FROM terms WHERE mind = ? AND term IN ({holes})"
         )
-        found: dict[int | None, int] = self._file().use(
+        found: dict[int | None, int] = self._file.use(
             lambda db: dict(db.execute(query, (agent_id, agent_id, *wanted))), {}
         )
         size = max(found.get(None, 0), FEW)
@@ -217,8 +217,8 @@ class Vocabulary:
             for table in ("terms", "counted", "sizes"):
                 db.execute(f"DELETE FROM {table} WHERE mind = ?", (agent_id,))
 
-        self._file().use(delete, None)
-        self._file().forget_deleted()
+        self._file.use(delete, None)
+        self._file.forget_deleted()
 
-    def _file(self) -> sqlite_file.SqliteFile:
-        return sqlite_file.open_file(self._path, _SCHEMA)
+    def close(self) -> None:
+        self._file.close()

@@ -222,13 +222,13 @@ class Mem0Adapter(VectorStoreBase):
 
 
 class SharedEmbedding(EmbeddingBase):
-    """Mem0's embedder interface over the process's own batched and cached embedder."""
+    """Mem0's embedder interface over the process's own embedder."""
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
-        return self.embed_batch([text], memory_action or "search")[0]
+        return self.embed_batch([text])[0]
 
     def embed_batch(self, texts: list[str], memory_action: str = "add") -> list[list[float]]:
-        return embedder.shared().encode(texts, keep=memory_action != "search").tolist()
+        return embedder.shared().encode(texts).tolist()
 
 
 class NoLLM(LLMBase):

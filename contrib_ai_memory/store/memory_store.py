@@ -70,15 +70,14 @@ def use(store: MemoryStore) -> None:
         _store = store
 
 
-def close_shared(wait: float = 1.0, *, for_good: bool = True) -> None:
+def close_shared(*, for_good: bool = True) -> None:
     """Close the store if no worker is in it; what was acknowledged is on disk either way.
 
     Args:
-        wait: Seconds for a worker that is using it.
         for_good: Refuse later calls of `shared()`, as at server stop.
     """
     global _store, _closed
-    if _lock.acquire(timeout=wait):
+    if _lock.acquire(timeout=1.0):  # a worker may be using it
         try:
             _closed = for_good
             condition.forget()
@@ -114,6 +113,7 @@ get, existing, owners = _verb("get"), _verb("existing"), _verb("owners")
 newest, count, counts, agents = map(_verb, ("newest", "count", "counts", "agents"))
 delete, delete_all = _verb("delete"), _verb("delete_all")
 begin_rewriting, optimize = _verb("begin_rewriting"), _verb("optimize")
+locked_among = _verb("locked_among")
 
 
 def note_access(ids: Iterable[str], now: str) -> None:
@@ -156,12 +156,9 @@ def open_store(other: VectorStoreSettings | None = None, *, any_model: bool = Fa
         )
     condition.check_room(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    for name in (
-        "novelty.sqlite3*",
-        "*.sqlite3.broken",
-    ):  # of earlier versions
-        for former in folder.glob(name):
-            former.unlink(missing_ok=True)
+    for former in ("novelty.sqlite3*", "embeddings.sqlite3*", "*.sqlite3.broken"):
+        for each in folder.glob(former):
+            each.unlink(missing_ok=True)
     model = embedder.shared()
     settings = other or conf.get().VECTOR_STORE
     if other is None and metadata.read(folder).get("moving") == place(settings):

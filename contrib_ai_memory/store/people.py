@@ -72,17 +72,9 @@ class People(attributes.Table[Acquaintance]):
     def names(self) -> tuple[str, ...]:
         return tuple(person.name for person in self._records.values() if person.name)
 
-    def meet(
-        self,
-        identity: str,
-        name: str,
-        when: str,
-        *,
-        entity_type: str = "player",
-        talk: bool = False,
-    ) -> Acquaintance:
+    def meet(self, identity: str, name: str, when: str, *, talk: bool = False) -> None:
         """Record that someone was seen, and whether they spoke to the NPC."""
-        known = self._records.get(identity) or Acquaintance(identity, name, entity_type)
+        known = self._records.get(identity) or Acquaintance(identity, name)
         seen = known.last_seen
         returned = seen and seconds_between(seen, when) >= AWAY_SECONDS
         self._records[identity] = known = replace(
@@ -97,7 +89,6 @@ class People(attributes.Table[Acquaintance]):
         if len(self._records) > PEOPLE_KEPT:
             longest_ago = min(self._records.values(), key=lambda person: person.last_seen)
             self._forget(longest_ago.identity)
-        return known
 
     def set_type(self, identity: str, entity_type: str) -> None:
         """Record what a known person is: player, npc or object (`entity_type_of`)."""

@@ -50,7 +50,7 @@ class Preference:
 
     @property
     def audience(self) -> tuple[str, ...] | None:
-        return _audience(self.private, self.witnesses)
+        return tuple(sorted(self.witnesses)) if self.private else None
 
     def says(self, text: str) -> bool:
         """Return whether `text` is the same but for case, white space and the full stop."""
@@ -89,38 +89,21 @@ class Preferences(RowsPart[Preference]):
         when: str,
         journal_id: int | None = None,
         *,
-        memory_id: str = "",
-        mentions: Sequence[str] = (),
-        private: bool = False,
         witnesses: Sequence[str] = (),
+        **more: Any,
     ) -> Preference:
-        """Record a preference (`Preference` has the fields). A repeated one only changes `seen`.
+        """Record a preference, with `more` of its fields. A repeated one only changes `seen`.
 
         For a comparison, call `slot_for` first.
         """
-        known = self.get(identity, slot, _audience(private, witnesses))
+        more |= {"journal_id": journal_id, "witnesses": tuple(sorted(witnesses))}
+        now = Preference(identity, slot, text, when, when, **more)
+        known = self.get(identity, slot, now.audience)
         if known and known.says(text):
             now = replace(known, seen=max(known.seen, when))
-        else:
-            history: tuple[PastPreference, ...] = ()
-            if known:
-                past = PastPreference(
-                    known.text, known.memory_id, known.since, when, known.journal_id
-                )
-                history = (*known.history, past)[-conf.PREFERENCE_HISTORY :]
-            now = Preference(
-                identity=identity,
-                slot=slot,
-                text=text,
-                since=when,
-                seen=when,
-                memory_id=memory_id,
-                journal_id=journal_id,
-                private=private,
-                witnesses=tuple(sorted(witnesses)) if private else tuple(witnesses),
-                mentions=tuple(mentions),
-                history=history,
-            )
+        elif known:
+            past = PastPreference(known.text, known.memory_id, known.since, when, known.journal_id)
+            now = replace(now, history=(*known.history, past)[-conf.PREFERENCE_HISTORY :])
         if now != known:
             self.put(now)
         return now
@@ -206,10 +189,6 @@ def key_of(identity: str, slot: str, audience: tuple[str, ...] | None) -> str:
         return readable
     circle = ("*",) if audience is None else ("private", *audience)
     return attributes.key_with_digest(readable, identity, slot, *circle)
-
-
-def _audience(private: bool, witnesses: Sequence[str]) -> tuple[str, ...] | None:
-    return tuple(sorted(witnesses)) if private else None
 
 
 def _bare(text: str) -> str:

@@ -183,6 +183,7 @@ class MemoryStore(ABC):
 
     def close(self) -> None:
         self.disconnect()
+        self.vocabulary.close()
         self.mem0.close()
 
     # --- reading ------------------------------------------------------------------------------

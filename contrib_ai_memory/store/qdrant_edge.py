@@ -33,10 +33,7 @@ from .qdrant import QdrantStore, as_uuid
 
 UNNAMED_VECTOR = ""  # of the lane `line`; the others have names
 
-_SCHEMAS = {
-    KEYWORD: edge.PayloadSchemaType.Keyword,
-    TIME: edge.PayloadSchemaType.Datetime,
-}
+_SCHEMAS = {KEYWORD: edge.PayloadSchemaType.Keyword, TIME: edge.PayloadSchemaType.Datetime}
 
 
 class EdgeStore(QdrantStore):

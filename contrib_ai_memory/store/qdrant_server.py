@@ -29,16 +29,7 @@ from . import condition
 from .condition import StoreError, StoreMismatch, StoreRefused, StoreUnreachable, StoreUnusable
 from .engine_config import QdrantServerConfig
 from .lanes import LANES, LINE, WINDOW, WORD_LANES, Keys
-from .payload import (
-    ANYONE,
-    INDEXED_FIELDS,
-    TIME,
-    Candidate,
-    PointId,
-    Row,
-    is_foreign,
-    to_candidate,
-)
+from .payload import ANYONE, INDEXED_FIELDS, TIME, Candidate, PointId, Row, is_foreign, to_candidate
 from .protocol import VALUES_AT_MOST, Filters, LaneSearch, filters_of
 from .qdrant import GAME, QdrantStore, without_game
 

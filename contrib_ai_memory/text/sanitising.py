@@ -80,8 +80,7 @@ def without_injected(text: str) -> str:
 def visible(text: str) -> str:
     """Remove invisible characters, as `sanitise` does; markup and line breaks stay."""
     return unicodedata.normalize(
-        "NFC",
-        "".join(c for c in text if c == "\n" or unicodedata.category(c) not in _INVISIBLE),
+        "NFC", "".join(c for c in text if c == "\n" or unicodedata.category(c) not in _INVISIBLE)
     )
 
 

@@ -159,10 +159,7 @@ class EditView(OperationView):
     def form_of(self, found: Any, *sent: Any) -> OperationForm:
         memory, entry = found.memory, found.entry
         stored = max(1, round(memory.importance * 10))  # 1-10 on pages, 0-1 in the store
-        initial = {
-            "content": memory.content,
-            "importance": entry.importance if entry else stored,
-        }
+        initial = {"content": memory.content, "importance": entry.importance if entry else stored}
         return OperationForm(self.operation, *sent[:1], initial=initial)
 
 

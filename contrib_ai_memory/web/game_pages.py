@@ -14,7 +14,7 @@ from ..admin import game_search, ids, inspect
 from ..admin.arguments import LONGEST_NAME, LONGEST_QUERY
 from ..text.redaction import redact
 from .forms import words_field
-from .views import EXAMPLE, PAGE, StaffView, clues
+from .views import EXAMPLE, PAGE, StaffView
 
 NPCS_SHOWN = 100
 
@@ -109,7 +109,7 @@ class GameSearchView(GameView):
             "query": q,
             "result": result,
             "problem": problem,
-            "found": [(each, clues(each.recalled)) for each in result.found],
+            "found": result.found,
             **self.rows(result.searched, result.total, step=self.offset),  # back to the first
         }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import types
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -22,7 +23,6 @@ from ..admin.inspect import Page
 from ..admin.operations import Operation
 from ..admin.requests import Asked
 from ..admin.undo_log import Act
-from ..recall.rank import CLUES
 from ..records import AgendaItem, MemoryRecord, RecallResult, ScoreParts
 
 _FIELDS = {
@@ -139,20 +139,11 @@ def _field(hint: Any, **options: Any) -> serializers.Field:
         if len(inner) == 2 and inner[1] is Ellipsis:
             return serializers.ListField(child=_field(inner[0]), **options)
         return serializers.ListField(**options)  # a pair: (day, count)
-    if get_origin(hint) is dict:
+    if get_origin(hint) in (dict, Mapping):
         return serializers.DictField(child=_field(get_args(hint)[1]), **options)
     if is_dataclass(hint):
         return _serializer_of(hint)(**options)
     return _FIELDS[str if get_origin(hint) is Literal else hint](**options)
-
-
-class CluesField(serializers.DictField):
-    """The clues of a score by name."""
-
-    child = serializers.FloatField()
-
-    def to_representation(self, value: tuple[float, ...]) -> dict[str, float]:
-        return dict(zip(CLUES, value, strict=False))
 
 
 class DbrefNumberField(serializers.IntegerField):
@@ -163,7 +154,7 @@ class DbrefNumberField(serializers.IntegerField):
 
 
 derived(MemoryRecord, "Memory", access_count=serializers.IntegerField(source="recalls"))
-derived(ScoreParts, "Score", clues=CluesField())
+derived(ScoreParts, "Score")
 derived(RecallResult, "Recall")
 derived(inspect.Shown, "MemoryDetail")
 derived(inspect.PersonPage, "PersonDetail")

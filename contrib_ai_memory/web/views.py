@@ -23,8 +23,7 @@ from ..admin import access, audit, ids, inspect, prompt_preview, undo_log
 from ..admin.arguments import LONGEST_QUERY, RECORDS
 from ..admin.operations import TABLE, Operation
 from ..log import logger
-from ..recall.rank import CLUES
-from ..records import Recalled, RecallResult
+from ..records import RecallResult
 from ..script import AssistantScript
 from ..sleep.night import schedule_told
 from . import gate, headers
@@ -231,7 +230,7 @@ class OverviewView(NPCView):
             "night": inspect.status(npc).night,
             "actions": offered(npc),
             "agenda": inspect.agenda(npc)[:PAGE],
-            "changes": [act.summary() for act in reversed(undo_log.acts(npc))],
+            "changes": [act.summary() for act in undo_log.acts(npc)],
         }
 
 
@@ -373,14 +372,8 @@ class SearchView(NPCView):
             "people": people_offered(npc),
             "listener": name,
             "result": result,
-            "found": [(ids.short(each.memory), each, clues(each)) for each in result.memories],
+            "found": [(ids.short(each.memory), each) for each in result.memories],
         }
-
-
-def clues(recalled: Recalled) -> list[tuple[str, float]]:
-    """Return the clues of a score that count, with their names."""
-    pairs = zip(CLUES, recalled.score.clues, strict=False)
-    return [(name, value) for name, value in pairs if value]
 
 
 # --- people ---------------------------------------------------------------------------------------
@@ -466,11 +459,7 @@ def graph_data(npc: Any, graph: inspect.Graph) -> dict[str, Any]:
             for node in graph.nodes
         ],
         "links": [
-            {
-                "source": place[edge.a],
-                "target": place[edge.b],
-                "score": round(edge.score, 2),
-            }
+            {"source": place[edge.a], "target": place[edge.b], "score": round(edge.score, 2)}
             for edge in graph.edges
         ],
     }

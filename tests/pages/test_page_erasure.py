@@ -12,6 +12,7 @@ from twisted.internet import defer
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.admin import erase, inspect, requests
+from contrib_ai_memory.errors import InputError
 from contrib_ai_memory.web import tasks
 
 REQUESTS = "/memory/requests/"
@@ -187,7 +188,7 @@ def test_the_page_of_a_running_task_reloads_until_it_is_over(keeper, who):
 
 
 def test_a_task_that_fails_says_why_and_reveals_no_details(keeper, who, logged):
-    expected = defer.fail(erase.CannotErase("It is Mara itself."))
+    expected = defer.fail(InputError("It is Mara itself."))
     assert "It is Mara itself." in words(
         page_of(keeper, tasks.start(who, "x", "/", lambda note: expected))
     )

@@ -25,15 +25,15 @@ from evennia.utils.search import search_object
 from pydantic import ValidationError
 from tqdm import tqdm
 
-from contrib_ai_memory import conf, offload, preflight, sqlite_file, start
-from contrib_ai_memory.admin import archive, backup, doctor, erase, ids, move, reindex
+from contrib_ai_memory import conf, offload, preflight, start
+from contrib_ai_memory.admin import archive, backup, doctor, erase, ids, inspect, move, reindex
 from contrib_ai_memory.errors import ExpectedError
 from contrib_ai_memory.ingest import pipeline
 from contrib_ai_memory.ingest.replay import BadLine, LogPerson, Replay, read_log
 from contrib_ai_memory.llm import local_server, router
 from contrib_ai_memory.log import FILE as LOG
 from contrib_ai_memory.memory_process import channel, client
-from contrib_ai_memory.npc import CATEGORY, OFF_TAG, MemoryMixin, is_npc
+from contrib_ai_memory.npc import CATEGORY, MemoryMixin, is_npc
 from contrib_ai_memory.script import KEY
 from contrib_ai_memory.store import (
     attributes,
@@ -44,7 +44,6 @@ from contrib_ai_memory.store import (
     metadata,
     npc_settings,
     owner,
-    pause,
 )
 from contrib_ai_memory.store.condition import StoreError
 from contrib_ai_memory.store.journal import Journal
@@ -149,8 +148,8 @@ def _row(npc: Any, counts: dict[str, int] | None) -> tuple[str, ...]:
     return (
         npc.key,
         npc.dbref,
-        _state(npc, script),
-        "0" if copied else _entries(Journal(npc)),
+        _state(npc),
+        "0" if copied else str(Journal(npc).count),
         "?" if counts is None else str(counts.get(agent_id, 0)),
         str(links.get("links", 0)),
         str(len(people)),
@@ -158,23 +157,12 @@ def _row(npc: Any, counts: dict[str, int] | None) -> tuple[str, ...]:
     )
 
 
-def _entries(journal: Journal) -> str:
-    return str(sum(1 for _ in journal.read()) if journal.removed is None else journal.count)
-
-
-def _state(npc: Any, script: Any) -> str:
+def _state(npc: Any) -> str:
     if attributes.read_json(npc, erase.IMPORT_MARK):
         return "half imported"
     if erase.unfinished(npc) or erase.half_wiped(npc):
         return "half erased"
-    if not conf.get().ENABLED or OFF_TAG in npc.tags.get(category=CATEGORY, return_list=True):
-        return "off"
-    if pause.paused(npc):
-        return "paused"
-    if script is None:
-        return "new"
-    asleep = script.db.operating_mode == "sleep"
-    return (script.db.sleep_phase or "compacting") if asleep else "awake"
+    return inspect.state_of(npc)
 
 
 def _store_lines(counts: dict[str, int] | None, problem: str) -> list[tuple[str, str]]:
@@ -250,11 +238,7 @@ def _text_of(file: Path) -> str:
 # --- archives -------------------------------------------------------------------------------------
 
 
-@_action(
-    _NPC,
-    _file("file to write; replaced if it exists"),
-    interrupted="No file was written.",
-)
+@_action(_NPC, _file("file to write; replaced if it exists"), interrupted="No file was written.")
 def _export(say: Say, npc: Any, file: Path) -> None:
     """Write an NPC's memory to a file."""
     _check_writable(file)
@@ -503,7 +487,6 @@ def _restore(say: Say, file: Path, yes: bool) -> None:
         "is lost.",
     )
     memory_store.close_shared(for_good=False)
-    sqlite_file.close_all()
     with progress_bars() as bars:
         backup.restore(file, bars)
     restored = (
@@ -550,10 +533,7 @@ def _doctor(say: Say, npc: Any, mend: bool) -> None:
         )
 
 
-@_action(
-    interrupted="Nothing is lost. To continue, run the same command again; it will take less time.",
-    writes=True,
-)
+@_action(interrupted="Nothing is lost. Run the same command again.", writes=True)
 def _reindex(say: Say) -> None:
     """Rebuild vectors and keys."""
     say("Loading the embedding model ...")
@@ -765,7 +745,6 @@ def progress_bars() -> Iterator[Callable[[str, int, int], None]]:
 
 # --- model ----------------------------------------------------------------------------------------
 
-SERVED_WITHIN = 120.0  # seconds, from the start of llama.cpp's server
 Found = tuple[conf.LLMSettings, dict[str, Any], list[str]]  # with what LLM would be; other models
 
 
@@ -866,7 +845,7 @@ def _serve(say: Say, file: Path) -> conf.LLMSettings:
     except local_server.NoProgram as problem:
         raise CommandError(str(problem)) from None
     say("Loading the model ...")
-    if not model_server_info.is_ready(chosen, SERVED_WITHIN):
+    if not model_server_info.is_ready(chosen, start.LOADS_WITHIN):
         log = conf.directory() / local_server.LOG
         raise CommandError(f"llama.cpp's server does not answer: see {log}.")
     return chosen
