@@ -186,13 +186,15 @@ def attend(
         return False
     if line.kind == "give" or line.is_for_npc:
         return True
+    spent = is_spent(line, floor, max_unasked)
+    if not spent and asks_on(line, floor):
+        return True
     if line.is_for_another:
         return False
     if line.kind == "whisper":
         return True
     if line.kind == "pose":
         return False
-    spent = is_spent(line, floor, max_unasked)
     if not line.others:
         return not (line.of_npc and spent)  # no endless talk between NPCs
     if not is_undecided(line, max_unasked) or (spent and not _wants_an_answer(line.text)):
@@ -212,6 +214,23 @@ def may_be_anothers(line: HeardLine, floor: Floor) -> bool:
     return line.shared and floor.at(line).spoke_to != line.speaker
 
 
+def asks_on(line: HeardLine, floor: Floor) -> bool:
+    """Return whether a line asks on where the NPC has just answered its speaker: "Who is Greta?" -
+    "Bram's cousin." - "And how is she related to Dessa?". It calls nobody, whomever it names.
+    """
+    last = floor.last
+    return (
+        line.kind == "say"
+        and line.turned_to is not False
+        and not (line.barred or line.of_npc)
+        and line.names_other is not Named.CALLED
+        and last is not None
+        and last.speaker == line.speaker == floor.spoke_to
+        and language.get().asks(last.text)
+        and language.get().manner(line.text).asks_on
+    )
+
+
 def judged(
     read: LineReading,
     line: HeardLine,
@@ -225,9 +244,12 @@ def judged(
 
     The arguments are those of `attend`; `spent` is as `is_spent` finds it now.
     """
-    if any(act.kind == "alarm" for act in read.acts):
+    cries = language.get().manner(line.text).cries_out
+    if cries or any(act.kind == "alarm" for act in read.acts):
         return True  # whoever is meant
     floor = floor.at(line)
+    if not spent and asks_on(line, floor):
+        return True
     told_of = line.names_npc is Named.TOLD_OF  # "the innkeeper has a cellar"
     calls = any(act.kind in CALLING for act in read.acts)
     if floor.lines == 0 and calls and not told_of:  # no talk tells for whom it is

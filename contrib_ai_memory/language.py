@@ -96,6 +96,8 @@ class Manner:
     courtesy: Intent | None = None  # whether it greets, thanks or parts
     tells_past: bool = False  # whether it is in a past tense
     says_you: bool = False  # whether it speaks of the one whom it is said to
+    cries_out: bool = False  # whether it calls for help, whoever can give it
+    asks_on: bool = False  # whether it asks about what was said just before: "and how old is she?"
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from .llm.router import rules_answer
 from .log import logger
 from .memory_process import client
 from .recall import initiative
-from .recall.open_items import close_told
+from .recall.open_items import close_told, has_word_for
 from .recall.reply import Answer
 from .recall.sheet import OWN, field_of, read_line
 from .recall.tool_loop import ToolError
@@ -415,6 +415,7 @@ class AssistantScript(DefaultScript):
             spent = is_spent(line, self.state.floor, settings.UNASKED_REPLIES)
             lean = LEAN[settings.TALKATIVENESS]
             answers = judged(read, line, before, spent=spent, lean=lean)
+            answers = answers or has_word_for(npc.memory, entry)
             if answers and may_be_anothers(line, before):  # two who answer are a chorus
                 since = npc.memory.journal.read(entry.id + 1)
                 answers = not any(OF_NPC in each.tags for each in since)

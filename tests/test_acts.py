@@ -138,6 +138,17 @@ def test_nothing_is_promised_that_nobody_asked_for(said, done, lacks):
         ("he is a good old mule", "praise", 2.5, "hank you"),
         ("he is a fat old liar", "insult", 2.5, "tongue"),
         ("the mayor pays one Hubert for it", "debt", 0.3, "reckon"),
+        ("what is the lad's name again, it's gone clean out of my head!", "alarm", 3.0, "coming"),
+        ("your stable roof is mended!", "alarm", 2.5, "coming"),
+        ("what is it that frightens me at night, goose that I am?", "feeling", 0.8, "sorry"),
+        ("I slept very well", "feeling", 0.8, "sorry"),
+        (
+            "My eldest girl Clemency is getting married in May to a saddler, decent lad, big ears",
+            "praise",
+            1.1,
+            "hank you",
+        ),
+        ("my mule is lame", "insult", 1.9, "tongue"),
     ],
 )
 def test_a_statement_is_not_taken_for_what_it_only_resembles(said, kind, sure, lacks):
@@ -159,11 +170,58 @@ def test_a_statement_is_not_taken_for_what_it_only_resembles(said, kind, sure, l
             [("plan", "I am going to buy his sloop", 2.5), ("request", "wants", 0.1)],
             "plan: heard",
         ),
+        (
+            "That mule outside is Duchess, don't mind her.",
+            [("request", "mind her", 1.3), ("claim_other", "That mule", 0.8)],
+            "claim_other: heard",
+        ),
+        (
+            "There, the drawing I promised you. Hang it where the tar cannot reach it.",
+            [("settle", "There", 2.0), ("request", "it", 0.3)],
+            "settle: gift of",
+        ),
+        ("I owe you an apology for it.", [("debt", "owe you an apology", 2.6)], "apology: apology"),
+        (
+            "il help jory wit the mules in the mornin",
+            [("request", "il help jory", 1.4)],
+            "promise: promised",
+        ),
+        (
+            "Would you be so kind as to wake me at dawn?",
+            [("question", "Would you be so kind as to", 2.9)],
+            "request: asked for a day",
+        ),
+        ("Help! Bram has fallen!", [("alarm", "Help! Bram", 1.2)], "alarm: alarm"),
+        ("Help, a stranger lies outside!", [("request", "Help, a stranger", 0.9)], "alarm: alarm"),
     ],
 )
-def test_comfort_is_no_apology_and_a_taste_or_a_plan_no_order(said, done, row):
+def test_a_line_is_reacted_to_by_what_is_done_with_its_words(said, done, row):
     acts_of_line = tuple(SpeechAct(*each) for each in done)
     assert offline_reply.reply(request(said, acts=acts_of_line)).row == row
+
+
+def test_who_introduces_themselves_is_not_bid_farewell():
+    said = "hey im dagg, i fish off the point w my boat"
+    reply = offline_reply.reply(
+        request(said, acts=(SpeechAct("greeting", "hey", 1.6), SpeechAct("parting", said, 1.2)))
+    )
+    assert reply.row == "greeting" and "arewell" not in reply.text
+
+
+@needs_model
+def test_what_tells_of_a_loss_in_no_word_of_feeling_is_met_with_sorrow():
+    rows = [
+        reactions.react(said, reactions.with_rules(said, request(said, ("claim_other", said)))).row
+        for said in ("my other mule died, turnip is dead", "I bought a boat from the widow.")
+    ]
+    assert rows == ["feeling: sorry for", "claim_other: heard"]
+
+
+def test_a_message_that_is_whispered_is_one_however_secretive_it_sounds():
+    said = "Please tell Bram, when I am not by, that I can pay him only three silver."
+    done = ("request", "tell Bram"), ("secret", said)
+    reply = offline_reply.reply(request(said, *done, kind="whisper"))
+    assert reply.text == "Three silver: I will pass it on to Bram."
 
 
 @pytest.mark.parametrize("said", ["evening! you must be Mara?", "so you're the innkeeper?"])
@@ -203,6 +261,12 @@ def test_a_debt_that_is_paid_in_the_same_breath_is_settled():
     said = "i bring you the two coppers i owed you. we are even now"
     owed = request(said, ("debt", "the two coppers i owed you"))
     assert reactions.react(said, reactions.with_rules(said, owed)).row == "settle: settled of"
+
+
+def test_a_question_that_is_taken_for_an_alarm_alone_is_answered():
+    said = "Is Bram hiding brandy somewhere, he smells of it!"
+    reply = offline_reply.reply(request(said, ("alarm", "he smells of it")))
+    assert reply.row == "nothing"
 
 
 def test_an_alarm_is_not_followed_by_knowing_nothing():

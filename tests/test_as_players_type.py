@@ -578,6 +578,11 @@ def test_what_is_no_correction_completes_nothing(first, then):
         "Take the north path, it goes no further than the mill.",
         "You don't let on much, do you?",
         "I have to keep mum happy.",
+        "My trouble is I can never say no to a bargain, I bought two hundred pewter spoons "
+        "last week and not a soul wants spoons!",
+        "The fair's been moved for the floods, so I'm not leaving till Friday, and Clemency "
+        "has put the wedding off to June because Ned broke his arm, poor lamb.",
+        "i cant read btw so dont leave me notes",
     ],
 )
 def test_what_only_sounds_confidential_is_public(line):

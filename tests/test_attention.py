@@ -82,6 +82,30 @@ def test_a_question_goes_on_with_an_exchange_beside_a_silent_third(mara, alice, 
     assert len(spoken(mara)) == before + 1
 
 
+@pytest.mark.parametrize(
+    ("line", "answered"),
+    [
+        ("And how is she related to Bram?", True),
+        ("And how much was it?", True),
+        ("n when did she die", True),
+        ("And what do you say, Bram?", False),
+    ],
+)
+def test_who_asks_on_is_answered_unless_they_call_somebody_else(mara, alice, bram, line, answered):
+    bram.execute_cmd("say Greta is my second cousin, and she has a glass eye.")
+    alice.execute_cmd("say Who is Greta, Mara?")
+    before = len(spoken(mara))
+    alice.execute_cmd(f"say {line}")
+    assert len(spoken(mara)) - before == answered
+
+
+def test_a_cry_for_help_is_answered_whomever_its_speaker_talked_with(mara, alice, bram):
+    alice.execute_cmd("say Bram, did you sell the mule?")
+    bram.execute_cmd("say For ten silver, Alice.")
+    alice.execute_cmd("say Help, a stranger lies in the snow outside and bleeds!")
+    assert [each for each in spoken(mara) if "water" in each.lower()]
+
+
 def test_an_exchange_is_over_when_somebody_else_has_spoken(mara, alice, bram):
     alice.execute_cmd("say Mara, good day.")
     bram.execute_cmd("say What a storm.")

@@ -74,3 +74,16 @@ def test_a_busy_machine_is_given_more_time(monkeypatch):
         monkeypatch.setattr(os, "getloadavg", lambda load=load: (load * os.cpu_count(), 0, 0))
         waits.append(game._patience(60))
     assert waits == [60, 180, 300]
+
+
+def test_games_that_are_made_at_once_have_ports_of_their_own(tmp_path):
+    from world.game import Game
+
+    made = [Game(tmp_path / name) for name in ("one", "two", "three")]
+    for game in made:
+        (game.folder / "server" / "conf").mkdir(parents=True)
+        game.write_secret_settings(190)
+    assert len({game.ports.telnet for game in made}) == 3
+    before = made[0].ports
+    made[0].write_secret_settings(190)  # made again, it keeps nothing from itself
+    assert made[0].ports == before

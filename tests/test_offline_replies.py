@@ -375,6 +375,13 @@ def test_what_is_told_is_acknowledged(asks, alice, line):
     assert asks(alice, line) in heard
 
 
+@pytest.mark.parametrize(
+    "line", ["Good night, Mara, and thank you for everything.", "g'nite mara im off to bed"]
+)
+def test_who_goes_to_bed_is_wished_a_good_night(asks, alice, line):
+    assert "night" in asks(alice, line)
+
+
 @pytest.mark.parametrize("line", ["gtg, see u tomorrow", "cya", "cheers, night", "thanks, bye"])
 def test_a_parting_is_answered_as_one_and_never_told(asks, mara, alice, line):
     assert re.search("Farewell|Safe travels|[Nn]ight|Sleep well", asks(alice, line))

@@ -46,6 +46,29 @@ def test_who_owes_is_told_what_and_until_when(says, mara, alice):
     assert answer.endswith("That is due tomorrow, Friday, 6 March.")
 
 
+def test_who_asks_after_the_matter_of_a_message_is_told_it_though_they_were_there(
+    says, mara, alice, bram
+):
+    bram.location = mara.location
+    says(bram, "if Alice asks after her ink tell her I've two bottles of it left in my bag")
+    bram.location = None
+    assert "bottles" not in says(alice, "when did the last barge leave?")
+    answer = says(alice, "does Bram have my ink?")
+    assert (
+        answer == 'Bram left word for you earlier today: "I\'ve two bottles of it left in my bag."'
+    )
+
+
+def test_who_comes_back_and_calls_nobody_is_told_the_message_that_waits(says, mara, alice, bram):
+    alice.location, bram.location = None, mara.location
+    says(bram, "tell Alice that the dice game is off")
+    alice.location = mara.location
+    before = len(mara.memory.journal)
+    alice.execute_cmd("say I saw nine geese on the long road.")
+    own = [each for each in mara.memory.journal.read(before + 1) if each.origin == "self"]
+    assert ["The dice game is off" in each.content for each in own] == [True]
+
+
 def test_who_promised_is_told_in_their_own_words(says, mara, alice):
     says(alice, "I promise to bring you a new ladle by Friday.")
     mara.memory.clock = lambda: THURSDAY

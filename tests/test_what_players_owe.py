@@ -42,6 +42,12 @@ def test_a_correction_of_something_else_closes_no_debt(says, alice, bram):
     assert "two crowns" in says(alice, "how much do i owe bram?")
 
 
+def test_what_is_paid_where_it_is_named_and_an_apology_are_not_owed(says, mara, alice):
+    says(alice, "Here, Mara, two coppers for the beers on my slate. We are even!")
+    says(alice, "I owe you an apology for the two things I said about your fleas.")
+    assert [item.state for item in mara.memory.agenda if item.kind == "debt"] == []
+
+
 @pytest.mark.parametrize(
     "said",
     [

@@ -67,13 +67,21 @@ class Ports:
     amp: int = 4006
 
     @classmethod
-    def free(cls, first_block: int = 0) -> Ports:
+    def free(cls, first_block: int = 0) -> tuple[Ports, socket.socket]:
+        """Return free ports, and what keeps their block from other games until it is closed."""
         usual = cls()
         for block in range(first_block, BLOCKS):
             step = block * PORT_STEP
             ports = cls(**{name: port + step for name, port in vars(usual).items()})
-            if all(_is_free(port) for port in vars(ports).values()):
-                return ports
+            claim = socket.socket()
+            try:
+                claim.bind(("127.0.0.1", ports.telnet + PORT_STEP - 1))
+            except OSError:
+                pass  # another game takes this block just now
+            else:
+                if all(_is_free(port) for port in vars(ports).values()):
+                    return ports, claim
+            claim.close()
         raise GameError(f"None of {BLOCKS} blocks of ports from {usual.telnet} on is free.")
 
 
@@ -110,6 +118,7 @@ class Game:
         self.python = python
         self.password = "lantern-" + secrets.token_hex(4)
         self.ports = Ports()
+        self._claim: socket.socket | None = None  # on the ports, until the portal listens on them
 
     # --- making it ----------------------------------------------------------------------------
 
@@ -130,12 +139,18 @@ class Game:
 
     def write_secret_settings(self, first_block: int = 0) -> None:
         """Write ports, a key and the extra settings into `secret_settings.py`."""
-        self.ports = Ports.free(first_block)
+        self._release_ports()
+        self.ports, self._claim = Ports.free(first_block)
         self._keep_password()
         text = SECRET_SETTINGS.format(
             secret=secrets.token_hex(24), extra=self.extra_settings, **vars(self.ports)
         )
         (self.folder / "server" / "conf" / "secret_settings.py").write_text(text)
+
+    def _release_ports(self) -> None:
+        if self._claim:
+            self._claim.close()
+            self._claim = None
 
     def _keep_password(self) -> None:
         kept = self.folder / "server" / "demo_password.txt"
@@ -203,6 +218,7 @@ class Game:
         if "rror" in printed:
             raise GameError(f"evennia start failed:\n{printed}")
         self.wait_until_up()
+        self._release_ports()
 
     def _wait_for_portal(self) -> None:
         """Wait for a portal that is still starting: a second one beside it would not run."""

@@ -56,6 +56,7 @@ SETTLES, SETTLED, HALF_SETTLES = 0.0, 1.5, -1.5  # alone, of little else, with w
 CORRECTS, CORRECTED = -1.0, 0.5  # with a day, without one
 NEVER = 99.0
 ASSERTS = 1.0  # of a commitment in a question
+PAYS = 1.0  # of what settles a debt in the sentence that names it
 ERRAND = 9.0  # of what is asked for by its form
 ANSWERS = 1.0  # score of the answer, from which a line that names nobody is for the NPC
 SAME_MATTER = 2  # shared stems: a line about an item of the same person
@@ -245,11 +246,15 @@ class Line:
         if not _may_commit(self.entry) or self.entry.content.lstrip().startswith("(("):
             return  # out of character
         found: list[Said | None] = []
+        # "here, two coppers for the ale on my slate"
+        pays = [act.text for act in self.acts if act.kind == "settle" and act.sure >= PAYS]
+        paid = {place for text in pays for place in _places(text, sentences)}
         for place, sentence in enumerate(sentences) if not self.own else ():
             day = _due(sentence, self.entry)
             if self._to_npc and commitments.errand(self._asked(sentence), dated=bool(day)):
                 found.append(Said(place, sentence, "request", day, ERRAND))
-            if commitments.owes(sentence) and _numbers(sentence) and not asks(sentence):
+            owes = commitments.owes(sentence) and place not in paid
+            if owes and _numbers(sentence) and not asks(sentence):
                 found.append(self._said(SpeechAct("debt", sentence, ASSERTS), place, sentence))
         for act in self.acts:
             if act.kind in LEAST:

@@ -48,12 +48,14 @@ _NOBODY = frozenset(
     "everybody everyone anybody anyone nobody none nothing what debt debts tab slate bill money "
     "coin coins".split()
 )
+# "tell bram il pay him", "tell bram hes an ox"
+_PRONOUN_VERB = re.compile(r"(?:i|he|she|it|they|we|you|there|that)'?(?:m|s|ve|ll?|d|re)")
 _PRONOUNS = frozenset("i he she they me him her them".split())
 _ITS_HOUSE = frozenset("inn house tavern shop forge mill stall bar us we".split())
 # where what is asked for begins: at the head of a clause, after "please", "could you"
 _HEAD = (
     r"(?:^|[.!?;:,~]\s*|\b(?:and|then|please|pls|so|but|just|also|n|ok|kindly"
-    r"|(?:can|could|will|would|wud) (?:you|u|ye|ya))\s+)"
+    r"|(?:can|could|will|would|wud) (?:you|u|ye|ya)(?: be so (?:kind|good)(?: as)? to)?)\s+)"
 )
 # "keep my token", "look after it", "put me down for the race": it waits, whenever that is
 _KEEPS = re.compile(
@@ -138,6 +140,7 @@ _NOT_OWED = re.compile(
     r"\b(?:not|never|\w+n'?t|no longer)\b[^.!?]*\bowe|\bowes? (?:\w+ )?(?:nothing|nobody|no)\b",
     re.IGNORECASE,
 )
+_OWES_WORDS = re.compile(r"\bow(?:e[sd]?|ing?)\b[^.,!?]{0,20} (?:apolog|thanks|explanation)", re.I)
 
 
 def sides(text: str, *, most: int | None = None) -> tuple[str, str]:
@@ -174,8 +177,13 @@ def between_others(text: str, listener: Collection[str]) -> bool:
 
 
 def denies_debt(text: str) -> bool:
-    """Whether a text says that nothing is owed."""
-    return bool(_NOT_OWED.search(text.translate(_QUOTES)))
+    """Whether a text says that nothing is owed, or nothing but words."""
+    return bool(_NOT_OWED.search(text.translate(_QUOTES))) or owes_words(text)
+
+
+def owes_words(text: str) -> bool:
+    """Whether a text says that somebody owes an apology or thanks."""
+    return bool(_OWES_WORDS.search(text))
 
 
 def creditor(text: str) -> str:
@@ -193,8 +201,8 @@ def recipient(text: str) -> str:
 
     >>> recipient("tell old tom that the boat is mended"), recipient("give this to bram")
     ('old tom', 'bram')
-    >>> recipient("if bram comes by tell him that the boat is mended")
-    'bram'
+    >>> recipient("if bram comes by tell him the boat is mended"), recipient("tell bram hes an ox")
+    ('bram', 'bram')
     >>> recipient("tell my partner Nell that I am off"), recipient("tell my fortune")
     ('partner nell', '')
     """
@@ -209,8 +217,12 @@ def recipient(text: str) -> str:
     sentence = _STOP.split(said[: found.start()])[-1]
     if words[0] in _THEM and (comes := [*_COMES.finditer(sentence)]):
         words = (comes[-1]["seen"] or comes[-1]["who"]).lower().split()
-    named = list(itertools.takewhile(lambda word: word not in FUNCTION_WORDS, words))
+    named = list(itertools.takewhile(_may_be_of_a_name, words))
     return "" if named and named[0] in _NOBODY else " ".join(named)
+
+
+def _may_be_of_a_name(word: str) -> bool:
+    return word not in FUNCTION_WORDS and not _PRONOUN_VERB.fullmatch(word)
 
 
 def message(text: str) -> str:
@@ -220,13 +232,16 @@ def message(text: str) -> str:
     'i need her to sign'
     >>> message("pass on to Bram that his boat is mended")
     'his boat is mended'
+    >>> message("tell Bram, when he returns, that I owe him nothing")
+    'I owe him nothing'
     """
     whom = recipient(text)
     said = " ".join(text.split())
     found = whom and re.search(
-        r"\b(?:tell|warn|inform|let|(?:say|pass|get|send)\b[^.!?]{0,20}\bto)\s+"
-        rf"(?:(?:my|our) )?{re.escape(whom)}\b(?: know\b)?"
-        r"(?:,? (?:quietly|please|from me|for me|when [^,.!?]{2,30}?(?= that\b)))*(?:[,:]| that\b)*"
+        r"\b(?:tell|warn|inform|let|remind|(?:say|pass|get|send)\b[^.!?]{0,20}\bto)\s+"
+        rf"(?:(?:(?:my|our) )?{re.escape(whom)}|him|her|them)\b(?: know\b)?"
+        r"(?:,? (?:quietly|please|from me|for me|when [^,.!?]{2,40}?(?=,? that\b)))*"
+        r"(?:[,:]| that\b)*"
         r"\s+(?P<what>(?!know\b|about\b|to\b|not\b|what\b|how\b|when\b|where\b|why\b).{8,})$",
         said,
         re.IGNORECASE,

@@ -189,6 +189,8 @@ class English(Language):
             small_talk.courtesy_of(text),
             bool(_TELLS_PAST.search(text)),
             questions.asks_of_you(text),
+            small_talk.cries_out(text),
+            follow_ups.asks_on(text),
         )
 
     def due(self, text: str, now: str) -> str:

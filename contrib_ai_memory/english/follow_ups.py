@@ -100,6 +100,15 @@ def completed(line: str, turns: Sequence[SaidBefore], names: Iterable[str]) -> s
     return f"{question.replace(subject, filled, 1) if subject else f'{question} {filled}'}?"
 
 
+def asks_on(line: str) -> bool:
+    """Whether a line asks about what was said just before it.
+
+    >>> [asks_on(each) for each in ("And how much was it?", "when did he die", "how are you?")]
+    [True, True, False]
+    """
+    return asks(line) and bool(_AND.match(line) or _LEANS.search(_bare(line)))
+
+
 def _bare(line: str) -> str:
     return _OPENING.sub("", line.strip()).rstrip(" ?!.…")
 

@@ -18,7 +18,7 @@ _GREETS = re.compile(
 )
 _GREETED_FIRST = re.compile(rf"{_GREETS.pattern}(?: [\w'’-]+){{0,2}}[.!,]+\s+(?=\w)", re.IGNORECASE)
 _PARTS = re.compile(
-    r"\b(?:(?<!said )(?<!says )(?:good ?)?bye+|farewell|good ?night"
+    r"\b(?:(?<!said )(?<!says )(?:good ?)?bye+|farewell|good ?night|g['’]?ni(?:ght|te)"
     r"|(?:(?<!\w )|(?<=night ))ni(?:ght|te)(?=(?: then| all| folks)?(?: x+)?\W*$)"
     r"|(?:see|c|cu) ?(?:you|ya|u)|cya|cu"
     r"|laters?(?=\W*$)|ttyl|brb|g[2t]g|(?:got to|gotta|have to|must) (?:go|run|dash)"
@@ -36,6 +36,7 @@ _THANKS = re.compile(
     r"(?! to (?!you\b|u\b|ye\b|all\b|everyone\b)\w)|thx|cheers|much obliged|ta)\b",
     re.IGNORECASE,
 )
+_CRIES_OUT = re.compile(r"\W*(?:help|fire)\b\s*[,!]", re.IGNORECASE)
 _REQUESTS = re.compile(
     r"\b(?:please|pls|plz|(?:could|can|may|might|would|will|do|have) (?:i|you|u|ye) (?!not\b)"
     r"|i(?:[’']?ll have|[’']?d like| would like| want| need)|give me|gimme"
@@ -71,6 +72,11 @@ def courtesy_of(text: str) -> Intent | None:
     if _THANKS.search(text):
         return Intent.THANKS
     return Intent.GREETING if _GREETS.search(text) else None
+
+
+def cries_out(text: str) -> bool:
+    """Return whether a line begins with a cry for help: "Help, he bleeds!"."""
+    return bool(_CRIES_OUT.match(text))
 
 
 def requests(text: str) -> bool:

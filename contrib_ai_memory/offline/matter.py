@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from itertools import islice
 
 from ..english.commitments import closes
-from ..english.due_dates import DAY, TOMORROW, TONIGHT, WEEKDAYS, spelt
+from ..english.due_dates import DAY, MONTHS, TOMORROW, TONIGHT, WEEKDAYS, spelt
 from ..english.tokens import FILLERS, FUNCTION_WORDS, NUMBER_WORD, NUMBERS, is_past, zipf
 
 COMMON = 5.3  # Zipf frequency from which a noun says nothing: "the thing", "my way"
@@ -26,7 +26,7 @@ _SPELT = {value: word for word, value in NUMBERS.items() if "-" in word or " " n
 _NO_UNIT = (
     r"(?!(?:and|or|of|for|is|was|then|now|to|on|here|there|by|in|at|all|i|but|when|me|you|u|please"
     r"|from|with|it|more|times?|the|that|a|if|so|this|next|till?|old|last|back|left|just|again|oh"
-    r"|already|still|each|ago|n|not|no|cos|because|we|he|she|they|its|dont|who|o['’]?clock)\b)"
+    r"|already|still|each|ago|n|not|no|cos|because|we|he|she|they|its|dont|who|much|many|o['’]?clock)\b)"
 )
 _SUM = re.compile(
     rf"\b(?:(?P<number>\d{{1,6}}(?:[.,]\d{{1,3}})?|{NUMBER_WORD}|one|half)"
@@ -75,7 +75,15 @@ _NAME = re.compile(
 _CLAUSE = re.compile(r"[.,;!?]+")
 _WORD = re.compile(r"[A-Za-z][a-z'’-]{2,}")
 _NO_MATTER = frozenset(
-    [*FUNCTION_WORDS, *FILLERS, *WEEKDAYS, *_END, *TONIGHT.split("|"), *TOMORROW.split("|")]
+    [
+        *FUNCTION_WORDS,
+        *FILLERS,
+        *WEEKDAYS,
+        *map(str.lower, MONTHS),
+        *_END,
+        *TONIGHT.split("|"),
+        *TOMORROW.split("|"),
+    ]
 )
 
 
@@ -89,6 +97,8 @@ def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
 
     >>> matter_of("remind me weds the trapdoor wants oil", "request")
     'the trapdoor, Wednesday'
+    >>> matter_of("ate 2 much", "feeling")
+    ''
     >>> matter_of("It is Hadlow, not Hadley", "correction"), matter_of("7 marks innit", "debt")
     ('Hadlow', 'seven marks')
     """

@@ -38,6 +38,7 @@ from .reactions import (
     WEIGHTY,
     asks_leave,
     is_errand,
+    parting_from,
     react,
     thank_for_gift,
     with_answer,
@@ -112,6 +113,9 @@ def reply(request: ReplyRequest) -> Reply:
     if any(act.kind in NO_TIME for act in request.acts):
         return made
     told = {*(made.told or ())}
+    for item in request.situation.agenda:  # a message, not the line that left it
+        if item.pressing and item.message and told and told.issubset(item.evidence):
+            made = agenda_told([item])
     in_the_way = request.has_spoken or _asks(words_to_it(request), request)
     due = [
         item
@@ -123,7 +127,8 @@ def reply(request: ReplyRequest) -> Reply:
     ]
     most = DUE_AT_GREETING if _GREETING.match(made.row) else 1
     brought = agenda_told(due[: most if told.isdisjoint(_evidence(request)) else 0])
-    text = f"{made.text} {brought.text}".strip()
+    knows_nothing = made.row in ("nothing", "ask them")
+    text = f"{made.text * (not (brought.text and knows_nothing))} {brought.text}".strip()
     told_now = (*(made.told or ()), *(brought.told or ()))
     foreign = share_of_english(request.utterance) < FOREIGN_BELOW
     open_to_a_model = made.small_talk or foreign
@@ -295,8 +300,10 @@ def _as_meant(intent: Intent, said: str, request: ReplyRequest) -> Reply | None:
         return None  # "what is it i do for a living?"
     if intent is Intent.PLACE and (_OF_MY_PLACE.search(said) or _OF_ANOTHER_PLACE.search(said)):
         return None
-    if intent in (Intent.PARTING, Intent.THANKS):
-        return says(intent.name.lower(), request)
+    if intent is Intent.PARTING:
+        return parting_from(request)
+    if intent is Intent.THANKS:
+        return says("thanks", request)
     others = [p for p in request.situation.people if p.identity != request.speaker_id]
     of_me = asks_of_oneself(said) or bool(_US.search(said))
     whom = others[0].name if others else "me" if of_me else ""

@@ -11,19 +11,21 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
+from ..embedding import emotions
+from ..embedding.model import ModelAway
 from ..english import commitments
 from ..english.commitments import closes, errand, keeps, owes, recipient, reminder, reminds
 from ..english.due_dates import dates, due
 from ..english.questions import asks, asks_of_you, sentences_of
 from ..english.reported_speech import second_person
-from ..english.small_talk import courtesy_of, is_chatter, requests
+from ..english.small_talk import courtesy_of, cries_out, is_chatter, requests
 from ..english.tokens import BE, HAVE, MODALS, QUESTION_WORDS, is_past
 from ..language import Intent
 from ..records import Reply, ReplyRequest, SpeechAct
 from ..text.names import forms, names
 from ..text.segmentation import words_of
 from .courtesies import greeting
-from .matter import days_in, matter_of, sets_right
+from .matter import days_in, matter_of, sets_right, sums_in
 from .phrases import SMALL_TALK, says
 from .realisation import with_article
 
@@ -66,17 +68,21 @@ BEFORE_AN_ANSWER = frozenset("alarm settle debt promise feeling plan".split())
 BEFORE_AN_ERRAND = frozenset("alarm secret".split())
 # acts beside which a question is cut out of its line
 NO_ERRAND = frozenset("greeting chatter aside move question".split())
+OF_NO_MOMENT = frozenset("claim_self claim_other world chatter aside boast preference".split())
 WEIGHTY = frozenset(REACTIONS) - NO_ERRAND - {"thanks", "parting"}
+JOY = frozenset(emotions.FAMILIES[0])
 LONGEST_GIFT = 6  # words
 ASKED = frozenset({"request", "order"})
 # acts that are reacted to though a line only does them rather than anything else
 MAYBE = frozenset("correction request order question greeting parting thanks".split())
 # how surely a line does an act before it is answered as that, where its words have not the form: a
 # false alarm, or a promise to do what nobody asked for, jars more than "I see"
-SURELY_FROM = dict.fromkeys("alarm settle debt parting greeting".split(), 1.0)
+SURELY_FROM = dict.fromkeys("settle debt parting greeting".split(), 1.0)
+SURELY_FROM |= {"alarm": 2.0}  # of those of the stays none is lost that 1.0 would keep
 SURELY_FROM |= dict.fromkeys("correction promise feeling praise apology".split(), 0.5)
 ASKED_BY_A_STATEMENT_FROM = 1.2  # the same of a request in a clause that tells something
 CLAUSE_FROM = 0.5  # from which its clause is one by itself: "i killed nineteen, put that in a poem"
+FELT_IN_A_QUESTION_FROM = 1.2  # "is it gona fall off im scared"; not "what is it that I fear?"
 FAINTER_BY = 2.0  # than what else a line does: "i will buy his boat. ninety gold he wants"
 CORRECTS_FROM = 2.0  # by words that do not say what is wrong
 OF_A_MATTER = frozenset("settle debt correction promise request order plan".split())
@@ -117,6 +123,18 @@ _MAY_I = re.compile(
     re.IGNORECASE,
 )
 _CRIES = re.compile(r"\b(?:help|fire|hurry|quick(?:ly)?)\b", re.IGNORECASE)
+_OF_WHAT_IS_HERE = re.compile(r"\b(?:you\w*|u|ur|ye|ya|yer|this|that|thats)\b", re.IGNORECASE)
+_FEELS_WELL = re.compile(
+    r"^(?!.*(?:\b(?:not|never|cannot)\b|n['’]?t\b)).*\b(?:slept?|feel\w*|am|i['’]?m|are|is|doing)"
+    r"(?: \w+)? (?:well|fine|better|lucky|great)\b",
+    re.IGNORECASE,
+)
+_OFFERS = re.compile(  # "i'll help Jory with the mules"; not "i'll have the soup"
+    r"\W*(?:i['’]?ll?|i (?:will|shall))\b (?!(?:have|take|need|want|try|buy|get|be|go|like|do)\b)",
+    re.IGNORECASE,
+)
+_OF_MINE = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
+_NEVER_MIND = re.compile(r"\b(?:don['’]?t|do not|never)(?: you)? (?:mind|worry|bother)\b", re.I)
 _OF_ANOTHER = re.compile(r"\b(?:s?he(?:['’]?s)?|him|his|her)\b", re.IGNORECASE)
 _SUBJECT = re.compile(
     r"\W*(?:(?:i|we|s?he|they|it|there|that|this)(?:['’]?(?:m|s|re|ve|ll|d))?|my|our|his|her|their)\b",
@@ -154,19 +172,23 @@ def react(said: str, request: ReplyRequest) -> Reply:
         return says("chatter" if is_chatter(said) else "heard", request)
     acts = _acts(said, request)
     first = next(filter(_is_errand, acts), None)
-    if first is None or any(act.kind in BEFORE_AN_ERRAND for act in acts):
+    before = {act.kind for act in acts} & BEFORE_AN_ERRAND
+    if first and before == {"secret"} and _TELLS.search(_sentence_of(first.text, said)):
+        before = set()  # "tell Bram, when we are alone, that …"
+    if first is None or before:
         made = _said_first(acts, said, request)
     else:
         made = _reaction(first, said, request)
-    parts = courtesy_of(said) is Intent.PARTING or any(
-        act.kind == "parting" and act.sure >= SURELY_FROM["parting"] for act in request.acts
+    parts = Intent.PARTING in (courtesy_of(said), courtesy_of(request.utterance)) or any(
+        act.kind == "parting" and act.sure >= SURELY_FROM["parting"] for act in acts
     )
     if made.row == "greeting":
         made = greeting(request)
     elif parts and "parting" not in made.row:
-        parting = _parting(said, request).text
+        farewell = parting_from(request).text
         once = made.text.replace(f", {request.speaker}", "", 1)
-        made = replace(made, text=f"{once if request.speaker in parting else made.text} {parting}")
+        said_first = once if request.speaker in farewell else made.text
+        made = replace(made, text=f"{said_first} {farewell}")
     # what a line tells, asks or promises beside is not left to a small model
     is_social = all(act.kind in SOCIAL for act in acts)
     return replace(made, small_talk=made.small_talk and is_social)
@@ -179,18 +201,38 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
     """
     paid = closes(said) == "done"
     acts = [replace(act, kind=_kind(act, said, paid=paid)) for act in request.acts]
+    acts = [
+        act for act in acts if not _is_ruled_out(act, _sentence_of(act.text, said), said, request)
+    ]
+    if request.acts and not acts:
+        acts = [SpeechAct("question" if asks(said) else "claim_self", said)]
     known = {act.kind for act in acts}
     courtesy = courtesy_of(said)
     if known == {"greeting"} and not courtesy and len(said.split()) > LONGEST_GREETING:
         acts = [SpeechAct("claim_self", said)]
     if courtesy and courtesy.name.lower() not in known:
         acts.append(SpeechAct(courtesy.name.lower(), said))
+    if cries_out(said) and "alarm" not in known:
+        acts.append(SpeechAct("alarm", said))
+    if known and known <= OF_NO_MOMENT and _tells_of_a_loss(said):
+        acts.append(SpeechAct("feeling", said))
     # "look after it, would you?" asks for no answer
     for sentence in sentences_of(said) if request.now else ():
         wants = not asks(sentence) or _POLITELY.match(sentence) or reminds(sentence)
         if wants and is_kept(sentence):
             acts = _with_errand(acts, sentence)
     return replace(request, acts=tuple(acts))
+
+
+def _tells_of_a_loss(said: str) -> bool:
+    """Whether a line without a word of feeling tells of a loss: "my other mule died"."""
+    if not _OF_MINE.search(said):
+        return False
+    try:
+        felt = emotions.classify([said])[0]
+    except ModelAway:
+        return False
+    return felt[0] in ("grief", "sadness") and JOY.isdisjoint(felt)
 
 
 def _kind(act: SpeechAct, said: str, *, paid: bool) -> str:
@@ -200,8 +242,12 @@ def _kind(act: SpeechAct, said: str, *, paid: bool) -> str:
     words = _sentence_of(act.text, said)
     if act.kind == "apology" and _CONDOLES.search(words):
         return "praise"
+    if act.kind == "debt" and commitments.owes_words(words):
+        return "apology"
     if act.kind in ASKED and _PREFERS.search(words):
         return "preference"
+    if act.kind in ASKED and _OFFERS.match(words) and not requests(words):
+        return "promise"
     if act.kind == "question" and _DONT.match(words):
         return "request"  # "dont hurt him tho??"
     asks_it = act.kind in ASKED and (_TELL_ME.search(words) or asks_leave(words))
@@ -303,13 +349,15 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
         shown = matter_of(said, act.kind, called) if _SHOWS.search(said) else ""
         return says("shown", request, topic=shown) if shown else says("called", request)
     if act.kind == "parting":
-        return _parting(said, request)
+        return parting_from(request)
     if act.kind == "correction" and _ONLY_DENIES.search(said):
         return says("corrected", request)
     if act.kind == "correction" and not sets_right(said):
         return says("corrected" if act.sure >= CORRECTS_FROM else "heard", request)
     if act.kind == "settle" and not _PAYS_IT.search(words):
         with_matter, without = "", "heard"
+    if act.kind == "settle" and not sums_in(words):  # "here is the drawing I promised you"
+        with_matter = "gift of" if matter_of(words, act.kind, called).startswith("the ") else ""
     own = forms((request.npc_name, *request.npc_names))
     if act.kind == "debt" and commitments.between_others(words, own) and not keeps(said):
         with_matter = "owed between others"
@@ -331,9 +379,7 @@ def _is_surely(act: SpeechAct, said: str, request: ReplyRequest) -> bool:
     if act.sure < 0 and act.kind not in MAYBE:
         return False
     words = _sentence_of(act.text, said)
-    if act.kind == "alarm" and _is_of_another_day(said, request) and not _CRIES.search(said):
-        return False
-    if act.kind in ("praise", "insult") and _OF_ANOTHER.search(words) and not asks_of_you(words):
+    if _is_ruled_out(act, words, said, request):
         return False
     if act.kind == "request":
         if asks(words) or requests(words) or is_kept(words):
@@ -341,10 +387,10 @@ def _is_surely(act: SpeechAct, said: str, request: ReplyRequest) -> bool:
         others = (each.sure for each in request.acts if each.kind in WEIGHTY - ASKED)
         if act.sure < CLAUSE_FROM and max(others, default=0.0) > act.sure + FAINTER_BY:
             return False
-        clause = _piece_of(act.text, re.split("[,.;!?]", words), words)
-        tells = _states(clause if act.sure >= CLAUSE_FROM else words)
+        tells = _states(_clause_of(act, words) if act.sure >= CLAUSE_FROM else words)
         return not tells or act.sure >= ASKED_BY_A_STATEMENT_FROM
     forms_of = {
+        "alarm": _CRIES.search(said),
         "debt": owes(words),
         "settle": closes(words) == "done",
         "parting": courtesy_of(words) is Intent.PARTING or _AT_NIGHT.search(words),
@@ -355,6 +401,30 @@ def _is_surely(act: SpeechAct, said: str, request: ReplyRequest) -> bool:
         "correction": sets_right(said) or _ONLY_DENIES.search(said),
     }
     return bool(forms_of.get(act.kind)) or act.sure >= SURELY_FROM.get(act.kind, act.sure)
+
+
+def _is_ruled_out(act: SpeechAct, words: str, said: str, request: ReplyRequest) -> bool:
+    """Whether the form of a sentence tells that it does not do an act that was read in it."""
+    if act.kind == "parting":  # "hey, I am Dagg, I fish off the point"
+        greets = (each.sure for each in request.acts if each.kind == "greeting")
+        return courtesy_of(words) is not Intent.PARTING and max(greets, default=act.sure) > act.sure
+    if act.kind == "alarm":
+        over = closes(words) == "done" or _is_of_another_day(said, request)
+        return not _CRIES.search(said) and (over or asks(words))
+    if act.kind == "feeling":
+        faint = asks(words) and act.sure < FELT_IN_A_QUESTION_FROM
+        return faint or bool(_FEELS_WELL.search(words))
+    if act.kind == "insult" and not _OF_WHAT_IS_HERE.search(words):
+        return True  # "my mule is lame"
+    if act.kind in ("praise", "insult"):  # in a long sentence, of somebody of whom it tells
+        of_another = _OF_ANOTHER.search(words) or len(words.split()) > SHORT
+        return bool(of_another) and not asks_of_you(words)
+    asks_nothing = _NEVER_MIND.search(_clause_of(act, words)) or courtesy_of(act.text)
+    return act.kind == "request" and bool(asks_nothing) and not requests(act.text)
+
+
+def _clause_of(act: SpeechAct, words: str) -> str:
+    return _piece_of(act.text, re.split("[,.;!?]", words), words)
 
 
 def _states(clause: str) -> bool:
@@ -406,7 +476,7 @@ def _errand(act: SpeechAct, said: str, request: ReplyRequest) -> Reply | None:
         return None
     as_said = re.search(rf"(?:\b(?:the|my|our) )?{re.escape(whom)}", words, re.IGNORECASE)
     known = _known(whom, request) or second_person(as_said[0] if as_said else whom)
-    told = matter_of(words, MESSAGE, {*_called(request), *names(whom)})
+    told = matter_of(commitments.message(words), MESSAGE, {*_called(request), *names(whom)})
     return says("passes on" if told else "passes on word", request, topic=told, whom=known)
 
 
@@ -417,8 +487,10 @@ def _known(whom: str, request: ReplyRequest) -> str:
     return next((each for each in known if names(each) & names(whom)), "")
 
 
-def _parting(said: str, request: ReplyRequest) -> Reply:
-    return says("parting at night" if _AT_NIGHT.search(said) else "parting", request)
+def parting_from(request: ReplyRequest) -> Reply:
+    """Bid the speaker farewell, or good night where they do."""
+    at_night = _AT_NIGHT.search(request.utterance)
+    return says("parting at night" if at_night else "parting", request)
 
 
 def _called(request: ReplyRequest) -> set[str]:

@@ -69,7 +69,10 @@ def open_items(
         is_message = item in messages
         quoted = spoken.quoted(item, teller, message=is_message)
         heard_it = asker in item.witnesses  # of a message: they were there
-        waits = not heard_it if is_message else _is_pressing(item, asker, now)
+        if is_message:
+            waits = not heard_it or _asks_after(memory, item, line.meant if line else "")
+        else:
+            waits = _is_pressing(item, asker, now)
         once = is_message or (_reminds(item) and item.is_due(now))
         tell = partial(spoken.told, item, lines[0], teller, message=is_message)
         told.append(
@@ -99,6 +102,12 @@ def close_told(memory: Memory, item_ids: Iterable[str], said: Entry) -> None:
             memory.agenda.put(
                 replace(item, state="done", closed_by=closed_by, updated=said.timestamp)
             )
+
+
+def has_word_for(memory: Memory, entry: Entry) -> bool:
+    """Whether a message that may be told aloud waits for the speaker of a line."""
+    messages = messages_for(memory, entry, may_whisper=False)
+    return any(m.state == "open" and entry.source_entity not in m.witnesses for m in messages)
 
 
 def messages_for(memory: Memory, entry: Entry, *, may_whisper: bool) -> list[AgendaItem]:
@@ -173,6 +182,14 @@ def _evidence(memory: Memory, item: AgendaItem, entry: Entry) -> list[Entry]:
     others = [n for n in (*item.evidence, *item.closed_by) if n != stating.id]
     newest = map(memory.journal.get, others[-EVIDENCE_TOLD + 1 :])
     return [stating, *filter(None, newest)]
+
+
+def _asks_after(memory: Memory, item: AgendaItem, text: str) -> bool:
+    """Whether a question is about what a message tells: "has Bram got my ink?"."""
+    spoken, known = language.get(), map(memory.people.name_of, (item.who, *item.witnesses))
+    names = spoken.content_words(" ".join((*memory.names, *known)))
+    asked = spoken.content_words(text) - names
+    return spoken.asks(text) and 2 * len(asked & spoken.content_words(item.text)) >= len(asked) > 0
 
 
 def _is_pressing(item: AgendaItem, identity: str, now: str) -> bool:
