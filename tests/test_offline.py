@@ -206,7 +206,10 @@ def test_chat_noise_and_lead_ins_are_not_told_again(said, told):
         ("whats my name", 'Alice said: "Whats my name."'),
         ("theres a leak, its the old roof", "There's a leak, it's the old roof"),
         ("My eldest, Dagny, shes seven.", "Alice's eldest, Dagny, she's seven."),
-        ("I fear deep water. Can't swim a stroke.", "Alice fears deep water. They can't swim a stroke."),
+        (
+            "I fear deep water. Can't swim a stroke.",
+            "Alice fears deep water. They can't swim a stroke.",
+        ),
         ("My wife Maren expects our third.", "Alice's wife Maren expects their third."),
         ("My brother Tam sold our boat.", 'Alice said: "My brother Tam sold our boat."'),
         ("My wife says you sold our boat.", 'Alice said: "My wife says you sold our boat."'),

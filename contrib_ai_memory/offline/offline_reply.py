@@ -202,8 +202,8 @@ def _answer(request: ReplyRequest) -> Reply:
     if found.reply and found.secret:  # "what did i ask you to keep to yourself?"
         return greeted(found.reply, said, request)
     of_a_matter = len(content_words(said)) >= LEAST_OF_A_MATTER  # not "what have i promised?"
-    known = {*(found.reply.told or ())} if found.reply and found.surely and of_a_matter else set()
-    due = [item for item in due if not known.isdisjoint(item.evidence)] or due
+    told = {*(found.reply.told or ())} if found.reply and found.surely and of_a_matter else set()
+    due = [item for item in due if not told.isdisjoint(item.evidence)] or due
     if 0 < len(due) <= AGENDA_AT_ONCE:
         return agenda_told(due)
     if request.situation.nothing_open:

@@ -356,8 +356,8 @@ def to_the_question(candidate: SentenceCandidate, request: ReplyRequest) -> Sent
     part, alone = (_part(text, parts, each) for each in (answer, [best]))
     if part != alone:  # it answers alone if nothing of the rest does nearly as well
         rest = [text[parts[each].start : parts[each].end] for each in answer if each != best]
-        read = [_read(memory, ended(each), request) for each in (part, alone, *rest)]
-        whole, single, *others = network.scores(question, read)
+        by_parts = [_read(memory, ended(each), request) for each in (part, alone, *rest)]
+        whole, single, *others = network.scores(question, by_parts)
         apart = single - max(others)
         part = alone if apart >= APART and single >= whole - AS_WELL * apart else part
     return replace(candidate, text=part) if claims(part) else candidate
