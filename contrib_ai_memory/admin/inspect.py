@@ -335,14 +335,28 @@ def _stored_pages(agent_id: str, pages: Iterable[int]) -> list[int]:
 @defer.inlineCallbacks
 def overviews(npcs: Sequence[Any]) -> Generator[Any, Any, list[Overview]]:
     """Count what is in several memories, with one job for the store, as a Deferred list."""
-    opened = yield in_turns(lambda npc: npc.memory, npcs, 1)
-    counted = yield look_job(_counts_of, [memory.id for memory in opened])
+    for npc in npcs:
+        if npc.memory.journal.removed is None:
+            yield _count_removed(npc.memory.journal)
+        yield offload.breathe()
+    counted = yield look_job(_counts_of, [npc.memory.id for npc in npcs])
     found = []
     for npc in npcs:
         if npc.pk:
             found.append(_overview(npc, counted[npc.memory.id]))
         yield offload.breathe()
     return found
+
+
+@defer.inlineCallbacks
+def _count_removed(entries: Journal) -> Generator[Any, Any, None]:
+    """Count the removed entries of a journal that was never counted."""
+    last, there = entries.last_id, 0
+    for first in range(1, last + 1, READ_AT_ONCE):
+        there += sum(1 for _ in entries.read(first, min(first + READ_AT_ONCE - 1, last)))
+        yield offload.breathe()
+    if entries.removed is None:
+        entries.set_removed(last - there)
 
 
 def _counts_of(agent_ids: Iterable[str]) -> dict[str, dict[str, int]]:

@@ -77,10 +77,7 @@ class Journal:
 
     @property
     def count(self) -> int:
-        """How many entries there are; after damage they are counted once."""
-        if self.removed is None:
-            self.removed = self.last_id - sum(1 for _ in self.read())
-        return self.last_id - self.removed
+        return self.last_id - (self.removed or 0)
 
     @property
     def changed(self) -> bool:
@@ -190,6 +187,10 @@ class Journal:
     def heard_from(self, agent_id: str) -> int | None:
         """Return the id of the first entry with words of another NPC; None if there is none."""
         return self.cursors.get(HEARD + agent_id)
+
+    def set_removed(self, count: int) -> None:
+        self.removed = count
+        self._changed()
 
     def mark_dirty(self) -> None:
         """Make the next flush write everything, as the database holds another NPC's data."""
@@ -366,7 +367,7 @@ class Journal:
             self._start_behind(stored, entries)
             return
         self.last_id, self._open = count, kept
-        removed = usable.get("removed", 0)
+        removed = usable.get("removed", None if count else 0)
         self.removed = removed if type(removed) is int else None
         if wrong:
             self._note_damage(number, wrong, repr(stored))

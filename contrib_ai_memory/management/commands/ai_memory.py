@@ -149,12 +149,16 @@ def _row(npc: Any, counts: dict[str, int] | None) -> tuple[str, ...]:
         npc.key,
         npc.dbref,
         _state(npc),
-        "0" if copied else str(Journal(npc).count),
+        "0" if copied else _entries(Journal(npc)),
         "?" if counts is None else str(counts.get(agent_id, 0)),
         str(links.get("links", 0)),
         str(len(people)),
         nights[-1]["ended"][:16].replace("T", " ") if nights else "none yet",
     )
+
+
+def _entries(journal: Journal) -> str:
+    return str(sum(1 for _ in journal.read()) if journal.removed is None else journal.count)
 
 
 def _state(npc: Any) -> str:
