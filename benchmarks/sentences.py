@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from contrib_ai_memory.embedding.model import EmbeddingModel, open_model
-from contrib_ai_memory.english import claims, questions
+from contrib_ai_memory.english import questions, small_talk
 from contrib_ai_memory.english.addressing import confides, named
 from contrib_ai_memory.english.questions import sentences_of
 from contrib_ai_memory.english.sentence_classifier import (
@@ -337,7 +337,7 @@ def becomes_fact(line: Labelled) -> bool:
 
 RULES: dict[str, tuple[str, Callable[[Labelled], bool]]] = {
     "question": ("questions.asks", lambda line: questions.asks(line.sentence.text)),
-    "chatter": ("not claims.tells", lambda line: not claims.tells(line.sentence.text)),
+    "chatter": ("not small_talk.tells", lambda line: not small_talk.tells(line.sentence.text)),
     "preference": ("states_preference", lambda line: states_preference(line.sentence.text)),
     "secret": (
         "whispered or confided",
