@@ -191,6 +191,8 @@ def test_a_statement_is_not_taken_for_what_it_only_resembles(said, kind, sure, l
             [("question", "Would you be so kind as to", 2.9)],
             "request: asked for a day",
         ),
+        ("I am in great pain.", [("feeling", "I am in great pain", 2.0)], "feeling: sorry"),
+        ("Old goat!", [("insult", "Old goat", 2.0)], "insult: insulted"),
         ("Help! Bram has fallen!", [("alarm", "Help! Bram", 1.2)], "alarm: alarm"),
         ("Help, a stranger lies outside!", [("request", "Help, a stranger", 0.9)], "alarm: alarm"),
     ],

@@ -6,6 +6,8 @@ from django.test import override_settings
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.admin import forget
+from contrib_ai_memory.english.ended_memories import CLAUSES_READ
+from contrib_ai_memory.offline.reader import AnswerReader
 from contrib_ai_memory.records import Percept
 from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.payload import entry_memory_id
@@ -121,6 +123,16 @@ def test_a_state_ends_when_its_end_is_told(mara, say, before, now, over):
     old = say(1, before)
     say(4, now)
     assert bool(memory_of(mara, old).superseded_by) is over
+
+
+def test_of_a_line_of_many_ends_only_some_are_read(mara, say, monkeypatch):
+    read, changes = [], AnswerReader.changes
+    monkeypatch.setattr(
+        AnswerReader, "changes", lambda *args: read.append(args[1]) or changes(*args)
+    )
+    say(1, MISSING)
+    say(4, "the ferry is back, the mill is open again, " * 90)
+    assert 0 < len(read) <= 2 * CLAUSES_READ
 
 
 @pytest.mark.parametrize(("before", "now"), CHANGES + DENIALS)

@@ -69,6 +69,18 @@ def test_who_comes_back_and_calls_nobody_is_told_the_message_that_waits(says, ma
     assert ["The dice game is off" in each.content for each in own] == [True]
 
 
+def test_a_message_that_was_told_in_passing_makes_nobody_be_answered(says, mara, alice, bram):
+    alice.location, bram.location = None, mara.location
+    says(bram, "tell Alice that the dice game is off")
+    alice.location = mara.location
+    mara.execute_cmd("say Oh, Alice. The dice game is off.")
+    before = len(mara.memory.journal)
+    for number in range(3, 8):
+        alice.execute_cmd(f"say I saw {number} ducks on the long road.")
+    own = [each for each in mara.memory.journal.read(before + 1) if each.origin == "self"]
+    assert own == []
+
+
 def test_who_promised_is_told_in_their_own_words(says, mara, alice):
     says(alice, "I promise to bring you a new ladle by Friday.")
     mara.memory.clock = lambda: THURSDAY

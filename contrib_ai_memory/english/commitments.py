@@ -48,8 +48,10 @@ _NOBODY = frozenset(
     "everybody everyone anybody anyone nobody none nothing what debt debts tab slate bill money "
     "coin coins".split()
 )
-# "tell bram il pay him", "tell bram hes an ox"
-_PRONOUN_VERB = re.compile(r"(?:i|he|she|it|they|we|you|there|that)'?(?:m|s|ve|ll?|d|re)")
+# "tell bram il pay him", "tell bram hes an ox"; not "tell old wes", "tell old hel"
+_PRONOUN_VERB = re.compile(
+    r"(?:i'?(?:m|ve|ll?|d)|(?:s?he|it|there|that)'?(?:s|ll|d)|(?:they|we|you)'?(?:ve|ll|d|re))"
+)
 _PRONOUNS = frozenset("i he she they me him her them".split())
 _ITS_HOUSE = frozenset("inn house tavern shop forge mill stall bar us we".split())
 # where what is asked for begins: at the head of a clause, after "please", "could you"
@@ -205,6 +207,8 @@ def recipient(text: str) -> str:
     ('bram', 'bram')
     >>> recipient("tell my partner Nell that I am off"), recipient("tell my fortune")
     ('partner nell', '')
+    >>> recipient("tell Wes that his boat is mended"), recipient("let Hel know it")
+    ('wes', 'hel')
     """
     said = " ".join(text.translate(_QUOTES).split())
     found = _PASS_TO.search(said) or _PASS_ON.search(said)

@@ -513,6 +513,8 @@ def clauses(text: str) -> list[Clause]:
     >>> line = "I take my tea black, and I hate rum, onions and figs. Always did."
     >>> [(line[each.start : each.end], each.leans) for each in clauses(line)][1:]
     [('I hate rum', False), ('onions and figs.', True), ('Always did.', True)]
+    >>> [each.leans for each in clauses("… and she left. Came back in May.")]
+    [False, True]
     """
     ends, starts, lean, quoted = [], [0], [False], hearsay(text)
     for found in _BOUNDARY.finditer(text):
@@ -525,11 +527,14 @@ def clauses(text: str) -> list[Clause]:
             ends.append(found.start())
             starts.append(found.end())
             lean.append(not alone)
-    cut = zip(starts, [*ends, len(text)], lean, strict=True)
+    cut = [
+        each
+        for each in zip(starts, [*ends, len(text)], lean, strict=True)
+        if any(map(str.isalnum, text[each[0] : each[1]]))  # not the dots of "… and she left"
+    ]
     return [
-        Clause(start, end, leans or (bool(place) and _leans(text[start:end])))
+        Clause(start, end, bool(place) and (leans or _leans(text[start:end])))
         for place, (start, end, leans) in enumerate(cut)
-        if any(map(str.isalnum, text[start:end]))
     ]
 
 

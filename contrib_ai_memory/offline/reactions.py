@@ -124,9 +124,9 @@ _MAY_I = re.compile(
 )
 _CRIES = re.compile(r"\b(?:help|fire|hurry|quick(?:ly)?)\b", re.IGNORECASE)
 _OF_WHAT_IS_HERE = re.compile(r"\b(?:you\w*|u|ur|ye|ya|yer|this|that|thats)\b", re.IGNORECASE)
-_FEELS_WELL = re.compile(
-    r"^(?!.*(?:\b(?:not|never|cannot)\b|n['’]?t\b)).*\b(?:slept?|feel\w*|am|i['’]?m|are|is|doing)"
-    r"(?: \w+)? (?:well|fine|better|lucky|great)\b",
+_FEELS_WELL = re.compile(  # not "I am in great pain", "better off dead", "well rid of him"
+    r"^(?!.*(?:\b(?:not|never|cannot)\b|n['’]?t\b)).*\b(?:slee?pt?|feel\w*|am|i['’]?m|are|is"
+    r"|doing)(?: (?!in\b)\w+)? (?:well|fine|better|lucky|great)\b(?! (?:off|rid|a|with)\b)",
     re.IGNORECASE,
 )
 _OFFERS = re.compile(  # "i'll help Jory with the mules"; not "i'll have the soup"
@@ -414,8 +414,8 @@ def _is_ruled_out(act: SpeechAct, words: str, said: str, request: ReplyRequest) 
     if act.kind == "feeling":
         faint = asks(words) and act.sure < FELT_IN_A_QUESTION_FROM
         return faint or bool(_FEELS_WELL.search(words))
-    if act.kind == "insult" and not _OF_WHAT_IS_HERE.search(words):
-        return True  # "my mule is lame"
+    if act.kind == "insult" and _states(words) and not _OF_WHAT_IS_HERE.search(words):
+        return True  # "my mule is lame"; not "old goat"
     if act.kind in ("praise", "insult"):  # in a long sentence, of somebody of whom it tells
         of_another = _OF_ANOTHER.search(words) or len(words.split()) > SHORT
         return bool(of_another) and not asks_of_you(words)

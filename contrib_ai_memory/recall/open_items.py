@@ -106,8 +106,8 @@ def close_told(memory: Memory, item_ids: Iterable[str], said: Entry) -> None:
 
 def has_word_for(memory: Memory, entry: Entry) -> bool:
     """Whether a message that may be told aloud waits for the speaker of a line."""
-    messages = messages_for(memory, entry, may_whisper=False)
-    return any(m.state == "open" and entry.source_entity not in m.witnesses for m in messages)
+    told, _evidence = open_items(memory, entry)
+    return any(each.message and each.pressing and not each.private for each in told)
 
 
 def messages_for(memory: Memory, entry: Entry, *, may_whisper: bool) -> list[AgendaItem]:
