@@ -239,6 +239,17 @@ def test_a_count_is_over_only_of_the_same_in_the_same(known, over):
 @pytest.mark.parametrize(
     ("said", "known", "over"),
     [
+        ("tom is back!", "My brother Tom has been missing since the flood.", True),
+        ("they have not found tom", "My brother Tom has been missing since the flood.", False),
+        ("have they found tom?", "My brother Tom has been missing since the flood.", False),
+        ("they found my purse", "My brother Tom has been missing since the flood.", False),
+        ("my brother Jack is back", "My brother Tom is missing.", False),
+        ("im better now", "im sick", True),
+        ("im better now", "my brother is sick", False),
+        ("i found a coin", "i lost my purse", False),
+        ("if tom is back i'll be glad", "My brother Tom is missing.", False),
+        ("the wedding's off, im not marrying anymore", "im engaged to corin", True),
+        ("the bridge is open again", "the bridge is closed", True),
         ("i don't drink ale anymore", "i drink ale every evening", True),
         ("i don't love him anymore", "i love my dog", False),
         ("I close at eleven now.", "I close at ten now.", True),

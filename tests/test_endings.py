@@ -6,8 +6,6 @@ from django.test import override_settings
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.admin import forget
-from contrib_ai_memory.english.ended_memories import CLAUSES_READ
-from contrib_ai_memory.offline.reader import AnswerReader
 from contrib_ai_memory.records import Percept
 from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.payload import entry_memory_id
@@ -93,46 +91,6 @@ def test_a_line_does_not_end_on_a_guess(mara, say, before, now):
     old = say(1, before)
     say(4, now)
     assert not memory_of(mara, old).superseded_by
-
-
-MISSING, TOM = "My brother Tom has been missing since the flood.", "My brother Tom is missing."
-
-
-@pytest.mark.parametrize(
-    ("before", "now", "over"),
-    [
-        (MISSING, "tom is back!", True),
-        (MISSING, "they have not found tom", False),
-        (MISSING, "have they found tom?", False),
-        (MISSING, "they found my purse", False),
-        (TOM, "my brother Jack is back", False),
-        (TOM, "if tom is back i'll be glad", False),
-        ("the bridge is closed", "the bridge is open again", True),
-        ("The bridge is washed away.", "The bridge was mended.", True),
-        ("The mill wheel broke in the flood.", "I mended the mill wheel.", False),
-        ("my mother is ill", "my mother is well again", True),
-        ("i have a bad cough", "my cough is gone", True),
-        ("my brother is sick", "im better now", False),
-        ("i lost my purse", "i found a coin", False),
-        ("The door is broken.", "The door is open.", False),
-        ("The mill leaks.", "The mill opens at noon.", False),
-        ("The gate is closed.", "The gate is mended.", False),
-    ],
-)
-def test_a_state_ends_when_its_end_is_told(mara, say, before, now, over):
-    old = say(1, before)
-    say(4, now)
-    assert bool(memory_of(mara, old).superseded_by) is over
-
-
-def test_of_a_line_of_many_ends_only_some_are_read(mara, say, monkeypatch):
-    read, changes = [], AnswerReader.changes
-    monkeypatch.setattr(
-        AnswerReader, "changes", lambda *args: read.append(args[1]) or changes(*args)
-    )
-    say(1, MISSING)
-    say(4, "the ferry is back, the mill is open again, " * 90)
-    assert 0 < len(read) <= 2 * CLAUSES_READ
 
 
 @pytest.mark.parametrize(("before", "now"), CHANGES + DENIALS)

@@ -14,6 +14,7 @@ import re
 
 from ..text.segmentation import WORD, words_of
 from . import tokens
+from .questions import asks
 from .time_words import times
 from .tokens import NUMBER_WORD, NUMBERS, content_words, stem
 
@@ -45,7 +46,6 @@ SAME_MATTER = 0.6  # share of the words that two statements on one matter have i
 OF_ITS_OWN = 1  # words that one of two counts may have and the other not
 
 _NO_LONGER = re.compile(r"\bno longer\b|\bany ?more\b", re.IGNORECASE)
-CLAUSE_END = re.compile(r"(?<=[.!?;:,])\s+|\s+(?=but\b|because\b)")
 _FRAME = re.compile(r'^\S.{0,80}? (?:says: "(?P<said>.+)"|claims that (?P<claimed>.+))$', re.DOTALL)
 _DENYING = re.compile(rf"\b(?:{_NOT}|longer|any ?more|ever)\b|\b\w+n['’]t\b")
 # the number of a lasting state changes; an event with another number is another event
@@ -78,11 +78,11 @@ def changes(new: str, known: str, *, near: bool) -> bool:
         near: Whether the two are near in meaning.
     """
     # two places need not be near in meaning, nor a name and the one that was wrong
-    if any(rule(new, known) for rule in (replaces, _corrects, _counts_anew)):
+    if any(rule(new, known) for rule in (replaces, _corrects, undoes, _counts_anew)):
         return True
     if _NEW_PLAN.match(new):
         return len(content_words(new) & content_words(known)) >= OF_A_PLAN
-    over = filter(_NO_LONGER.search, CLAUSE_END.split(new))
+    over = filter(_NO_LONGER.search, _CLAUSE_END.split(new))
     if any(contradicts(clause, known) for clause in over):
         return True
     return (near or of_one_thing(new, known)) and contradicts(new, known)
@@ -402,3 +402,114 @@ def _held(text: str) -> tuple[str, str, str] | None:
             name = _COMMON.match(found["what"])
         return (found["who"].lower(), kind, name["name"].lower()) if name else None
     return None
+
+
+# --- states that end ------------------------------------------------------------------------------
+
+_BACK = r"(?:is|are|was|were|['’]s|['’]re|came|comes|got|made it) (?:[\w'’]+ )?"
+_PLACED = r"\b(?:of|on|at|in|by|to|over|near|from|with|above|below|under|behind)\b"
+_THING = rf"^\W*(?P<what>\w(?:(?!{_PLACED})[\w'’ -])*?)(?: {_PLACED}[^.]*)?"
+# what somebody or something is in, what is said when they no longer are, and whether "I was ill"
+# and "I am well" are surely of one state
+_STATES = tuple(
+    (re.compile(state, re.IGNORECASE), re.compile(over, re.IGNORECASE), own)
+    for state, over, own in (
+        (
+            r"\b(?:missing|lost|vanished|disappeared|stolen|kidnapped|captured|imprisoned|run away"
+            r"|ran away|(?:is|are|was|were|been) (?:gone|taken))\b",
+            rf"\b(?:found|turned up|returned|recovered|rescued|freed|released|escaped)\b"
+            rf"|{_BACK}(?:alive|safe|back|home|free)\b",
+            False,
+        ),
+        (
+            r"\b(?:ill|sick|unwell|hurt|wounded|injured|dying|feverish|in bed|has a fever)\b",
+            r"\b(?:recovered|healed|cured)\b"
+            r"|\b(?:is|are|am|i['’]?m|['’]s|feel|feels|got|getting) (?:[\w'’]+ )?"
+            r"(?:better|well|healthy|on (?:his|her|my|their) feet)\b",
+            True,
+        ),
+        (r"\b(?:closed|shut|blocked|flooded)\b", r"\b(?:re)?open(?:s|ed)?\b|\bpassable\b", False),
+        (
+            # of the thing itself: "the flag on the bridge is down" says nothing of the bridge
+            rf"{_THING}(?: (?:is|are|(?:has|have) been)|['’](?:s|re|ve)(?: been)?)(?: still| now)?"
+            r" (?:washed (?:out|away)|cut off|impassable"
+            r"|down(?=\W*$| (?:again|now|still|since|today|tonight)\b))\b",
+            r"\b(?:re)?open(?:s|ed)?\b|\bpassable\b|\b(?:mended|fixed|repaired|rebuilt)\b"
+            r"|\b(?:is|are|['’]s) (?:back )?up (?:again|and)\b|\bstands? again\b",
+            False,
+        ),
+        (
+            rf"{_THING} (?:was|were) (?:washed (?:out|away)|cut off)\b",  # once, or still
+            r"\b(?:mended|fixed|repaired|rebuilt)\b",
+            False,
+        ),
+        (r"\b(?:is|are|['’]s) open\b", r"\b(?:closed|shut)\b", False),
+        (
+            r"\b(?:broken|ruined|torn|leaks|leaking)\b",  # that it broke once stays true
+            r"\b(?:mended|fixed|repaired|rebuilt)\b|\bworks again\b",
+            False,
+        ),
+        (
+            r"\b(?:engaged|betrothed|marrying|(?:getting|be|get) married|marry|my wedding)\b",
+            r"\b(?:wedding|engagement|betrothal|marriage)(?:['’]?s| is| was| has been)?(?: all)?"
+            r" (?:off|called off|cancell?ed|broken off)\b|\bbroke (?:it|things) off\b",
+            True,
+        ),
+    )
+)
+_OF_ONESELF = re.compile(
+    r"^\W*(?:i|i['’]?m|im|i['’]?ve|i['’]?ll|we|we['’]?re|our|the wedding)\b", re.I
+)
+_I_AM = re.compile(r"\b(?:im|i['’]m|ive|i['’]ve)\b", re.IGNORECASE)
+_OF_MINE = re.compile(r"\b(?:[Mm]y|[Oo]ur) [a-z]+,? (?P<name>[A-Z]\w+)")
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")  # players begin sentences in lower case
+_CLAUSE_END = re.compile(r"(?<=[.!?;,:])\s+|\s+(?=but\b|because\b)")
+
+
+def undoes(new: str, known: str) -> bool:
+    """Whether a statement tells the end of a state: who was missing is found, what broke is mended.
+
+    >>> undoes("They found my brother!", "My brother Tom has been missing since the flood.")
+    True
+    >>> undoes("They found my brother!", "My purse is missing.")
+    False
+    >>> undoes("The bridge is open again.", "The bridge is down, nobody can cross.")
+    True
+    """
+    new, known = _said(new), _said(known)
+    of_new, of_known = _OF_MINE.search(new), _OF_MINE.search(known)
+    if of_new and of_known and of_new["name"] != of_known["name"]:
+        return False
+    told = [each for each in _SENTENCE_END.split(new) if not (asks(each) or _IF.search(each))]
+    for sentence in (clause for each in told for clause in _CLAUSE_END.split(each)):
+        if _WILL.search(sentence):
+            continue
+        for state, over, own in _STATES:
+            ending = over.search(sentence)
+            stated = _stated(state, known) if ending else ""
+            if not ending or not stated or (negated(sentence) and not negated(ending[0])):
+                continue
+            alike = _shared(_without(sentence, ending), stated)
+            if alike or (own and _OF_ONESELF.match(sentence) and _OF_ONESELF.match(known)):
+                return True
+    return False
+
+
+def _stated(state: re.Pattern[str], known: str) -> str:
+    """Return what a statement says to be in a state, "" if no clause of it says that."""
+    found = [state.search(each) for each in _CLAUSE_END.split(known) if not negated(each)]
+    things = [each.groupdict().get("what") or state.sub(" ", known) for each in found if each]
+    return " ".join(things)
+
+
+def _of_what(text: str) -> set[str]:
+    return content_words(_I_AM.sub(" ", text))
+
+
+def _shared(a: str, b: str) -> set[str]:
+    """The content words that two texts share, but for those of being and becoming."""
+    return (_of_what(a) & _of_what(b)) - {"get", "go", "come", "back", "sinc", "today", "yesterday"}
+
+
+def _without(text: str, found: re.Match[str]) -> str:
+    return text[: found.start()] + " " + text[found.end() :]

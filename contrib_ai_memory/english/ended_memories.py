@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from itertools import islice, product
+from itertools import product
 
 import numpy as np
 
@@ -23,20 +23,8 @@ from ..records import TALK_KINDS, Entry, MemoryRecord
 from ..text.names import forms, mentioned
 from . import commitments, sentence_classifier, supersession
 from .addressing import without_address
-from .contradiction import (
-    CLAUSE_END,
-    changes,
-    denies,
-    negated,
-    numbers,
-    of_one_thing,
-    of_the_past,
-    says_the_same,
-    tense_and_mood,
-)
-from .contradiction import names as capitalised
-from .questions import asks, sentences_of
-from .reported_speech import with_apostrophes
+from .contradiction import changes, denies, numbers, of_one_thing, says_the_same
+from .questions import sentences_of
 from .sentence_classifier import AGENDA, AGENDA_KINDS, CORRECTION
 from .small_talk import tells
 from .supersession import ENDS, SURE, DatedStatement, Look
@@ -46,14 +34,7 @@ LINE_ENDS = 1.0  # probability from which a whole line ends: that of a rule, no 
 WORTH_READING = 0.02  # of the score, from which the reader is asked
 READ = 0.2  # of the reader, below which no fact ends
 READ_SURELY = 0.9  # from which its word counts where it is surer
-UNDONE = 0.8  # of the reader, from which a clause tells the end of what a line said
-CLAUSES_READ = 8  # of a line, for each memory (4 ms each)
 _ONE = re.compile(r"\bone\b", re.IGNORECASE)
-_OVER = re.compile(  # "they found my brother", "the wedding's off"
-    r"\b(?:found|back|returned|turned up|freed|released|escaped|recovered|rescued|healed|cured|well"
-    r"|better|open|closed|shut|passable|mended|fixed|repaired|rebuilt|off|gone|again)\b",
-    re.IGNORECASE,
-)
 SAME_CONTENT = 0.8  # share of a memory's words in a line that says it again
 
 
@@ -214,46 +195,10 @@ def _is_changed(memory: MemoryRecord, entry: Entry, called: tuple[str, ...], *, 
         return False
     new, known = (without_address(text, called) for text in (entry.words, memory.said))
     if not entry.is_own:
-        return changes(new, known, near=near) or _is_undone(new, known, memory, entry)
+        return changes(new, known, near=near)
     # an answer is a courtesy or two and what it tells
     pairs = product(sentences_of(new), sentences_of(known))
     return any(changes(*pair, near=near) for pair in pairs)
-
-
-def _is_undone(new: str, known: str, memory: MemoryRecord, entry: Entry) -> bool:
-    """Whether a clause of a line tells the end of a state: who was missing is found."""
-    clauses = (
-        clause
-        for sentence in sentences_of(new)
-        if not (asks(sentence) or _is_to_come(sentence))
-        for clause in CLAUSE_END.split(sentence)
-        if _OVER.search(clause) and not negated(clause) and not _of_others(clause, known)
-    )
-    over = [*islice(clauses, CLAUSES_READ)]
-    network = reader.shared() if over else None
-    if network is None or _happened(with_apostrophes(known)):
-        return False
-    days = (date_of(entry.timestamp) - date_of(memory.created_at)).days
-    older = [sentence_read(memory.speaker, days, known)]
-    newer = (sentence_read(entry.seen_as, 0, clause) for clause in over)
-    return any(network.changes(each, older)[0, 0] >= UNDONE for each in newer)
-
-
-def _happened(statement: str) -> bool:
-    """Whether a statement tells what happened once: that the wheel broke stays true."""
-    _will, _modals, past, _conditional = tense_and_mood(statement)
-    return past and of_the_past(statement)
-
-
-def _is_to_come(sentence: str) -> bool:
-    will, _modals, _past, conditional = tense_and_mood(sentence)
-    return will or conditional
-
-
-def _of_others(new: str, known: str) -> bool:
-    """Whether both name somebody, and not the same: "my brother Jack is back"."""
-    now, before = capitalised(new), capitalised(known)
-    return bool(now and before) and now.isdisjoint(before)
 
 
 def _is_said_again(memory: MemoryRecord, entry: Entry) -> bool:
