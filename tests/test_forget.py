@@ -46,6 +46,18 @@ def test_a_cascade_takes_all_that_rests_on_an_entry_and_undo_brings_it_back(nigh
     assert night.memory.profiles.get(identity).observations == known.observations
 
 
+def test_what_is_forgotten_leaves_no_vector_in_the_process(day, alice, monkeypatch):
+    shared, asked = embedder.shared(), []
+    embed = shared.model.encode
+    monkeypatch.setattr(shared.model, "encode", lambda texts: asked.extend(texts) or embed(texts))
+    entry = entry_of(day, "ferry")
+    shared.encode([entry.content])
+    asked.clear()
+    wait(forget.forget(day, alice, str(entry.id)))
+    shared.encode([entry.content])
+    assert entry.content in asked
+
+
 def test_the_lines_around_a_forgotten_one_are_not_found_by_its_words(day, alice):
     entry = entry_of(day, "ferry")
     wait(forget.forget(day, alice, str(entry.id)))

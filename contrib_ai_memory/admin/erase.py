@@ -30,6 +30,7 @@ from django.db import transaction
 from twisted.internet import defer
 
 from .. import hearing_queue, offload
+from ..embedding import embedder
 from ..errors import InputError
 from ..ingest import endings
 from ..privacy import unmasked
@@ -352,6 +353,7 @@ def _delete_stored(ids: list[str]) -> int:
     store = memory_store.shared()
     there = store.existing(ids)
     store.delete(ids)
+    embedder.shared().forget()
     return len(there)
 
 

@@ -19,6 +19,7 @@ from typing import Any
 from twisted.internet import defer
 
 from .. import offload
+from ..embedding import embedder
 from ..ingest import endings, index
 from ..ingest.endings import End
 from ..records import Entry, MemoryRecord
@@ -242,6 +243,7 @@ def _delete_stored(
     for entry in entries:
         rest = [each for each in around.get(entry.id, ()) if each.id != entry.id]
         index.rekey_around(agent_id, entry, rest)
+    embedder.shared().forget()
 
 
 def lines_around(memory: Memory, entry_id: int) -> list[Entry]:

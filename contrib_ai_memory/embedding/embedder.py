@@ -60,6 +60,11 @@ class Embedder:
                 self._cache.popitem(last=False)
             return np.stack([found[key] for key in keys]).astype(np.float32, copy=False)
 
+    def forget(self) -> None:
+        """Empty the cache: what is erased leaves no vector in the process."""
+        with self._lock:
+            self._cache.clear()
+
     def count_tokens(self, text: str) -> int:
         return self.model.count_tokens(text)
 
