@@ -156,6 +156,12 @@ def test_a_statement_is_not_taken_for_what_it_only_resembles(said, kind, sure, l
     assert lacks not in made.text and made.row == "claim_self: heard"
 
 
+def test_who_wishes_a_good_morning_is_not_bidden_farewell():
+    said = "Good morning, Mara."
+    greets = request(said, acts=(SpeechAct("parting", said, 1.8),))
+    assert "parting" not in offline_reply.reply(greets).row
+
+
 @pytest.mark.parametrize(
     ("said", "done", "row"),
     [

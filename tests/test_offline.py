@@ -45,6 +45,7 @@ PARTS = ScoreParts(0.5, 0.5)
         ("My brother hates me.", "Alice's brother hates them."),
         ("I’ll go.", "Alice will go."),
         ("I used to sing.", "Alice used to sing."),
+        ("I'm Alice, cook on the barge.", "Alice is cook on the barge."),
         ("I need a new oar.", "Alice needs a new oar."),
         ("I bet on the grey mare.", "Alice bets on the grey mare."),
         ("I retook the tower.", "Alice retook the tower."),

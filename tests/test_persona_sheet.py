@@ -39,6 +39,11 @@ from contrib_ai_memory.store.reply_reasons import ReplyReasons
         ),
         (["A cook is wanted."], ["A cook is wanted."]),
         (
+            ["Mara was born in Vail and is sixty-one."],
+            ["I was born in Vail and am sixty-one."],
+        ),
+        (["Mara wed Tam, who fishes and is old."], ["I wed Tam, who fishes and is old."]),
+        (
             ["Maud is Mara's sister and visits her on Sundays."],
             ["Maud is my sister and visits me on Sundays."],
         ),

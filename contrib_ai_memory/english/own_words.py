@@ -247,10 +247,12 @@ def _retold(marked: str, pronoun: str, *, refers: bool, rivals: bool) -> str:
     tokens = _TOKEN.findall(marked)
     out: list[str] = []
     verb = present = False  # a verb of the NPC's is to come; its last one was in the present
+    acts = False  # the NPC was the subject of one
     for place, token in enumerate(tokens):
         word, _, short = token.lower().partition("'")
         ahead = tokens[place + 1 : place + 3]
         begins = _begins_clause(tokens, place) and bool(ahead[1:])
+        acts &= word not in ("who", "which", "that")
         if token == _MY and not _is_owned(ahead):
             out.append("mine")
         elif token == _MY or (word == its_own and refers and not rivals and _is_owned(ahead)):
@@ -261,7 +263,7 @@ def _retold(marked: str, pronoun: str, *, refers: bool, rivals: bool) -> str:
             word == subject and refers and not rivals and (word != of_it or begins)
         ):
             out.append({"": "I", "s": "I'm", "re": "I'm"}.get(short, f"I'{short}"))
-            verb = not short
+            verb, acts = not short, True
         elif word == of_it and refers:
             out.append("me")
         elif word in (alone, itself) and refers and not rivals:
@@ -273,7 +275,7 @@ def _retold(marked: str, pronoun: str, *, refers: bool, rivals: bool) -> str:
             verb = word in ADVERBS or word.endswith("ly")
             present = not verb and _base(token) != token
             out.append(token if verb else _base(token))
-        elif present and _goes_on(tokens, place):
+        elif (present or (acts and word in ("is", "has"))) and _goes_on(tokens, place):
             out.append(_base(token))
         else:
             out.append(token)

@@ -121,10 +121,11 @@ _OTHERS = frozenset(
 
 
 def _introduced(text: str, name: str) -> str:
-    """Leave out a name that only says who speaks: "I am Ada, the smith": I am the smith."""
+    """Leave out a name that only says who speaks: "I am Ada, the smith", "im ada, cook at sea"."""
     says_who = rf"(?:I am|I'm|my name is|my name's|I'm called|I am called) {re.escape(name)},?"
     text = re.sub(rf"^{says_who} (?:and )?(?=I\b|my\b)", "", text, flags=re.IGNORECASE)
-    return re.sub(rf"^{says_who} (?=(?:an?|the)\b)", "I am ", text, flags=re.IGNORECASE)
+    role = r"(?:(?:an?|the)\b|\w+ (?:on|at|of|in|for|from|to|by)\b)"
+    return re.sub(rf"^{says_who} (?={role})", "I am ", text, flags=re.IGNORECASE)
 
 
 def third_person(text: str, name: str) -> str:

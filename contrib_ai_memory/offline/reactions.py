@@ -77,8 +77,11 @@ ASKED = frozenset({"request", "order"})
 MAYBE = frozenset("correction request order question greeting parting thanks".split())
 # how surely a line does an act before it is answered as that, where its words have not the form: a
 # false alarm, or a promise to do what nobody asked for, jars more than "I see"
-SURELY_FROM = dict.fromkeys("settle debt parting greeting".split(), 1.0)
-SURELY_FROM |= {"alarm": 2.0}  # of those of the stays none is lost that 1.0 would keep
+SURELY_FROM = dict.fromkeys("settle debt greeting".split(), 1.0)
+SURELY_FROM |= {
+    "parting": 2.0,
+    "alarm": 2.0,
+}  # of those of the stays none is lost that 1.0 would keep
 SURELY_FROM |= dict.fromkeys("correction promise feeling praise apology".split(), 0.5)
 ASKED_BY_A_STATEMENT_FROM = 1.2  # the same of a request in a clause that tells something
 CLAUSE_FROM = 0.5  # from which its clause is one by itself: "i killed nineteen, put that in a poem"
@@ -406,8 +409,10 @@ def _is_surely(act: SpeechAct, said: str, request: ReplyRequest) -> bool:
 def _is_ruled_out(act: SpeechAct, words: str, said: str, request: ReplyRequest) -> bool:
     """Whether the form of a sentence tells that it does not do an act that was read in it."""
     if act.kind == "parting":  # "hey, I am Dagg, I fish off the point"
+        courtesy = courtesy_of(words)
         greets = (each.sure for each in request.acts if each.kind == "greeting")
-        return courtesy_of(words) is not Intent.PARTING and max(greets, default=act.sure) > act.sure
+        fainter = max(greets, default=act.sure) > act.sure
+        return courtesy is Intent.GREETING or (fainter and courtesy is not Intent.PARTING)
     if act.kind == "alarm":
         over = closes(words) == "done" or _is_of_another_day(said, request)
         return not _CRIES.search(said) and (over or asks(words))

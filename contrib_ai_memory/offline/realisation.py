@@ -221,7 +221,8 @@ _BETWEEN_CLAUSES = re.compile(  # ":)", "my cat is called Mia btw shes nine"
 _OPENERS = re.compile(
     r"^\W*(?:(?:(?:oh(?: no)?|ah|h+m+|u+[hgm]+|e+rm*|wow|yay|actually|anyways?|honestly"
     rf"|to be honest|{_CHAT})\b|(?:good|bad|great|sad|big) news\s*[,:!–—-]"
-    r"|(?:thanks|cheers|look|listen),|(?:ok(?:ay)?|well|so|and|but|yes|yeah|yep|aye|nah|no(?:pe)?"
+    r"|(?:thanks|cheers|look|listen|just so|mind you|you see|(?:a )?correction),"
+    r"|(?:ok(?:ay)?|well|so|and|but|yes|yeah|yep|aye|nah|no(?:pe)?"
     r"|hi|hello|hey|good (?:day|morning|afternoon|evening))"
     rf",?(?= (?:(?:well|so) )?{_SUBJECT}))[\s,.:;!–—-]*)+(?=\w)",
     re.IGNORECASE,
