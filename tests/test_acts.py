@@ -156,6 +156,12 @@ def test_a_statement_is_not_taken_for_what_it_only_resembles(said, kind, sure, l
     assert lacks not in made.text and made.row == "claim_self: heard"
 
 
+def test_can_you_imagine_asks_nothing():
+    said = "My eldest is to marry a baker, can you imagine, flour and pepper in one house!"
+    tells = request(said, ("claim_other", "My eldest is to marry"), ("question", "can you imagine"))
+    assert "nothing" not in offline_reply.reply(tells).text
+
+
 def test_who_wishes_a_good_morning_is_not_bidden_farewell():
     said = "Good morning, Mara."
     greets = request(said, acts=(SpeechAct("parting", said, 1.8),))

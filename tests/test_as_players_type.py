@@ -944,3 +944,9 @@ def test_a_question_without_a_verb_is_answered(says, alice, bram):
     says(alice, "i have two kids, twins, Kiran and Dev")
     turn(alice, bram)
     assert "Kiran" in says(bram, "alices kids. names")
+
+
+def test_what_somebody_else_thinks_is_no_question_for_its_own_opinion():
+    assert intent_of("what do you think of Bram?", ["Bram"])[0] is Intent.OPINION
+    for asked in ("what does our chartmaker think of Bram?", "is Bram sweet on anyone?"):
+        assert intent_of(asked, ["Bram"])[0] is None

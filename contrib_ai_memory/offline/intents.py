@@ -39,6 +39,11 @@ OF_THE_NPC = (Intent.NAME, Intent.ROLE, Intent.SERVICE, Intent.TIME, Intent.WELL
 _OF_ME = re.compile(r"\bmy\b|\b(?:do|did|am|was|have|had) i\b", re.IGNORECASE)  # of the speaker
 _OF_OTHERS = re.compile(r"\b(?:s?he|they|it|him|her|them|his|hers|their)\b", re.IGNORECASE)
 _YOU = re.compile(r"\b(?:you|your|u|ur|ye|yer|yourself|thee|thou)\b|\byou['’]", re.IGNORECASE)
+_OF_ANOTHERS_MIND = re.compile(
+    r"\b(?:does|did|do|has|have|is|was)\s+(?!(?:you|u|ye|ya)\b)[\w'’ ]{1,30}?"
+    r"\b(?:think|thought|like|make|say|said|feel|sweet on|fond of|in love)\b",
+    re.IGNORECASE,
+)
 _GOES_ON = re.compile(r"\W*(?:and|n)\b", re.IGNORECASE)
 _TIME = re.compile(
     r"\b(?:time|hour|day|date|month|year|season|late|early|o['’]?clock|clock|today|morning|noon"
@@ -121,6 +126,8 @@ def _judged(said: str, names: Collection[str]) -> tuple[Intent | None, float]:
         return nothing  # "what's she do?"
     if intent in (Intent.NAME, Intent.ROLE, Intent.TALE) and asks_of_a_life(said):
         return nothing  # "do you like working here?"
+    if intent is Intent.OPINION and _OF_ANOTHERS_MIND.search(said):
+        return nothing  # "what does the smith think of Bram?"
     if intent is Intent.TIME and not _TIME.search(said):
         return nothing  # "and when is it due?"
     if intent in COURTESIES and asking:

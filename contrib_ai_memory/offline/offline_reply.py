@@ -81,6 +81,10 @@ _NEWS = re.compile(
     rf"|[\s,.]*\b{_YOU_HEARD}(?: that| of it)?\W*$",
     re.IGNORECASE,
 )
+_RHETORICAL = re.compile(
+    r"\W*(?:(?:can|could|would) (?:you|u|ye) (?:imagine|believe)|you know what|guess what)\b",
+    re.IGNORECASE,
+)
 _OF_WHAT = re.compile(
     r"\W*(?:and |so )?(?:wh|wo?t\b|how|hw\b|remind|(?:(?:do|can) )?(?:you|u) )",
     re.IGNORECASE,
@@ -288,7 +292,8 @@ def _asks(said: str, request: ReplyRequest) -> bool:
         return False  # "but dont tell any1 k??"
     if (news := _NEWS.sub("", said)) != said and len(news.split()) >= LEAST_ASKED:
         return bool(asked(news))
-    return bool(asked(said)) or any(act.kind == "question" for act in request.acts)
+    asking = (act.text for act in request.acts if act.kind == "question")
+    return bool(asked(said)) or any(not _RHETORICAL.match(each) for each in asking)
 
 
 def _as_meant(intent: Intent, said: str, request: ReplyRequest) -> Reply | None:
