@@ -52,7 +52,7 @@ LEAST: dict[str, tuple[float, float]] = {
 }
 OWN = 0.5  # of what the NPC says itself
 KEEPS = -1.5  # of a request to keep something
-SETTLES, SETTLED, HALF_SETTLES = 0.5, 1.5, -1.5  # alone, of little else, with words of paying
+SETTLES, SETTLED, HALF_SETTLES = 0.0, 1.5, -1.5  # alone, of little else, with words of paying
 CORRECTS, CORRECTED = -1.0, 0.5  # with a day, without one
 NEVER = 99.0
 ASSERTS = 1.0  # of a commitment in a question
