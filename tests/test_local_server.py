@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from http.client import HTTPException
 from io import StringIO
 
 import pytest
@@ -90,7 +91,7 @@ def asked(port):
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=2) as answer:
             return json.load(answer)
-    except OSError:
+    except (OSError, HTTPException):  # the second: it died while it answered
         return None
 
 
