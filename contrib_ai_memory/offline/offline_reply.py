@@ -131,8 +131,9 @@ def reply(request: ReplyRequest) -> Reply:
     ]
     most = DUE_AT_GREETING if _GREETING.match(made.row) else 1
     brought = agenda_told(due[: most if told.isdisjoint(_evidence(request)) else 0])
-    knows_nothing = made.row in ("nothing", "ask them")
-    text = f"{made.text * (not (brought.text and knows_nothing))} {brought.text}".strip()
+    text = f"{made.text} {brought.text}".strip()
+    if brought.text and made.row in ("nothing", "ask them"):
+        text = brought.text
     told_now = (*(made.told or ()), *(brought.told or ()))
     foreign = share_of_english(request.utterance) < FOREIGN_BELOW
     open_to_a_model = made.small_talk or foreign
