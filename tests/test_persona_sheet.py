@@ -38,6 +38,7 @@ from contrib_ai_memory.store.reply_reasons import ReplyReasons
             ["I was taught by Annot.", "She was blind."],
         ),
         (["A cook is wanted."], ["A cook is wanted."]),
+        (["Cook to a count, who eats and is fat."], ["I am cook to a count, who eats and is fat."]),
         (
             ["Mara was born in Vail and is sixty-one."],
             ["I was born in Vail and am sixty-one."],

@@ -219,7 +219,10 @@ def _with_marks(text: str, names: tuple[str, ...]) -> str:
     def mark(found: re.Match[str]) -> str:
         if not found["name"][:1].isupper():
             return found[0]
-        return _MY if found["own"] else _I
+        if found["own"]:
+            return _MY
+        is_role = not found.start() and re.match(r" (?:to|for) ", text[found.end() :])
+        return f"{_I} is {found[0].lower()}" if is_role else _I  # "Clerk to the ringmaster, …"
 
     return _named(names).sub(mark, text) if names else text
 
@@ -252,7 +255,8 @@ def _retold(marked: str, pronoun: str, *, refers: bool, rivals: bool) -> str:
         word, _, short = token.lower().partition("'")
         ahead = tokens[place + 1 : place + 3]
         begins = _begins_clause(tokens, place) and bool(ahead[1:])
-        acts &= word not in ("who", "which", "that")
+        if word in ("who", "which"):  # what follows is of somebody or something else
+            present = acts = False
         if token == _MY and not _is_owned(ahead):
             out.append("mine")
         elif token == _MY or (word == its_own and refers and not rivals and _is_owned(ahead)):
