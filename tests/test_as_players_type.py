@@ -887,6 +887,11 @@ def test_a_message_that_was_told_is_not_told_again_however_long_the_talk(says, m
             "called Ned Trask.",
         ),
         (
+            "gonna be a lift driver one day, like my uncle",
+            "what do i wanna be",
+            "You told me that you're gonna be a lift driver one day.",
+        ),
+        (
             "sold the wren mara. got a bigger boat now, the black gull, 2 masts",
             "whats my new boat called",
             "You told me that you got a bigger boat now, the black gull.",
@@ -938,6 +943,25 @@ def test_what_it_passed_on_is_no_words_of_its_own(says, alice, bram):
     turn(alice, bram)
     assert "piano" in says(bram, "any messages for me?")
     assert '"' not in says(bram, "who put my boot in the piano?")
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("i hate mushrooms, they make me puke", "changed my mind bout mushrooms, pims pies r ok"),
+        (
+            "my sister nettie is getting married on the twelfth",
+            "Guess what, the wedding's been put off to the twentieth, poor man.",
+        ),
+        (
+            "i came down from Ostmere on Tuesday",
+            "Oh what a lovely place! I mend kettles, and I came down from Ostmere on Tuesday.",
+        ),
+    ],
+)
+def test_what_states_something_is_not_answered_from_memory(says, alice, before, now):
+    says(alice, before)
+    assert "told me" not in says(alice, now)
 
 
 def test_a_question_without_a_verb_is_answered(says, alice, bram):

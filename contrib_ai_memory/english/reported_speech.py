@@ -355,6 +355,8 @@ def with_subjects(sentences: Sequence[str]) -> list[str]:
 def _subject_left_out(sentence: str) -> str:
     if _LEAVES_OUT_I.match(sentence):
         return "I"
+    if re.match(r"(?:gonna|gunna)\b", sentence, re.IGNORECASE):
+        return "I'm"
     found = _LEFT_OUT_I.match(sentence)
     if not found or sentence.endswith("?"):
         return ""

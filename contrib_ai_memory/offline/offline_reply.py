@@ -20,7 +20,7 @@ from ..english.questions import (
     asks_of_oneself,
     sentences_of,
 )
-from ..english.reported_speech import claims
+from ..english.reported_speech import claims, in_full
 from ..english.small_talk import requests
 from ..english.tokens import content_words, share_of_english
 from ..language import Intent
@@ -67,6 +67,7 @@ FOREIGN_BELOW = 0.3  # share of English words; English lines of many names have 
 LEAST_ASKED = 3  # words that ask by themselves
 LEAST_OF_A_MATTER = 2  # content words of a sentence that asks by itself
 AGENDA_AT_ONCE = 3  # items that are told before memory is asked
+FEW_WORDS = 6
 STATES_NOTHING_FROM = 4.0  # score from which words that state nothing are a question
 LIKELY = 1.0  # score from which what others said answers a line that is not read as a question
 STOCK = frozenset({Intent.SERVICE, Intent.TALE, Intent.SECRECY, Intent.PLACE})
@@ -256,9 +257,10 @@ def _known_anyway(request: ReplyRequest) -> Reply | None:
 
 
 def _surely_asked(said: str, request: ReplyRequest) -> Reply | None:
-    """Return what answers words that state nothing: "priyas kids. names", "dead or not"."""
+    """Return what answers a few words that state nothing: "priyas kids. names", "dead or not"."""
     does_else = {act.kind for act in request.acts} & (OF_A_MATTER | {"thanks"})
-    if does_else or (claims(said) and not _WHAT.search(said)):
+    states = any(map(claims, sentences_of(in_full(said))))
+    if does_else or states or len(said.split()) > FEW_WORDS:
         return None
     found = from_memory(request)
     return found.reply if found.score >= STATES_NOTHING_FROM else None

@@ -42,7 +42,7 @@ from .courtesies import is_mere_courtesy
 from .realisation import ended, tell_all
 
 # of scores, and of how far below the best of the recall a memory is (`python -m benchmarks.reader`)
-UNSURE = 0.5  # of the network's score, which from then on is as sure as that nothing answers
+UNSURE = 0.4  # of the network's score, which from then on is as sure as that nothing answers
 NOTHING_BELOW = 0.0  # what scores less is not told
 SURELY = 2.5  # from which an answer is told before anything else that a line may mean
 RECALL_COUNTS = 1.5
