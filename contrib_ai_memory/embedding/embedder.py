@@ -32,15 +32,12 @@ class Embedder:
     def dimensions(self) -> int:
         return self.model.dimensions
 
-    def encode(
-        self, texts: list[str], stored: Stored | None = None, *, known: bool = False
-    ) -> np.ndarray:
+    def encode(self, texts: list[str], stored: Stored | None = None) -> np.ndarray:
         """Return unit vectors, float32, shape (len(texts), dimensions).
 
         Args:
             texts: Equal texts are embedded once.
             stored: Asked for the vectors of texts that are not in the cache, before the model.
-            known: Of an earlier version; it changes nothing.
         """
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)

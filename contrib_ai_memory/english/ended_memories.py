@@ -71,7 +71,7 @@ def _judge(
     if not known:
         return []
     entry, called = line.entry, forms(names[:1])
-    old = embedder.shared().encode([each.said for each in known], known=True)
+    old = embedder.shared().encode([each.said for each in known])
     looks = _looks([_statement(each, names) for each in known], old, [_kind(e) for e in known])
     [new] = _looks([_new_statement(entry, names)], vectors[-1:], [entry.kind])
     scored = supersession.ended_by(new, vectors[-1], vectors[:-1], looks, old)
@@ -179,7 +179,7 @@ def committing(facts: Sequence[MemoryRecord]) -> list[bool]:
     """Whether each fact promises, owes, asks or plans something; else its line told it besides."""
     if not facts:
         return []
-    vectors = embedder.shared().encode([each.said for each in facts], known=True)
+    vectors = embedder.shared().encode([each.said for each in facts])
     statements = [_statement(each, ()) for each in facts]
     return [_commits(look) for look in _looks(statements, vectors, [_kind(e) for e in facts])]
 

@@ -93,7 +93,7 @@ def are_noise(lines: Sequence[str]) -> list[bool]:
         classifier = sentence_classifier.load(model.name, model.dimensions)
         if classifier is None or not lines:
             return [False] * len(lines)
-        vectors = model.encode(list(lines), known=True)
+        vectors = model.encode(list(lines))
     except ModelAway:
         return [False] * len(lines)
     judged = classifier.judge(vectors, [Sentence(each, named=True) for each in lines])

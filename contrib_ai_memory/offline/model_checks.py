@@ -172,7 +172,7 @@ class _Lines:
         self.around = [*passage.entries, *passage.around]
         self.lines = [each.with_speaker() for each in self.around]
         texts, known = [fact.text for fact in facts], [fact.content for fact in passage.known]
-        vectors = embedder.shared().encode([*texts, *self.lines, *known], known=True)
+        vectors = embedder.shared().encode([*texts, *self.lines, *known])
         self.facts_at, rest = vectors[: len(texts)], vectors[len(texts) :]
         self.lines_at = rest[: len(self.lines)]
         self.known_at = rest[len(self.lines) :]

@@ -223,7 +223,7 @@ class OfflineProvider:
         known = [each for each in passage.known if each.speaker in speaker]
         if not known:
             return replace(fact, ends=(), by_rules=True)
-        new, *old = embedder.shared().encode([fact.text, *(e.content for e in known)], known=True)
+        new, *old = embedder.shared().encode([fact.text, *(e.content for e in known)])
         statement = Statement(fact.text, quote=fact.quote)
         pairs = [
             Pair(statement, Statement.of(each), float(new @ vector))
@@ -245,7 +245,7 @@ class OfflineProvider:
             return max(lines, key=len, default="")
         if len(told) <= SUMMARY_SENTENCES:
             return " ".join(dict.fromkeys(told))
-        vectors = embedder.shared().encode(told, known=True)  # most became facts
+        vectors = embedder.shared().encode(told)  # most became facts
         centre = vectors.mean(axis=0)
         worth = vectors @ centre + [salience(sentence) for sentence in told]
         best = sorted(range(len(told)), key=lambda place: (-worth[place], place))
@@ -309,7 +309,7 @@ def _judged(given: Sequence[tuple[Entry, str]]) -> list[Judgement | None]:
     classifier = _classifier() if talk else None
     if classifier is None:
         return [None] * len(given)
-    vectors = embedder.shared().encode([text for text, _ in talk], known=True)
+    vectors = embedder.shared().encode([text for text, _ in talk])
     judgements = iter(classifier.judge(vectors, [Sentence(text, e.kind) for text, e in talk]))
     return [next(judgements) if entry.kind in JUDGED_KINDS else None for entry, _ in given]
 

@@ -63,9 +63,7 @@ JUST_SAID = 3.0  # less for what the asker said in this talk of something else
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
 SOMEBODY = ("Bram", "Tom")  # who asks, where it is not to count that it is the asker
 MOST_WORDS = 40  # of all that is told
-APART = (
-    4.0  # by which a part has to score more than what else may be of the answer, to be told alone
-)
+APART = 4.0  # by which a part has to score more than the rest of the answer, to be told alone
 AS_WELL = 0.5  # of that, by which it may score less than all of it
 BY_THE_WAY = 3.0  # less sure of what is only said by the way
 NOT_OF_IT = 1.5  # less than the surest word of the answer, of a part that may be left out

@@ -157,7 +157,7 @@ def _memory_of(event: str, request: ReplyRequest) -> MemoryRecord | None:
     seen = [each for each in worth_telling(request) if each.record == "entry"]
     try:
         asked = embedder.shared().encode([event])
-        near = embedder.shared().encode([each.said for each in seen], known=True) @ asked[0]
+        near = embedder.shared().encode([each.said for each in seen]) @ asked[0]
     except ModelAway:
         return None
     return seen[int(near.argmax())] if near.max(initial=0.0) >= SAME_EVENT else None

@@ -144,7 +144,7 @@ class _Heard:
         over: dict[str, int] = {}
         for fact in facts if self.audience is None else ():
             for each in (n for n in fact.ends or () if n in secret):
-                one, other = embedder.shared().encode([fact.text, secret[each]], known=True)
+                one, other = embedder.shared().encode([fact.text, secret[each]])
                 if float(one @ other) > SIMILAR_FROM:
                     over[each] = max(fact.journal_ids)
         return over
