@@ -27,13 +27,15 @@ from .tokens import FILLERS, content_words
 _SWORN = re.compile(
     r"you (?:do )?(?:promise|swear|vow)(?: me)?,?(?: that)?(?= (?:to|you'll|you will) )"
 )
+_THEIRS = re.compile(r"^(?:his|her)(?= [a-z])", re.IGNORECASE)  # "tell Jex that his parcel is here"
 _YOU = re.compile(r"\b(?:you|your|yours|u|ur|ye|yer|ya|yourself)\b", re.IGNORECASE)
 
 
 def quoted(item: AgendaItem, teller: Teller, *, message: bool) -> str:
     """Return the words that state an item; of a message, what it says."""
     if message:
-        return capital(ended(message_in(oneline(without_address(item.text, teller.called)))))
+        said = message_in(oneline(without_address(item.text, teller.called)))
+        return capital(ended(_THEIRS.sub("your", said)))
     return capital(ended(oneline(to_the_point(item.text, teller.called))))
 
 
