@@ -341,6 +341,7 @@ def test_what_is_whispered_is_as_private_as_the_whisper():
         ("mara i'll pay you five silver on friday", "mara, here's the five silver", "done"),
         ("mara i owe you three marks", "that's us square, mara", "done"),
         ("mara i owe you three marks", "and we're quits", "done"),
+        ("mara i owe you three marks", "3 marks, all there, count em, we r SQUARE", "done"),
         ("mara i owe you three marks", "paid, mara!", "done"),
         ("mara, i'll bring you a jar of plums on friday", "mara, i brought you the plums", "done"),
         ("mara, keep my token for me", "mara i no longer need the token kept", "done"),

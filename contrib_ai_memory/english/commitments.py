@@ -100,8 +100,9 @@ _REMIND_TO = re.compile(
     re.IGNORECASE,
 )
 _DONE = re.compile(
-    r"\b(?:paid|payed|settled)(?: (?:up|off|back|you))?\b|\b(?:we(?:'?re| are)|that'?s) (?:all )?"
-    r"(?:square|even|quits|settled)\b|\b(?:here|there)(?:'?s| is| are) (?:your|ur|the|my)\b"
+    r"\b(?:paid|payed|settled)(?: (?:up|off|back|you))?\b"
+    r"|\b(?:we(?:'?re| are| r)|that'?s(?: us)?) (?:all )?(?:square|even|quits|settled|straight)\b"
+    r"|\b(?:here|there)(?:'?s| is| are) (?:your|ur|the|my)\b|\bcount (?:it|'?em|them)\b"
     r"|\b(?:is|was|are|it'?s) (?:mended|fixed|back|finished|done|delivered)\b"
     r"|\bi(?:'?ve)? (?:brought|mended|fixed|finished|delivered|returned)\b"
 )

@@ -217,6 +217,8 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
         acts.append(SpeechAct(courtesy.name.lower(), said))
     if cries_out(said) and "alarm" not in known:
         acts.append(SpeechAct("alarm", said))
+    if paid and known.isdisjoint(("settle", "debt")) and sums_in(said):
+        acts.append(SpeechAct("settle", said))
     if known and known <= OF_NO_MOMENT and _tells_of_a_loss(said):
         acts.append(SpeechAct("feeling", said))
     # "look after it, would you?" asks for no answer
