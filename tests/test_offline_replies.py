@@ -154,6 +154,48 @@ def test_a_profile_is_told_to_those_who_may_know_it_with_what_it_rests_on(
     assert str(heard) in said.evidence
 
 
+def test_who_is_asked_about_somebody_tells_what_they_said_of_themselves_before_what_they_did(
+    asks, mara, alice, bram, tavern
+):
+    alice.location = tavern
+    alice.execute_cmd("pose gives Bram a long, dark look.")
+    asks(alice, "I keep the ferry at Millbrook, Mara, and my brother rings the bell.")
+    asks(alice, "it is cold today.")
+    alice.location, bram.location = None, tavern
+    answer = asks(bram, "what do you know about Alice?")
+    assert "ferry" in answer and "dark look" not in answer
+
+
+def test_what_belongs_to_the_asker_is_told_as_theirs(asks, mara, alice, bram, tavern):
+    bram.location = tavern
+    asks(bram, "Mara, Alice's brother Tobb is held in the Crow Cells.")
+    alice.location = tavern
+    assert "Your brother Tobb is" in asks(alice, "Mara, where is Tobb?")
+
+
+def test_a_sentence_of_somebody_else_is_read_with_the_one_that_names_them(
+    asks, mara, alice, bram, tavern
+):
+    alice.location = tavern
+    asks(alice, "I've just moved into the yellow house next to the cistern, Mara.")
+    asks(
+        alice,
+        "I've got three cats, Biscuit, Admiral and Moth, and Moth has kittens. My sister Calla "
+        "can't stand them, she sneezes. She lives in Teal Reach and paints kites for the Fast.",
+    )
+    alice.location, bram.location = None, tavern
+    answer = asks(bram, "where does Alice's sister live?")
+    assert "Teal Reach" in answer and "sister" in answer
+
+
+def test_what_somebody_left_with_the_npc_is_no_departure(asks, mara, alice, bram, tavern):
+    alice.location = tavern
+    asks(alice, "would you hold on to my spare key until I am back?")
+    alice.move_to(create_object("typeclasses.rooms.Room", key="The Green"))
+    bram.location = tavern
+    assert "leaving" not in asks(bram, "what did Alice leave with you?")
+
+
 def test_emotions_of_the_line_favour_memories_that_share_them(mara, alice, settings):
     felt = {"dominant_emotions": ("grief", "sadness", "pensiveness"), "journal_ids": (900, 901)}
     funeral = memory_id_for(mara.memory.id, "experience", 900, 901)

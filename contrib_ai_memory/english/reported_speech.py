@@ -91,6 +91,12 @@ _ME_FOR_MY = re.compile(
     r"(?=(?:(?:new|old|best|good|little|big|own) )?[a-z]{3,}\s*(?:[.,;!?]|$))",
     re.IGNORECASE,
 )
+_ME_AS_MY = re.compile(  # "me brother got nicked", "i changed me mind"; not "me and Bram"
+    r"(?P<behind>(?:^|[.!?,;] )\W*(?:(?:and|but|so) )?|\bI(?:'\w+)? [a-z]+ )me "
+    rf"(?=[a-z]{{3}})(?!(?:and|but|{'|'.join(sorted(FUNCTION_WORDS))})\b)"
+    r"(?!too|either|neither|again|lad|love|once|twice|yesterday|to(?:day|night|morrow))",
+    re.IGNORECASE,
+)
 _BE_I = {" are": " am", " were": " was", " aren't": " am not", " weren't": " wasn't", "'re": "'m"}
 # "my God, am I tired", "me and Bram went", "I asked where am I", "I'ma get ale"
 _NOT_TOLD = re.compile(
@@ -135,6 +141,8 @@ def third_person(text: str, name: str) -> str:
     'Alice keeps the ferry, and their brother helps them.'
     >>> third_person("I take tea, and I hate rum.", "Alice")
     'Alice takes tea, and hates rum.'
+    >>> third_person("I fly a skiff", "Alice")
+    'Alice flies a skiff'
     >>> third_person("i cant stand turnips, i like plums", "Alice")
     "Alice can't stand turnips, they like plums"
     >>> third_person("I am Alice, the smith.", "Alice"), third_person("I'm Alice, I fish.", "Alice")
@@ -184,7 +192,7 @@ def _retold(text: str, subject: str, name: str = "") -> str:
         elif verb_of_name and token[0].isalpha():
             if lower in ("and", "or"):
                 verb_of_name = False  # "Alice and their brother sing"
-            elif lower not in ADVERBS and not lower.endswith("ly"):
+            elif lower not in ADVERBS and not (lower.endswith("ly") and lower not in BASES):
                 token, verb_of_name = _third(token), False
             out.append(token)
         elif plural and token[0].isalpha():
@@ -225,6 +233,7 @@ def _plain(text: str) -> str:
     """Return talk without "you know", with "my boots" for "me boots"."""
     text = _YOU_KNOW.sub("", with_apostrophes(text))
     text = re.sub(r"\b(?:u|ye|ya)\b", "you", re.sub(r"\b(?:ur|yer)\b", "your", text))
+    text = _ME_AS_MY.sub(r"\g<behind>my ", text)
     return _ME_FOR_MY.sub(r"\g<behind> my ", text)
 
 
@@ -306,6 +315,8 @@ def of_speaker(text: str, name: str, *, to_teller: bool = False) -> str:
     'The ferry sinks on monday. Ada saw it.'
     >>> of_speaker("I'll bring you a fleece for your bed, if you can wait.", "Ada", to_teller=True)
     'Ada will bring me a fleece for my bed, if I can wait.'
+    >>> of_speaker("me nan is blind, i broke me cup.", "Ada")
+    "Ada's nan is blind, they broke their cup."
     >>> of_speaker("My boots were found, they are dry.", "Ada")
     "Ada's boots were found, they are dry."
     >>> of_speaker("I told them where I live.", "Ada"), of_speaker("You owe me four.", "Ada")
@@ -553,6 +564,11 @@ def _leans(clause: str) -> bool:
     first = next(iter(re.findall(r"[^\W\d_]+", clause)), "")
     verb = _is_third(first.lower()) or is_past(first)  # "Makes good honey."
     return verb or bool(_LEANS.match(clause)) or not (_SUBJECT.match(clause) and claims(clause))
+
+
+def leans_on_a_name(sentence: str) -> bool:
+    """Whether a sentence begins with somebody who is named before it: "She lives by the mill"."""
+    return bool(_LEANS.match(sentence))
 
 
 def speaks_of_self(text: str) -> bool:

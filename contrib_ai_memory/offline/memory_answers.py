@@ -35,6 +35,7 @@ from .sentence_answers import (
     is_the_askers_secret,
     of_builder,
     ranked,
+    read_scores,
     told,
     words_to_it,
 )
@@ -44,6 +45,7 @@ NOTHING_BELOW_OF_A_WHOLE = -1.0  # where all of somebody or something is asked f
 WEIGHED = 8  # sentences kept beside a reply
 SHOWN = 160  # characters of each
 ATTRIBUTES_TOLD = 2  # of a profile
+WHO = ("who is {}?", "what does {} do?")  # "tell me about Bram"
 
 _OF_KNOWING = content_words("know tell hear heard think remember say about")
 
@@ -128,8 +130,8 @@ def portrait(
     request: ReplyRequest,
     found: Sequence[SentenceCandidate],
 ) -> Reply | None:
-    """Tell what is known of somebody as a whole: what names them, else what their profile says,
-    else what they said.
+    """Tell what is known of somebody as a whole: what says who they are or what they do, else what
+    their profile says, else what they did.
 
     Args:
         found: The sentences as `ranked` returns them.
@@ -141,16 +143,31 @@ def portrait(
         if each.memory
         and each.memory.id in worth
         and _is_of(person, each.memory)
-        and each.score >= NOTHING_BELOW_OF_A_WHOLE
         and not asked(each.text)
     ]
-    named = [each for each in theirs if names(person.name) & {*words_of(each.text)}]
-    evidence = [each.memory.id for each in behind(request, [person])] if person.attributes else []
-    if evidence and not named:
-        said = " ".join(map(ended, person.attributes[:ATTRIBUTES_TOLD]))
-        return _reply(said, (), _weighed(found), evidence)
-    chosen = choose(named or theirs, several=True, least=NOTHING_BELOW_OF_A_WHOLE)
-    return _reply(told(chosen, request), chosen, _weighed(found, chosen))
+    of_words = [each for each in theirs if not each.memory.is_deed]
+    judged = _as_a_portrait(person, of_words or theirs, request)
+    chosen = choose(judged, several=True, least=NOTHING_BELOW_OF_A_WHOLE)
+    if person.attributes and not (chosen and of_words):
+        evidence = [each.memory.id for each in behind(request, [person])]
+        said = " ".join(map(ended, person.attributes[:ATTRIBUTES_TOLD])) if evidence else ""
+        if said:
+            return _reply(said, (), _weighed(found), evidence)
+    return _reply(told(chosen, request), chosen, _weighed(judged, chosen))
+
+
+def _as_a_portrait(
+    person: KnownPerson, found: Sequence[SentenceCandidate], request: ReplyRequest
+) -> list[SentenceCandidate]:
+    """Return sentences by how surely they say who somebody is, or what they do."""
+    asked_for = [
+        read_scores(replace(request, utterance=each.format(person.name)), found) for each in WHO
+    ]
+    judged = [
+        replace(each, score=max(scores), recalled=0.0)
+        for each, *scores in zip(found, *asked_for, strict=True)
+    ]
+    return sorted(judged, key=lambda each: -each.score)
 
 
 def _is_of(person: KnownPerson, memory: MemoryRecord) -> bool:

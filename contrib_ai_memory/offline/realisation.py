@@ -36,6 +36,11 @@ from .told_days import dated, day_told, on_day
 _NO_NAMES = FUNCTION_WORDS | MODALS | BASES | {"may", "march", "august"}
 _DETERMINED = frozenset("a an the some my your his her their our".split())
 
+# behind a name with "'s": not "Jinx's here", "Jinx's got a cat"
+_OF_THEIRS = (
+    r"(?= [\w'’-]+)(?! (?:not|a|an|the|in|on|at|here|there|back|got|gone|been|late|ill|well|very|so"
+    r"|too|\w+(?:ed|ing))\b)"
+)
 _AGO = frozenset("was were did had last ago since yesterday".split())
 
 
@@ -130,6 +135,9 @@ def _head_and_words(
         )
     if not told:
         return f"{memory.speaker} said {when}".rstrip(), f': "{said}"'
+    if request.speaker:  # "your brother Tobb is in the cells", to Jinx
+        told = re.sub(rf"\b{re.escape(request.speaker)}['’]s{_OF_THEIRS}", "your", told)
+        told = reported_speech.capital(told)
     others_too = any(re.search(rf"\b{re.escape(each)}\b", told) for each in others if each)
     of_self = told.startswith(reported_speech.capital(memory.speaker))
     if of_self and not (when or others_too):

@@ -29,7 +29,7 @@ from ..english.questions import (
     sentences_of,
     statements,
 )
-from ..english.reported_speech import Clause, claims, clauses, in_full
+from ..english.reported_speech import Clause, claims, clauses, in_full, leans_on_a_name
 from ..english.salience import names_someone
 from ..english.tokens import content_words, quotes
 from ..local_time import date_of
@@ -74,7 +74,7 @@ _HEADING = re.compile(r"(?m)^\s*#+[^\n]*$")
 _OF_COMING = re.compile(  # not "where did he leave his axe"
     r"\b(?:com(?:e|es|ing)|came|arriv\w+|went|gone|get here|got here"
     r"|(?:leav(?:e|es|ing)|left)(?! (?:(?:his|her|their|my|your|our|its|an?|some|it|me|us|him|them"
-    r"|behind|over)\b|\w+ (?:the|an?|his|her|their|my)\b)))\b",
+    r"|behind|over|with (?:you|u|ye|ya))\b|\w+ (?:the|an?|his|her|their|my)\b)))\b",
     re.I,
 )
 # of a persona, what is for whoever plays it alone: "you must never reveal that …"
@@ -139,7 +139,7 @@ def ranked(request: ReplyRequest) -> list[SentenceCandidate]:
     found = sentences(request)
     judged = [
         replace(each, score=score + _more(each, request))
-        for each, score in zip(found, _read_scores(request, found), strict=True)
+        for each, score in zip(found, read_scores(request, found), strict=True)
     ]
     best = sorted(judged, key=lambda each: -each.rank)
     if _OF_THE_ASKERS.search(request.utterance):  # surer, not sooner
@@ -153,7 +153,7 @@ def ranked(request: ReplyRequest) -> list[SentenceCandidate]:
     return _latest_first(best, within)
 
 
-def _read_scores(request: ReplyRequest, found: Sequence[SentenceCandidate]) -> list[float]:
+def read_scores(request: ReplyRequest, found: Sequence[SentenceCandidate]) -> list[float]:
     """Return the reader's score of each sentence; without it 0 for memories that share a word with
     the question, less for all else."""
     if network := reader.shared():
@@ -509,13 +509,14 @@ def _may_answer(memory: MemoryRecord, request: ReplyRequest) -> bool:
 
 
 def cut(text: str) -> list[str]:
-    """Cut a memory into sentences; a short line stays whole."""
-    return [
-        each
-        for line in lines_of(text)
-        for each in ([line] if len(line) <= LONG else sentences_of(line))
-        if any(map(str.isalnum, each))
-    ]
+    """Cut a memory into sentences, each with those on which it leans; a short line stays whole."""
+    cut: list[str] = []
+    for line in lines_of(text):
+        before = ""
+        for each in [line] if len(line) <= LONG else sentences_of(line):
+            before = f"{before} {each}" if before and leans_on_a_name(each) else each
+            cut.append(before)
+    return [each for each in cut if any(map(str.isalnum, each))]
 
 
 def lines_of(text: str) -> list[str]:
