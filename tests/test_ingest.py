@@ -498,6 +498,9 @@ def test_a_builder_teaches_and_is_told_what_was_kept(mara, builder):
     builder("@memory/teach mara = the water is wet and the water is cold")
     said = builder("@memory/teach mara = the water is cold and the water is wet")
     assert "0 kept, 1 dropped as unimportant" in said
+    assert (
+        "To keep it, a new price" in " ".join(said.split()) and "@memory/add Mara = <text>" in said
+    )
 
 
 @pytest.mark.parametrize(

@@ -227,3 +227,13 @@ def test_what_is_its_own_is_its_own_in_what_it_wants(mara, alice, says):
 )
 def test_a_wish_is_put_in_the_first_person_as_far_as_it_is_clear(wish, told):
     assert own_wish(wish, "she") == told
+
+
+@pytest.mark.django_db
+def test_what_was_taught_later_is_told_of_what_was_taught_before(mara, alice, says, builder):
+    builder("@memory/teach mara = A breeze costs three stars, and a jar of gale two crowns.")
+    mara.memory.clock = lambda: "2026-11-24T12:00:00+00:00"
+    builder("@memory/add mara = A jar of gale costs three crowns.")
+    builder("@memory/teach mara = The bathhouse opens at six.")
+    answer = says(alice, "What do two jars of gale and one breeze cost, Mara?")
+    assert "gale costs three crowns" in answer and "two crowns" not in answer

@@ -244,6 +244,11 @@ def _taught(npc: Any, learned: Any) -> str:
         return "There is nothing to learn: the text is empty."
     text = "\n".join(each.content for each in learned.memories)
     said = f"\n{persona.asked_so(npc, text)}" if text else ""
+    if learned.dropped:
+        said = (
+            f"\nWhat was dropped says little, or is much like what {npc.key} knows. To keep it, a"
+            f" new price beside an old one too: @memory/add {npc.key} = <text>{said}"
+        )
     return f"{npc.key} was taught {learned.told()}.{said}"
 
 

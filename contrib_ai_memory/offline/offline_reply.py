@@ -82,6 +82,7 @@ _NEWS = re.compile(
     rf"|[\s,.]*\b{_YOU_HEARD}(?: that| of it)?\W*$",
     re.IGNORECASE,
 )
+_POINTS_BACK = re.compile(r"\b(?:such|that|this|it|them|those|these|ones?|there)\b", re.IGNORECASE)
 _RHETORICAL = re.compile(
     r"\W*(?:(?:can|could|would) (?:you|u|ye) (?:imagine|believe)|you know what|guess what)\b",
     re.IGNORECASE,
@@ -275,7 +276,8 @@ def _as_asked(request: ReplyRequest) -> ReplyRequest:
         for each in sentences_of(request.utterance)
         if any(text in each or each in text for text in questions)
     )
-    if not others or len(content_words(asking)) < LEAST_OF_A_MATTER:  # "which one was it?"
+    whole = len(content_words(asking)) >= LEAST_OF_A_MATTER and not _POINTS_BACK.search(asking)
+    if not (others and whole):  # "which one was it?", "who knows about such things?"
         return request
     return replace(request, utterance=asking)
 

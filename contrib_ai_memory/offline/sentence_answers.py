@@ -48,6 +48,7 @@ SURELY = 2.5  # from which an answer is told before anything else that a line ma
 RECALL_COUNTS = 1.5
 ON_ONE_MATTER = 2  # content words that both have
 LATER_WITHIN = 1.0  # less than the best score, from which what was said later is told in its place
+SURELY_CHANGES = 0.9  # of the reader, that what was taught later changes what was taught before
 LONG = 160  # characters from which a memory is cut into sentences
 READ = 32  # recalled sentences at most, the best ones
 SHEET_READ = 16  # sentences of the persona sheet, beside those recalled
@@ -223,7 +224,7 @@ def _latest_first(best: list[SentenceCandidate], within: float) -> list[Sentence
     """Put what was said last on the matter of the best sentence first, if it answers as well; what
     says that the best is over, if it answers and scores less by so much at most."""
     if not best or not (since := _told_at(best[0])):
-        return best
+        return _latest_taught(best)
     over = _says_over(best)
     later = [
         each
@@ -241,6 +242,30 @@ def _latest_first(best: list[SentenceCandidate], within: float) -> list[Sentence
     newest = max(later, key=_told_at, default=best[0])
     first = replace(newest, score=max(newest.score, best[0].score))
     return [first, *(each for each in best if each is not newest)]
+
+
+def _latest_taught(best: list[SentenceCandidate]) -> list[SentenceCandidate]:
+    """Put what a builder taught later before what it changes: "a jar of gale now costs three"."""
+    network = reader.shared()
+    first = best[0] if best else None
+    if network is None or first is None or not _taught_at(first):
+        return best
+    later = [
+        each
+        for each in best
+        if each.score >= NOTHING_BELOW
+        and _taught_at(each) > _taught_at(first)
+        and _is_on_one_matter(each, first)
+        and network.changes(each.read, [first.read])[0, 0] >= SURELY_CHANGES
+    ]
+    newest = max(later, key=_taught_at, default=first)
+    return [newest, *(each for each in best if each is not newest)]
+
+
+def _taught_at(candidate: SentenceCandidate) -> str:
+    """Return when a builder gave what a sentence is of, "" for anything else."""
+    memory = candidate.memory
+    return memory.created_at if memory and of_builder(memory) else ""
 
 
 def _earlier_first(best: list[SentenceCandidate], request: ReplyRequest) -> list[SentenceCandidate]:
