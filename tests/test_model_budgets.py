@@ -14,7 +14,7 @@ from model_server import digest
 from contrib_ai_memory import conf, offload
 from contrib_ai_memory.llm import breaker, openai_compatible, prompts, router
 from contrib_ai_memory.llm.provider import Passage, Unreachable
-from contrib_ai_memory.llm.usage import Usage
+from contrib_ai_memory.llm.usage import Spent, Usage
 from contrib_ai_memory.records import Entry, ReplyRequest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -270,11 +270,11 @@ def test_what_was_spent_is_counted_by_purpose_and_by_npc(server, llm):
         assert score(npc) == "openai"
     offload.wait(router.ask("converse", prompts.talk(REQUEST, []), (), npc="mara-id"))
     spent = router.usage()
-    assert (spent["calls"], spent["tokens_in"], spent["tokens_out"]) == (5, 150, 50)
-    assert spent["by_purpose"]["digest"]["calls"] == 4
-    assert spent["by_purpose"]["reply"]["tokens_in"] == 30
-    assert spent["by_npc"]["mara-id"] == {"calls": 3, "tokens_in": 90, "tokens_out": 30}
-    assert set(spent["by_npc"]) == {"mara-id", "finn-id"}
+    assert spent.whole == Spent(calls=5, tokens_in=150, tokens_out=50)
+    assert spent.purposes["digest"].calls == 4
+    assert spent.purposes["reply"].tokens_in == 30
+    assert spent.npcs["mara-id"] == Spent(calls=3, tokens_in=90, tokens_out=30)
+    assert set(spent.npcs) == {"mara-id", "finn-id"}
 
 
 def test_an_npc_that_used_up_its_tokens_goes_without_and_the_others_do_not(server, llm, logged):
@@ -302,7 +302,7 @@ def test_what_was_spent_is_still_known_after_a_reload(server, llm, store_folder)
     assert score("mara-id") == "openai"
     router._model_server_of.cache_clear()
     router._usage_in.cache_clear()
-    assert router.usage()["by_npc"]["mara-id"]["tokens_in"] == 30
+    assert router.usage().npcs["mara-id"].tokens_in == 30
     router._model_server_of.cache_clear()
     router._usage_in.cache_clear()
     assert score("mara-id") == "offline"
@@ -314,9 +314,9 @@ def test_a_new_day_begins_at_nothing(tmp_path):
     counts = Usage(tmp_path / "usage.json", date=lambda: day[0])
     counts.count("reply", "mara-id", 30, 10)
     day[0] = "2026-01-02"
-    assert counts.plain()["calls"] == 0
+    assert counts.today().whole.calls == 0
     later = Usage(tmp_path / "usage.json", date=lambda: day[0])
-    assert later.plain()["by_npc"] == {}
+    assert later.today().npcs == {}
     assert later.by_day("mara-id") == [("2026-01-01", 40), ("2026-01-02", 0)]
 
 
@@ -325,7 +325,7 @@ def test_a_broken_count_is_begun_anew(server, llm, store_folder, logged, content
     store_folder.mkdir(exist_ok=True)
     (store_folder / "llm_usage.json").write_bytes(content)
     assert score() == "openai"
-    assert router.usage()["calls"] == 1
+    assert router.usage().whole.calls == 1
     [line] = logged(logging.WARNING)
     assert "start from zero" in line
 
@@ -349,6 +349,6 @@ def test_the_count_is_never_written_on_the_reactor_thread(server, plays):
     __import__("os").replace = noted
     yield score("mara-id")
     seen.extend(writers)
-    seen.append(router.usage()["by_npc"]["mara-id"]["calls"])
+    seen.append(router.usage().npcs["mara-id"].calls)
     """
     assert plays(body) == [False, 1]

@@ -22,6 +22,7 @@ from ..conf import PAGE_SIZE
 from ..errors import InputError
 from ..ingest.index import to_memory
 from ..llm import router
+from ..llm.usage import Spent
 from ..npc import CATEGORY, OFF_TAG
 from ..recall.mood import Mood
 from ..records import (
@@ -367,7 +368,6 @@ def _counts_of(agent_ids: Iterable[str]) -> dict[str, dict[str, int]]:
 
 def _overview(npc: Any, counts: dict[str, int]) -> Overview:
     memory, script = npc.memory, AssistantScript.of(npc)
-    spent = router.usage()["by_npc"].get(memory.id, {})
     return Overview(
         id=memory.id,
         key=npc.key,
@@ -380,7 +380,7 @@ def _overview(npc: Any, counts: dict[str, int]) -> Overview:
         links=memory.links.count,
         people=len(memory.people),
         last_night=script.sleep.last_night,
-        tokens=spent.get("tokens_in", 0) + spent.get("tokens_out", 0),
+        tokens=router.usage().of_npc(memory.id).tokens,
         last_beat=script.state.last_beat,
         language=router.status(memory.settings, memory.id),
     )
@@ -1000,30 +1000,13 @@ class Status:
 
 
 @dataclass(frozen=True, slots=True)
-class Spending:
-    """Answered calls of the language model, and their tokens."""
-
-    calls: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-
-    def __str__(self) -> str:
-        calls = plural(self.calls, "call")
-        return f"{calls}, {self.tokens_in:,} tokens in, {self.tokens_out:,} tokens out"
-
-    @property
-    def tokens(self) -> int:
-        return self.tokens_in + self.tokens_out
-
-
-@dataclass(frozen=True, slots=True)
 class Cost:
     """Cost of the language model today (UTC)."""
 
     day: str
-    game: Spending
-    npc: Spending  # this NPC's share
-    by_purpose: dict[str, Spending]  # of the game, by operation
+    game: Spent
+    npc: Spent  # this NPC's share
+    by_purpose: dict[str, Spent]  # of the game, by operation
     game_limit: int | None  # tokens a day
     npc_limit: int | None
     language: str  # which provider answers now, in a sentence
@@ -1091,18 +1074,14 @@ def cost(npc: Any) -> Cost:
     settings = npc.memory.settings
     spent, whole, own = router.usage(), conf.get().LLM, settings.LLM
     return Cost(
-        day=spent["day"],
-        game=_spending(spent),
-        npc=_spending(spent["by_npc"].get(npc.memory.id, {})),
-        by_purpose={name: _spending(each) for name, each in spent["by_purpose"].items()},
+        day=spent.day,
+        game=spent.whole,
+        npc=spent.of_npc(npc.memory.id),
+        by_purpose=spent.purposes,
         game_limit=whole.daily_tokens if whole else None,
         npc_limit=own.daily_tokens_per_npc if own else None,
         language=router.status(settings, npc.memory.id),
     )
-
-
-def _spending(plain: dict[str, Any]) -> Spending:
-    return from_plain(Spending, plain)
 
 
 @defer.inlineCallbacks

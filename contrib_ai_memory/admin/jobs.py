@@ -44,7 +44,7 @@ def silent(_doing: str, _done: int, _total: int) -> None:
 
 def look_job(job: Callable[..., Any], *args: Any) -> defer.Deferred:
     """Run a job of the worker thread for staff who look at something."""
-    return offload.run(offload.MEMORY, job, *args, priority=offload.LOOK, reads=True)
+    return offload.read(job, *args, priority=offload.LOOK)
 
 
 def change_job(job: Callable[..., Any], *args: Any) -> defer.Deferred:

@@ -25,7 +25,7 @@ from .findings import UNUSABLE, give_up
 from .provider import LONGEST, Provider, ProviderError, Unreachable
 from .silent_provider import SILENT
 from .tally import Tally, of_call
-from .usage import FILE, BudgetUsedUp, Usage
+from .usage import FILE, BudgetUsedUp, Day, Usage
 
 # who may be asked: the model server, the game's own provider, and that of the game's language,
 # which does without a model
@@ -325,14 +325,9 @@ def _instance_of(kind: type[Provider]) -> Provider:
 # --- what it costs, and who answers ---------------------------------------------------------------
 
 
-def usage() -> dict[str, Any]:
-    """Return what the model cost today (UTC), as plain data.
-
-    Returns:
-        {"day", "calls", "tokens_in", "tokens_out", "by_purpose": {operation: {"calls",
-        "tokens_in", "tokens_out"}}, "by_npc": {agent id: {the same}}}.
-    """
-    return _counts().plain()
+def usage() -> Day:
+    """Return what the model cost today (UTC)."""
+    return _counts().today()
 
 
 def tokens_by_day(agent_id: str) -> list[tuple[str, int]]:

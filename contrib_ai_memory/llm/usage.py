@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 from pydantic import BaseModel, Field, ValidationError
 
 from .. import atomic_file, conf
 from ..log import logger
+from ..text import plural
 from .provider import ProviderError
 
 FILE = "llm_usage.json"
@@ -29,33 +31,49 @@ class BudgetUsedUp(ProviderError):
     """Today's tokens are spent: the offline provider answers until the day is over."""
 
 
-class Spent(BaseModel):
-    """Answered calls and their tokens."""
+Number = Annotated[int, Field(ge=0)]
 
-    calls: int = Field(0, ge=0)
-    tokens_in: int = Field(0, ge=0)
-    tokens_out: int = Field(0, ge=0)
+
+@dataclass
+class Spent:
+    """Answered calls of the language model, and their tokens."""
+
+    calls: Number = 0
+    tokens_in: Number = 0
+    tokens_out: Number = 0
+
+    def __str__(self) -> str:
+        calls = plural(self.calls, "call")
+        return f"{calls}, {self.tokens_in:,} tokens in, {self.tokens_out:,} tokens out"
 
     @property
     def tokens(self) -> int:
         return self.tokens_in + self.tokens_out
 
-    def add(self, tokens_in: int, tokens_out: int) -> None:
-        self.calls += 1
-        self.tokens_in += tokens_in
-        self.tokens_out += tokens_out
+    def add(self, other: Spent) -> None:
+        self.calls += other.calls
+        self.tokens_in += other.tokens_in
+        self.tokens_out += other.tokens_out
 
 
 class Day(BaseModel):
-    """One day in the file. `day` is an ISO date in UTC."""
+    """One day in the file: by operation, and by the agent id of the NPC; an ISO date in UTC."""
 
     day: str = ""
     purposes: dict[str, Spent] = Field(default_factory=dict)
     npcs: dict[str, Spent] = Field(default_factory=dict)
 
     @property
-    def tokens(self) -> int:
-        return sum(spent.tokens for spent in self.purposes.values())
+    def whole(self) -> Spent:
+        """All that the game spent."""
+        total = Spent()
+        for each in self.purposes.values():
+            total.add(each)
+        return total
+
+    def of_npc(self, npc: str | None) -> Spent:
+        """What one NPC spent."""
+        return self.npcs.get(npc or "", Spent())
 
 
 class Days(BaseModel):
@@ -88,11 +106,12 @@ class Usage:
 
     def count(self, purpose: str, npc: str | None, tokens_in: int, tokens_out: int) -> None:
         """Count one answered call and write the file (worker thread)."""
+        call = Spent(1, tokens_in, tokens_out)
         with self._lock:
             day = self._present()
-            day.purposes.setdefault(purpose, Spent()).add(tokens_in, tokens_out)
+            day.purposes.setdefault(purpose, Spent()).add(call)
             if npc is not None:
-                day.npcs.setdefault(npc, Spent()).add(tokens_in, tokens_out)
+                day.npcs.setdefault(npc, Spent()).add(call)
         self._write()
 
     def check(
@@ -103,10 +122,10 @@ class Usage:
         with self._lock:
             day = self._present()
             replies = day.purposes.get(REPLY, Spent()).tokens
-            own = day.npcs.get(npc or "", Spent()).tokens
+            own, whole = day.of_npc(npc).tokens, day.whole.tokens
             for whose, tokens, limit in (
-                ("the game", day.tokens, settings.daily_tokens),
-                ("nights and background work", day.tokens - replies, background),
+                ("the game", whole, settings.daily_tokens),
+                ("nights and background work", whole - replies, background),
                 (f"NPC {npc}", own, settings.daily_tokens_per_npc),
             ):
                 if not limit or tokens < limit:
@@ -118,25 +137,16 @@ class Usage:
                     logger().warning("%s: %s.", problem, until)
                 raise BudgetUsedUp(problem)
 
-    def plain(self) -> dict[str, Any]:
-        """Return today's numbers as plain data, as `router.usage` does."""
+    def today(self) -> Day:
+        """Return what was spent so far today."""
         with self._lock:
-            day = self._present()
-            spent, shown = day.purposes.values(), day.model_dump()
-            return {
-                "day": day.day,
-                "calls": sum(each.calls for each in spent),
-                "tokens_in": sum(each.tokens_in for each in spent),
-                "tokens_out": sum(each.tokens_out for each in spent),
-                "by_purpose": shown["purposes"],
-                "by_npc": shown["npcs"],
-            }
+            return self._present().model_copy(deep=True)
 
     def by_day(self, npc: str) -> list[tuple[str, int]]:
         """Return (day, tokens) of one NPC for the last thirty days with any calls, oldest first."""
         with self._lock:
             self._present()
-            return [(day.day, day.npcs.get(npc, Spent()).tokens) for day in self._days]
+            return [(day.day, day.of_npc(npc).tokens) for day in self._days]
 
     def _present(self) -> Day:
         if self._days[-1].day != self._date():

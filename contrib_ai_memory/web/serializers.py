@@ -23,6 +23,7 @@ from ..admin.inspect import Page
 from ..admin.operations import Operation
 from ..admin.requests import Asked
 from ..admin.undo_log import Act
+from ..llm.usage import Spent
 from ..records import AgendaItem, MemoryRecord, RecallResult, ScoreParts
 
 _FIELDS = {
@@ -162,6 +163,7 @@ derived(inspect.Status, only="state night")
 derived(inspect.NightDone, "Night")
 derived(inspect.NPCSettingsShown, "NPCSettings")
 derived(inspect.PersonShown, "Person")
+derived(Spent, "Spending")
 derived(inspect.LogRecord, "ChangeRecord")
 derived(Asked, "ForgetRequest")
 derived(

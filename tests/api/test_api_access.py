@@ -163,10 +163,10 @@ def test_a_session_is_accepted_whatever_authentication_the_game_configures(brows
 
 
 def test_every_response_has_security_headers_and_forbids_caching(browser, mara, monkeypatch):
-    def broken(plain):
+    def broken(agent_id):
         raise KeyError("api_key=hunter2")
 
-    monkeypatch.setattr(inspect, "_spending", broken)
+    monkeypatch.setattr(inspect, "_counts", broken)
     address = f"/api/memory/npcs/{mara.id}/"
     expected = {
         browser.get(address): 200,
@@ -176,7 +176,7 @@ def test_every_response_has_security_headers_and_forbids_caching(browser, mara, 
         browser.get("/api/memory/nowhere/"): 404,
         browser.put(address): 403,
         browser.get(f"{address}journal/?limit=x"): 400,
-        browser.get(f"{address}cost/"): 500,
+        browser.get(f"{address}stats/"): 500,
     }
     for answer, status in expected.items():
         assert answer.status_code == status
