@@ -281,12 +281,14 @@ def _without_hushing(said: str) -> str:
 
     >>> _without_hushing("The gold is buried, keep it to yourself")
     'The gold is buried'
+    >>> _without_hushing("dont tell no1 but i hid the gold")
+    'i hid the gold'
     >>> _without_hushing("Between ourselves, the gold is buried.")
     'the gold is buried.'
     >>> _without_hushing("The mill sign says, tell no one")
     'The mill sign says, tell no one'
     """
-    first, *after = re.split(r"[,:]\s+", said, maxsplit=1)
+    first, *after = re.split(r"[,:]\s+| (?=but )", said, maxsplit=1)
     if after and hushes(first) and not re.match(r"(?:not even|tell|or)\b", after[0], re.I):
         return re.sub(r"^(?:but|because|cos) ", "", after[0], flags=re.I)
     told, _comma, rest = said.rpartition(",")
