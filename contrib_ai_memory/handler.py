@@ -105,6 +105,11 @@ class MemoryHandler:
         return (self.owner.key, *self.owner.aliases.all())
 
     @property
+    def identity(self) -> str:
+        """The NPC's own memory identity."""
+        return self.owner.get_memory_identity(self.owner)
+
+    @property
     def phrases(self) -> dict[str, tuple[str, ...]]:
         """The stock phrases of the NPC, {kind: texts}, by the settings TONE and PHRASES."""
         return language.get().phrases.of(self.settings.TONE, self.settings.PHRASES)
@@ -326,15 +331,15 @@ class MemoryHandler:
 
     def facts(self, limit: int = 100) -> defer.Deferred:
         """Return the newest facts, as a Deferred list of `MemoryRecord`."""
-        return _look(memory_store.newest, self.id, "fact", limit)
+        return offload.read(memory_store.newest, self.id, "fact", limit)
 
     def counts(self) -> defer.Deferred:
         """Count the memories of each kind in the store, as a Deferred dict."""
-        return _look(memory_store.counts, self.id)
+        return offload.read(memory_store.counts, self.id)
 
     def mood(self) -> defer.Deferred:
         """Return the present mood, which includes secrets, as a Deferred `recall.mood.Mood`."""
-        return _look(mood.mood_of, self.id, self.clock())
+        return offload.read(mood.mood_of, self.id, self.clock())
 
     # --- indexing ---------------------------------------------------------------------------
 
@@ -438,10 +443,6 @@ def _bounded(
 ) -> RecallRequest:
     heard_by = (speaker, *listeners) if speaker else None
     return replace(request, listeners=heard_by, top_k=top_k or 0, token_budget=token_budget or 0)
-
-
-def _look(job: Callable[..., Any], *args: Any) -> defer.Deferred:
-    return offload.run(offload.MEMORY, job, *args, priority=offload.REPLY, reads=True)
 
 
 def open_memories() -> list[MemoryHandler]:

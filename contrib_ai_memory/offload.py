@@ -105,6 +105,11 @@ def run(
     return _lanes[lane].submit(task, priority, timeout)
 
 
+def read(job: Callable[..., Any], *args: Any, priority: int = REPLY) -> defer.Deferred:
+    """`run` a job of MEMORY that changes nothing; by default somebody waits for it."""
+    return run(MEMORY, job, *args, priority=priority, reads=True)
+
+
 def run_apart(do: Apart) -> None:
     """Have `do(job, args, reads)` called for each job of MEMORY from now on."""
     global _apart

@@ -397,9 +397,7 @@ class AssistantScript(DefaultScript):
         try:
             sheet = [field_of(self.obj, each) for each in OWN]
             asked = whole, self.obj.memory.id, sheet, entry.witnesses, entry.timestamp
-            read = yield offload.run(
-                offload.MEMORY, read_line, *asked, priority=offload.REPLY, reads=True
-            )
+            read = yield offload.read(read_line, *asked)
         except Exception as problem:  # noqa: BLE001 - whatever keeps it from reading, it can guess
             logger().warning("#%s: entry %s was not read: %s", self.db_obj_id, entry.id, problem)
             read = None

@@ -255,9 +255,7 @@ def prepare(memory: Memory, entry: Entry) -> Generator[Any, Any, tuple[ToolLoop,
         own=tuple(each.memory for each in recalled.memories if OWN in each.memory.tags)[:OWN_READ],
         agreed=frozenset(number for item in memory.agenda for number in item.evidence),
     )
-    known: _Known = yield offload.run(
-        offload.MEMORY, _look_up, asked, priority=offload.REPLY, reads=True
-    )
+    known: _Known = yield offload.read(_look_up, asked)
     speaker = memory.people.get(entry.source_entity)
     line, meant = known.line, known.line.meant
     yield offload.breathe(offload.REPLY)
@@ -590,17 +588,8 @@ def recall_for(memory: Memory, entry: Entry, text: str) -> Generator[Any, Any, R
     listeners = (entry.source_entity or UNKNOWN_SPEAKER,)
     felt: tuple[str, ...] = ()
     if memory.settings.RECALL_PROFILE != "relevance":  # which does not count emotions
-        felt = yield offload.run(
-            offload.MEMORY,
-            felt_at,
-            memory.id,
-            memory.clock(),
-            entry.content,
-            listeners[0],
-            entry.private,
-            priority=offload.REPLY,
-            reads=True,
-        )
+        now, said = memory.clock(), entry.content
+        felt = yield offload.read(felt_at, memory.id, now, said, listeners[0], entry.private)
     request = RecallRequest(
         text,
         listeners=listeners,

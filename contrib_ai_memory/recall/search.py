@@ -64,13 +64,9 @@ def recall(
     with suppress(EvidenceGone, *HELD):
         yield index.index_newest(memory, priority)
     request = completed(memory, request)
-    number, best = yield offload.run(offload.MEMORY, begin, request, priority=priority, reads=True)
+    number, best = yield offload.read(begin, request, priority=priority)
     linked = _linked(memory, best)  # Attributes: the reactor thread reads them
-    return (
-        yield offload.run(
-            offload.MEMORY, finish, number, request, linked, priority=priority, reads=True
-        )
-    )
+    return (yield offload.read(finish, number, request, linked, priority=priority))
 
 
 def emotion_request(labels: Sequence[str], query: str = "") -> RecallRequest:
@@ -99,7 +95,7 @@ def completed(memory: Memory, request: RecallRequest) -> RecallRequest:
     if not who and asks_for.of_oneself:
         who = listeners[:1]
     if not who and asks_for.of_you:
-        who = (memory.owner.get_memory_identity(memory.owner),)
+        who = (memory.identity,)
     preferences = memory.preferences.of(listeners[0], listeners) if listeners else ()
     return replace(
         request,

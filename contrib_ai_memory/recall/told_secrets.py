@@ -64,7 +64,7 @@ def tells_secret(
 def in_time(otherwise: bool, judge: Callable[..., bool], *args: Any) -> Generator[Any, Any, bool]:
     """Judge on the memory worker for a reply; a Deferred, `otherwise` if that is not possible."""
     try:
-        return (yield offload.run(offload.MEMORY, judge, *args, priority=offload.REPLY, reads=True))
+        return (yield offload.read(judge, *args))
     except (*HELD, offload.Busy, offload.TimedOut):
         return otherwise
 
