@@ -175,15 +175,17 @@ def _language() -> Iterator[str]:
 
 
 def _provider() -> Iterator[str]:
-    chosen, problem = conf.get().PROVIDER, ""
+    chosen = conf.get().PROVIDER
     if chosen == "openai" and conf.get().LLM is None:
         problem = "it needs the settings of a server, CONTRIB_AI_MEMORY['LLM']."
+        yield _named("['PROVIDER']", chosen, problem)
     elif chosen and "." in chosen:
         from .llm import router
 
-        problem = router.problem_with_own_provider()
-    if problem:
-        yield _named("['PROVIDER']", chosen, problem)
+        try:
+            router.own_provider()
+        except ImproperlyConfigured as wrong:
+            yield _named("['PROVIDER']", chosen, str(wrong))
 
 
 def _process() -> Iterator[str]:
