@@ -105,6 +105,11 @@ class MemoryHandler:
         return (self.owner.key, *self.owner.aliases.all())
 
     @property
+    def identity(self) -> str:
+        """The NPC's own memory identity."""
+        return self.owner.get_memory_identity(self.owner)
+
+    @property
     def phrases(self) -> dict[str, tuple[str, ...]]:
         """The stock phrases of the NPC, {kind: texts}, by the settings TONE and PHRASES."""
         return language.get().phrases.of(self.settings.TONE, self.settings.PHRASES)

@@ -44,9 +44,7 @@ def faults() -> list[str]:
 
 def doubts() -> list[str]:
     """Return a sentence for what works less well now and stops nothing; this may take seconds."""
-    return _told(
-        _retired, _unreached_store, _unreached_model, _short_context, _small_model, without_reader
-    )
+    return _told(_unreached_store, _unreached_model, _short_context, _small_model, without_reader)
 
 
 def _told(*checks: Callable[[], Iterator[str]]) -> list[str]:
@@ -58,11 +56,6 @@ def _told(*checks: Callable[[], Iterator[str]]) -> list[str]:
 def _named(path: str, value: Any, problem: str) -> str:
     name = path.rpartition("[")[2].strip("'\"]")
     return f"settings.{conf.SETTING}{path} = {redaction.shown(name, value)}: {problem}"
-
-
-def _retired() -> Iterator[str]:
-    for key in conf.retired():
-        yield f"settings.{conf.SETTING}{key} is ignored: it is no setting any more. Remove it."
 
 
 # --- folders --------------------------------------------------------------------------------------
@@ -182,15 +175,17 @@ def _language() -> Iterator[str]:
 
 
 def _provider() -> Iterator[str]:
-    chosen, problem = conf.get().PROVIDER, ""
+    chosen = conf.get().PROVIDER
     if chosen == "openai" and conf.get().LLM is None:
         problem = "it needs the settings of a server, CONTRIB_AI_MEMORY['LLM']."
+        yield _named("['PROVIDER']", chosen, problem)
     elif chosen and "." in chosen:
         from .llm import router
 
-        problem = router.problem_with_own_provider()
-    if problem:
-        yield _named("['PROVIDER']", chosen, problem)
+        try:
+            router.own_provider()
+        except ImproperlyConfigured as wrong:
+            yield _named("['PROVIDER']", chosen, str(wrong))
 
 
 def _process() -> Iterator[str]:

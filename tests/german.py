@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from contrib_ai_memory.language import Intent, Language, Manner, Phrases
-from contrib_ai_memory.llm.silent_provider import SilentProvider
+from contrib_ai_memory.llm.provider import SilentProvider
 from contrib_ai_memory.records import Reply
 
 QUESTION_WORDS = frozenset("wer wen wem was wo wann warum wie weißt kennst hast ist".split())

@@ -193,8 +193,8 @@ class Boundaries:
         from evennia.typeclasses.attributes import AttributeHandler
         from mem0.memory.storage import SQLiteManager
 
-        from contrib_ai_memory.sqlite_file import SqliteFile
         from contrib_ai_memory.store import attributes, mem0_adapter
+        from contrib_ai_memory.store.lanes import Vocabulary
         from contrib_ai_memory.store.qdrant_edge import EdgeStore
 
         self.passed = 0
@@ -204,7 +204,7 @@ class Boundaries:
             (EdgeStore, ("_change",)),
             (SQLiteManager, ("add_history",)),
             (mem0_adapter.MemoryHistory, ("delete",)),
-            (SqliteFile, ("use",)),
+            (Vocabulary, ("_use",)),
             (AttributeHandler, ("add", "remove")),
         ):
             for name in names:

@@ -688,14 +688,15 @@ def test_entries_that_are_forgotten_leave_no_observation_and_no_attribute(days):
 
 def test_however_talkative_somebody_is_no_new_observation_is_lost(mara, alice, monkeypatch):
     lost = []
-    bounded = stored._bounded
+    last = stored._last
 
-    def watching(kept):
-        left = bounded(kept)
-        lost.extend(n for n in kept if n not in left and not n.consolidated)
+    def watching(notes, most, worth):
+        left = last(notes, most, worth)
+        seen = [n for n in notes if isinstance(n, stored.ProfileObservation)]
+        lost.extend(n for n in seen if n not in left and not n.consolidated)
         return left
 
-    monkeypatch.setattr(stored, "_bounded", watching)
+    monkeypatch.setattr(stored, "_last", watching)
     for number in range(60):
         hears(mara, alice, " ".join(f"I have {number} boats in {n} ports." for n in range(20)))
     run_pass(mara)

@@ -18,7 +18,7 @@ STEPS = [
     {"conf", "privacy", "local_time", "log", "atomic_file", "mem0_environment"},
     {"language"},
     {"records"},
-    {"offload", "attention", "sqlite_file", "answer_queue"},
+    {"offload", "attention", "answer_queue"},
     {"embedding"},
     {"llm"},
     {"store"},

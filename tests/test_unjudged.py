@@ -184,7 +184,8 @@ def test_a_night_without_the_server_is_made_up_for(evening, asks, bram, server):
 
 def test_a_night_killed_as_it_began_to_write_ends_like_any_other(evening, asks, bram, cerys):
     lines = [each for each in evening.memory.journal.read() if each.content in (FERRY, TILL)]
-    index.note_judged(evening.memory.id, [replace(each, tags=()) for each in lines])
+    judged = [replace(each, tags=()) for each in lines]
+    index.rewrite_fields(evening.memory.id, judged, "private", "audience", "tags")
     sleep(evening)
     assert sorted(fact.private for fact in facts(evening).values()) == [False, True]
     assert "Davon weiß ich nichts." in asks(bram, ASKS_TILL)

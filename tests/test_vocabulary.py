@@ -9,10 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from contrib_ai_memory import sqlite_file
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.records import MemoryRecord
-from contrib_ai_memory.store import memory_store
+from contrib_ai_memory.store import lanes, memory_store
 from contrib_ai_memory.store.lanes import FEW, FILE, Vocabulary
 from contrib_ai_memory.store.payload import memory_id_for
 
@@ -76,7 +75,7 @@ def test_a_broken_file_is_begun_anew_with_one_warning(words, tmp_path, caplog):
 
 
 def test_a_file_that_another_process_holds_is_done_without(words, tmp_path, monkeypatch):
-    monkeypatch.setattr(sqlite_file, "LOCK_SECONDS", 0.05)
+    monkeypatch.setattr(lanes, "LOCK_SECONDS", 0.05)
     words.count(MINE, {"m": [1]})
     words.close()
     other = sqlite3.connect(tmp_path / FILE)

@@ -167,9 +167,9 @@ def _line_of(item: AgendaItem) -> int:
 
 def _sides(memory: Memory, draft: FactDraft, entries: Sequence[Entry]) -> tuple[str, str]:
     """Return who is to do what a fact states, and to whom it is owed."""
-    npc = memory.owner.get_memory_identity(memory.owner)
     subject = draft.about or entries[0].source_entity or ""
-    return (npc, subject) if draft.kind == "request" else (subject, _called(memory, draft))
+    asked = draft.kind == "request"
+    return (memory.identity, subject) if asked else (subject, _called(memory, draft))
 
 
 def _is_of(item: AgendaItem, facts: Iterable[MemoryRecord], entry: Entry) -> bool:
@@ -240,7 +240,7 @@ def _called(memory: Memory, draft: FactDraft) -> str:
     if draft.kind == "plan" or not draft.object:
         return ""
     if draft.object.lower() in {name.lower() for name in memory.names}:
-        return memory.owner.get_memory_identity(memory.owner)
+        return memory.identity
     named = memory.people.mentioned(draft.object)
     return named[0] if len(named) == 1 else ""
 
@@ -255,7 +255,6 @@ def _words_of(entries: Sequence[Entry]) -> str:
 
 def circle_of(memory: Memory) -> Circle:
     """Return whom an NPC knows."""
-    npc = memory.owner
     people = memory.people
 
     def called(text: str) -> list[str]:
@@ -263,5 +262,4 @@ def circle_of(memory: Memory) -> Circle:
             who for who in people.mentioned(text) if language.get().calls(text, people.name_of(who))
         ]
 
-    names = forms(memory.names)
-    return Circle(npc.get_memory_identity(npc), names, people.mentioned, called)
+    return Circle(memory.identity, forms(memory.names), people.mentioned, called)

@@ -147,14 +147,13 @@ def end_by_lines(
     Args:
         over: Journal ids of the lines, by the ids of the facts.
     """
-    npc = memory.owner.get_memory_identity(memory.owner)
     for fact in known:
         if (by := memory.journal.get(over.get(fact.id, 0))) is None:
             continue
         items = [
             item
             for item in memory.agenda.resting_on(Removal({*fact.journal_ids}))
-            if item.concerns(npc) or not by.is_own
+            if item.concerns(memory.identity) or not by.is_own
             if not set(item.evidence).isdisjoint(fact.journal_ids)
         ]
         for item in items:

@@ -109,28 +109,14 @@ def rekey_entries(agent_id: str, around: Sequence[Entry], wanted: Collection[int
     )
 
 
-def reweigh(agent_id: str, entries: Sequence[Entry]) -> None:
-    """Write the new importance of entries that are stored; nothing is embedded."""
-    memories = [to_memory(agent_id, entry) for entry in entries]
+def rewrite_fields(agent_id: str, entries: Sequence[Entry], *names: str) -> None:
+    """Write these fields of the payloads of entries that are stored; nothing is embedded."""
+    payloads = [(each, to_payload(agent_id, to_memory(agent_id, each))) for each in entries]
     memory_store.shared().change_each(
         {
-            each.id: {"importance": each.importance, "memory_weight": each.memory_weight}
-            for each in memories
-        }
-    )
-
-
-def note_judged(agent_id: str, entries: Sequence[Entry]) -> None:
-    """Write who may hear of entries that are stored, after they were judged."""
-    memories = [to_memory(agent_id, entry) for entry in entries]
-    memory_store.shared().change_each(
-        {
-            each.id: {
-                "private": each.private,
-                "audience": to_payload(agent_id, each)["audience"],
-                "tags": list(each.tags),
-            }
-            for each in memories
+            # an empty list, as of tags, is in no payload
+            entry_memory_id(agent_id, each.id): {name: payload.get(name, []) for name in names}
+            for each, payload in payloads
         }
     )
 

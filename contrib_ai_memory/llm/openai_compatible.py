@@ -70,6 +70,8 @@ _ADAPTATIONS = (
     ("stream_options", ""),
     ("stream", ""),
 )
+# how JSON is asked for, the strictest first, and whether with bounds of lists and numbers
+_LADDER = ((prompts.FORMS[0], True), *((form, False) for form in prompts.FORMS))
 _TOO_LONG = re.compile(r"context.{0,20}(?:length|size|window)|too (?:large|long)", re.IGNORECASE)
 _RETRIED = (408, 409, 425, 429, 500, 502, 503, 504)
 _BACKOFF = wait_random_exponential(multiplier=0.5, max=5)
@@ -84,14 +86,13 @@ class OpenAIProvider:
     def __init__(self, settings: conf.LLMSettings, count: Counter = lambda *_: None):
         self.settings = settings
         self.timeout = settings.timeout
-        self.form = prompts.FORMS[0]  # the first one tried for a new response model
+        self._rung = 0  # of `_LADDER`, the first one tried for a new response model
         self.takes_tools: bool | None = None  # unknown
         self.streamed = False  # the last answer came in pieces
         self._count = count
-        self._forms: dict[str, str] = {}  # response model → the form that the server takes for it
+        self._rungs: dict[str, int] = {}  # response model → the one that the server takes for it
         # whether answers begin with reasoning that they only close; the first is read to its end
         self._begins_in_thought: bool | None = None
-        self._takes_bounds = True  # of lists and numbers, in a schema
         self._parameters: dict[str, Any] = {  # replaced, never changed
             "max_tokens": settings.max_tokens,
             "temperature": settings.temperature,
@@ -110,6 +111,11 @@ class OpenAIProvider:
                 event_hooks={"response": [lambda response: self._here.exchange.read(response)]},
             ),
         )
+
+    @property
+    def form(self) -> str:
+        """How JSON is asked for, one of `prompts.FORMS`."""
+        return _LADDER[self._rung][0]
 
     @property
     def refused_parameters(self) -> list[tuple[str, str]]:
@@ -240,35 +246,28 @@ class OpenAIProvider:
         deadline: float,
         bounds: schemas.Bounds | None,
     ) -> schemas.Completion:
-        """Ask in the strictest form that this server accepts."""
-        name = model.__name__
-        settled = name in self._forms
-        form = self._forms.get(name, self.form)
+        """Ask in the strictest form that this server accepts, `_LADDER` rung by rung."""
+        settled = model.__name__ in self._rungs
+        rung = first = max(self._rungs.get(model.__name__, self._rung), 0 if bounds else 1)
         while True:
-            bounds = bounds if self._takes_bounds and form == prompts.FORMS[0] else None
-            asked, options = prompts.in_form(messages, model, form, bounds)
+            form, bounded = _LADDER[rung]
+            asked, options = prompts.in_form(messages, model, form, bounds if bounded else None)
             try:
                 answer = self._answered(purpose, asked, deadline, None, **options)
+                break
             except Refused as refusal:
                 # a form that was accepted before is not the reason
-                if settled or refusal.status not in _FORM_REFUSED:
+                if settled or refusal.status not in _FORM_REFUSED or rung == len(_LADDER) - 1:
                     raise
-                if bounds:
-                    self._takes_bounds = False
-                    logger().info("model server: takes no bounds in a schema, is asked without.")
-                elif form == prompts.FORMS[-1]:
-                    raise
-                else:
-                    form = prompts.FORMS[prompts.FORMS.index(form) + 1]
-                continue
-            self._forms[name] = form
-            if prompts.FORMS.index(form) > prompts.FORMS.index(self.form):
-                self.form = form
-                told = "model server: takes no %s, is asked for %s."
-                logger().info(told, prompts.FORMS[0], form)
-            if not answer.text.strip():
-                raise ProviderError(f"{self.settings.base_url}: the model gave an empty answer")
-            return answer
+                rung += 1
+        self._rungs[model.__name__] = rung
+        if rung > max(first, self._rung):
+            self._rung = rung
+            refused = _LADDER[first][0] + " with bounds" * (rung == 1)
+            logger().info("model server: takes no %s, is asked for %s.", refused, form)
+        if not answer.text.strip():
+            raise ProviderError(f"{self.settings.base_url}: the model gave an empty answer")
+        return answer
 
     # --- one call -----------------------------------------------------------------------------
 

@@ -12,11 +12,13 @@ both ask `digest`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, Protocol, get_args, runtime_checkable
 
+from .. import offload
 from ..records import Entry, ExperienceDraft, FactDraft, MemoryRecord, Reply, ReplyRequest
 from ..text.redaction import redact
 
@@ -232,3 +234,51 @@ class Pair:
     new: Statement
     known: Statement
     similarity: float = 0.0
+
+
+# --- where there is none --------------------------------------------------------------------------
+
+SAID = "nothing"  # kind of the phrases that the silent provider answers with
+
+
+@dataclass(frozen=True, slots=True)
+class UncheckedDigest:
+    """A language model's digest as it is."""
+
+    digest: Digest
+    refused: Counter[str] = field(default_factory=Counter)
+
+
+class SilentProvider(Provider):
+    """What a game whose language has no provider does without a model: it draws and judges nothing.
+
+    It says no more than the setting PHRASES gives for "nothing".
+    """
+
+    name = "offline"
+    lane = offload.MEMORY
+    timeout = 60.0
+
+    def load(self, *, answers: bool) -> None:
+        """There is nothing to load."""
+
+    def reply(self, request: ReplyRequest) -> Reply:
+        said = next(iter(request.phrases.get(SAID) or ()), "")
+        return Reply(said.replace("{name}", request.speaker), told=(), row=SAID, small_talk=True)
+
+    def extract_experience(self, passage: Passage) -> ExperienceDraft | None:
+        return None
+
+    def score_importance(self, entries: Sequence[Entry], goals: str) -> list[int]:
+        return [entry.importance for entry in entries]
+
+    def extract_facts(
+        self, entries: Sequence[Entry], npc_name: str, around: Sequence[Entry] = ()
+    ) -> list[FactDraft]:
+        return []
+
+    def checked(self, digest: Digest, passage: Passage) -> UncheckedDigest:
+        return UncheckedDigest(digest)
+
+
+SILENT = SilentProvider()

@@ -22,8 +22,7 @@ from twisted.internet import defer
 from .. import conf, language, offload
 from .breaker import Breaker
 from .findings import UNUSABLE, give_up
-from .provider import LONGEST, Provider, ProviderError, Unreachable
-from .silent_provider import SILENT
+from .provider import LONGEST, SILENT, Provider, ProviderError, Unreachable
 from .tally import Tally, of_call
 from .usage import FILE, BudgetUsedUp, Day, Usage
 
@@ -303,15 +302,6 @@ def own_provider(settings: conf.Settings | None = None) -> Provider | None:
             "it is no provider: it needs the methods of contrib_ai_memory.llm.provider.Provider."
         )
     return provider
-
-
-def problem_with_own_provider() -> str:
-    """Return an error sentence if the class of PROVIDER cannot be used, or ""."""
-    try:
-        own_provider()
-    except ImproperlyConfigured as problem:
-        return str(problem)
-    return ""
 
 
 _model_server_of = lru_cache(maxsize=64)(ModelServer)  # two for each model that an NPC is set to

@@ -59,8 +59,8 @@ _NUMBER = re.compile(r"-?\d{1,9}(?:\.\d{1,9})?")
 _NONE = ("", "none", "null", "no", "n/a")
 
 
-def _lower(value: object) -> object:
-    return value.lower() if isinstance(value, str) else value
+def lowered(value: object) -> object:
+    return value.strip().lower() if isinstance(value, str) else value
 
 
 def _text(value: Any) -> Any:
@@ -324,7 +324,7 @@ class PairRelation(Plain):
     """The relation of one numbered pair."""
 
     pair: Number
-    relation: Annotated[Relation, BeforeValidator(_lower)]
+    relation: Annotated[Relation, BeforeValidator(lowered)]
 
 
 class ComparisonAnswer(Plain):

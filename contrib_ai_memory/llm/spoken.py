@@ -371,11 +371,6 @@ def _gesture(inner: str, voice: Voice) -> bool:
     return lead in _GESTURES or (subject and lead in language.get().third_person)
 
 
-def _is_act(word: str) -> bool:
-    """Whether a word tells what somebody does: "nods"."""
-    return word in _GESTURES or word in language.get().third_person
-
-
 def _is_deed(text: str) -> bool:
     """Whether words begin with what somebody does: "ladles broth", not "smiling" or "a pause"."""
     lead, subject = _lead(text, NO_VOICE)
@@ -387,7 +382,7 @@ def _has_verb(inner: str, voice: Voice) -> bool:
     lead, subject = _lead(inner, voice)
     if not lead:
         return not subject
-    if _is_act(lead):
+    if lead in _GESTURES or lead in language.get().third_person:  # "nods"
         return True
     form = (lead.endswith("s") and not lead.endswith("ss")) or lead.endswith("ing")
     if not form or len(lead) < 4 or lead.endswith("thing"):

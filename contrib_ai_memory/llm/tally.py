@@ -41,11 +41,8 @@ class Tally:
     def added_to(self, done: Mapping[str, Any]) -> dict[str, Any]:
         """Return the record of a pass with this tally added; the keys are the attributes."""
         return {
-            "made_by": _sum(done.get("made_by"), self.made_by),
-            "calls": done.get("calls", 0) + self.calls,
-            "tokens": done.get("tokens", 0) + self.tokens,
-            "unanswered": _sum(done.get("unanswered"), self.unanswered),
-            "refused": _sum(done.get("refused"), self.refused),
+            name: _sum(done.get(name), own) if isinstance(own, Counter) else done.get(name, 0) + own
+            for name, own in vars(self).items()
         }
 
 

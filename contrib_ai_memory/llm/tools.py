@@ -21,7 +21,7 @@ from ..embedding.emotions import LABELS
 from . import schemas
 from .model_server_info import mapping
 from .prompts import Messages
-from .schemas import Plain
+from .schemas import Plain, lowered
 from .spoken import EMOTE_LENGTH, NO_VOICE, SILENCE, Voice, is_silence, utterance
 
 CALLS_A_ROUND = 8  # further calls are not carried out
@@ -60,16 +60,12 @@ class Turn:
 # --- the tools ------------------------------------------------------------------------------------
 
 
-def _label(value: object) -> object:
-    return value.strip().lower() if isinstance(value, str) else value
-
-
 if TYPE_CHECKING:
     _Label = str
 else:
     _Label = Literal[LABELS]
 
-Emotion = Annotated[_Label, BeforeValidator(_label)]
+Emotion = Annotated[_Label, BeforeValidator(lowered)]
 Emotions = Annotated[list[Emotion], Field(max_length=3, description="1-3: joy, fear, trust ...")]
 Name = Annotated[str, Field(min_length=1, max_length=80)]
 Spoken = Annotated[str, Field(min_length=1, max_length=1000)]

@@ -56,8 +56,7 @@ def open_items(
         text = line.meant if line else entry.content
         concerning = _concerning(memory, entry, text, now, may_whisper=may_whisper)
         items = [*messages, *(each for each in concerning if each not in messages)][:BROUGHT_UP]
-    own = memory.owner.get_memory_identity(memory.owner)
-    teller = Teller(own, called, asker, memory.people.name_of, now)
+    teller = Teller(memory.identity, called, asker, memory.people.name_of, now)
     told_before = _told_before(memory, entry)
     told, evidence = [], dict[str, MemoryRecord]()
     for item in items:
@@ -162,8 +161,7 @@ def _concerning(
     """Return the items to bring up unasked: of the speaker, the NPC or whom the text names."""
     if not entry.source_entity:
         return []
-    own = memory.owner.get_memory_identity(memory.owner)
-    sides = {entry.source_entity, own, *memory.people.mentioned(text)}
+    sides = {entry.source_entity, memory.identity, *memory.people.mentioned(text)}
     return [
         item
         for item in memory.agenda.due_for(entry.source_entity, now)
@@ -214,31 +212,35 @@ def _reminds(item: AgendaItem) -> bool:
 # --- what is asked for ----------------------------------------------------------------------------
 
 
-class _Asked:
-    """What a question is about on the agenda, as far as the asker may know."""
-
-    def __init__(self, memory: Memory, asker: str, text: str, question: AgendaQuestion):
-        own = memory.owner.get_memory_identity(memory.owner)
-        visible = memory.agenda.items((asker,) if asker else ())
-        people = {who for item in visible for who in (item.who, item.to)} - {"", own, asker}
-        # the people of the agenda whom it names, and the items of whom and of what it asks
-        self.named = {who for who in people if _names(text, memory.people.name_of(who))}
-        sides = {"asker": {asker}, "listener": {own}, "named": self.named}
-        self.found = [
-            item
-            for item in visible
-            if (
-                not question.who
-                or item.who in sides[question.who]
-                or (question.by_day and item.to in sides[question.who])
-            )
-            and (not question.to or item.to in sides[question.to])
-            and (not question.kinds or item.kind in question.kinds)
-            and (not question.by_day or question.covers(item.due))
-            and (not question.whom or question.whom & _told_stems(memory, item))
-        ]
-        owed = [item for item in self.found if _creditor(item) & question.about]
-        self.found = owed or self.found
+def _matching(
+    memory: Memory, asker: str, text: str, question: AgendaQuestion
+) -> tuple[list[AgendaItem], set[str]]:
+    """Return the items of whom and of what a question asks, as far as the asker may know, and the
+    people of the agenda whom it names."""
+    own = memory.identity
+    visible = memory.agenda.items((asker,) if asker else ())
+    people = {who for item in visible for who in (item.who, item.to)} - {"", own, asker}
+    named = {who for who in people if _names(text, memory.people.name_of(who))}
+    sides = {"asker": {asker}, "listener": {own}, "named": named}
+    stems = language.get().content_words
+    found = [
+        item
+        for item in visible
+        if (
+            not question.who
+            or item.who in sides[question.who]
+            or (question.by_day and item.to in sides[question.who])
+        )
+        and (not question.to or item.to in sides[question.to])
+        and (not question.kinds or item.kind in question.kinds)
+        and (not question.by_day or question.covers(item.due))
+        and (
+            not question.whom
+            or question.whom & stems(f"{memory.people.name_of(item.to)} {item.text}")
+        )
+    ]
+    owed = [item for item in found if _creditor(item) & question.about]
+    return owed or found, named
 
 
 def _asked_for(
@@ -246,10 +248,9 @@ def _asked_for(
 ) -> list[AgendaItem]:
     """Return the items that a question asks for, best first; none where that is unsure."""
     asker = entry.source_entity or ""
-    asked = _Asked(memory, asker, text, question)
-    own = memory.owner.get_memory_identity(memory.owner)
-    named = asked.named | {*memory.people.mentioned(text)} - {own, asker}
-    standing = [item for item in asked.found if _stands(memory, item, entry)]
+    found, named = _matching(memory, asker, text, question)
+    named |= {*memory.people.mentioned(text)} - {memory.identity, asker}
+    standing = [item for item in found if _stands(memory, item, entry)]
     soonest = sorted(standing, key=lambda item: (not item.concerns(asker), item.due or "~"))
     if question.by_day:
         return _about(soonest, question.about) or soonest
@@ -284,22 +285,22 @@ def nothing_open(memory: Memory, entry: Entry, line: Understood) -> bool:
     question = line.agenda
     if question is None or line.of_the_past:
         return False  # what was owed may be told from memory
-    asked = _Asked(memory, entry.source_entity or "", line.meant, question)
+    asked_for, named = _matching(memory, entry.source_entity or "", line.meant, question)
     if question.by_day:
-        return question.whether and not any(_stands(memory, each, entry) for each in asked.found)
+        return question.whether and not any(_stands(memory, each, entry) for each in asked_for)
     if not (question.who and question.kinds) or question.day:
         return False
     content_words = language.get().content_words
-    names = set().union(*(content_words(memory.people.name_of(who)) for who in asked.named))
-    names |= set().union(*map(_creditor, asked.found))
-    told_of = set().union(*(content_words(item.text) for item in asked.found))
+    names = set().union(*(content_words(memory.people.name_of(who)) for who in named))
+    names |= set().union(*map(_creditor, asked_for))
+    told_of = set().union(*(content_words(item.text) for item in asked_for))
     of_a_matter = question.about - names
     if of_a_matter.isdisjoint(told_of) if of_a_matter else question.who == "named" and not told_of:
         return False  # "what do i owe you for the mare?", of which it knows nothing
     found = [
         item
-        for item in asked.found
-        if not asked.named or asked.named & {item.who, item.to}
+        for item in asked_for
+        if not named or named & {item.who, item.to}
         if item.kind in question.kinds
         if not of_a_matter or of_a_matter & content_words(item.text)
     ]
@@ -312,11 +313,6 @@ def _creditor(item: AgendaItem) -> set[str]:
     if item.kind != "debt" or item.to:
         return set()
     return language.get().content_words(_words(item).creditor)
-
-
-def _told_stems(memory: Memory, item: AgendaItem) -> set[str]:
-    """The stems of an item and of the name of whom it is owed to."""
-    return language.get().content_words(f"{memory.people.name_of(item.to)} {item.text}")
 
 
 def _about(items: Iterable[AgendaItem], about: frozenset[str]) -> list[AgendaItem]:

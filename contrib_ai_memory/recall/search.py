@@ -95,7 +95,7 @@ def completed(memory: Memory, request: RecallRequest) -> RecallRequest:
     if not who and asks_for.of_oneself:
         who = listeners[:1]
     if not who and asks_for.of_you:
-        who = (memory.owner.get_memory_identity(memory.owner),)
+        who = (memory.identity,)
     preferences = memory.preferences.of(listeners[0], listeners) if listeners else ()
     return replace(
         request,

@@ -278,14 +278,14 @@ class ToolLoop:
 
     def _note(self, text: str, *about: str) -> Entry:
         """Write a note of the NPC into its journal; it is never learned from or pruned."""
-        owner, entry = self._memory.owner, self._entry
+        entry = self._entry
         privacy = shared_privacy(self._sources)
         return self._memory.perceive(
             Percept(
                 content=text,
                 kind="note",
                 seen_as=self._memory.name,
-                source=owner.get_memory_identity(owner),
+                source=self._memory.identity,
                 origin="self",
                 witnesses=privacy.witnesses,
                 private=privacy.private,
@@ -340,8 +340,7 @@ class ToolLoop:
         """Return the identity of the person of that name who is here or known."""
         here = self._actions.present(name)
         known = [each.identity for each in self._memory.people if each.name.lower() == name.lower()]
-        owner = self._memory.owner
-        if name.lower() == self._memory.name.lower() or here == owner.get_memory_identity(owner):
+        if name.lower() == self._memory.name.lower() or here == self._memory.identity:
             raise ToolError("that is you")
         if here is None and len(known) != 1:
             raise ToolError(f"you know {len(known) or 'nobody'} of the name {name}")

@@ -26,7 +26,7 @@ from twisted.internet import defer
 from .. import conf, language, offload
 from ..embedding import embedder
 from ..ingest import agenda_items, components, endings, experiences, preference_slots
-from ..ingest.index import note_judged, reweigh
+from ..ingest.index import rewrite_fields
 from ..llm import router
 from ..llm.provider import Digest, Passage, Relation
 from ..log import logger
@@ -237,7 +237,8 @@ def _judged(
         if each.id in confided
     }
     entries = [replace(each, **changes.get(each.id, {})) for each in entries]
-    yield work.run(note_judged, memory.id, [each for each in entries if each.id in changes])
+    judged = [each for each in entries if each.id in changes]
+    yield work.run(rewrite_fields, memory.id, judged, "private", "audience", "tags")
     memory.journal.update(changes)
     memory.conversations.note_judged(confided)
     memory.chat_log.note_judged(confided)
@@ -433,7 +434,7 @@ def _apply(
         if experience.memory_weight > conf.KEEP_EXPERIENCE_ABOVE:
             name = router.OFFLINE if experience.by_rules else provider
             yield work.run(experiences.keep, memory.id, experience, tuple(entries), name, shown)
-    yield work.run(reweigh, memory.id, entries)
+    yield work.run(rewrite_fields, memory.id, entries, "importance", "memory_weight")
     memory.journal.update(
         {
             entry.id: {

@@ -11,7 +11,7 @@ it counts: a step that was killed and runs again counts nothing twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -48,7 +48,7 @@ from ..store.profiles import (
 from ..store.protocol import MemoryStore
 from ..text.sanitising import oneline, shortened
 from . import consolidation
-from .reconciliation import compared
+from .reconciliation import Relations, compared
 
 CURSOR = "observed"
 
@@ -163,7 +163,7 @@ def _is_about_npc(memory: Memory, entry: Entry) -> bool:
 
 def _note(memory: Memory, identity: str, entries: Iterable[Entry], heard: dict[int, Heard]) -> bool:
     """Add entries to one profile. Returns whether it changed."""
-    if identity == memory.owner.get_memory_identity(memory.owner):
+    if identity == memory.identity:
         return False
     known = memory.profiles.get(identity)
     person = memory.people.get(identity)
@@ -248,15 +248,13 @@ def _consolidate(
             ids += [each for known in held for each in known.evidence]
             context = join_ranges(ranges_of(ids), *(known.context for known in held))
             new = [replace(each, context=context) for each in new]
-        relations: dict[tuple[str, str], Relation] = {
+        relations: Relations = {
             (short(draft.value), old): Relation.CHANGES
             for draft in drafts
             for old in draft.replaces or ()
         }
         if any(draft.replaces is None for draft in drafts):
-            pairs = pairs_of(new, profile.attributes)
-            found = yield compared(list(pairs.values()), work)
-            relations = dict(zip(pairs, found, strict=True))
+            relations = yield compared(pairs_of(new, profile.attributes), work)
         known = yield work.run(attributes_with, memory.id, profile, new, relations)
     if memory.profiles.get(profile.entity_id) != profile:
         return PassReport(done=False)  # changed meanwhile: read again
@@ -266,10 +264,6 @@ def _consolidate(
 
 
 # --- attributes -----------------------------------------------------------------------------------
-
-
-# (text of the new attribute, text of the known one)
-Relations = Mapping[tuple[str, str], Relation]
 
 
 def attributes_of(

@@ -40,7 +40,8 @@ PAIRS_AT_ONCE = 64  # in one request to the provider
 EXPERIENCES_LOOKED_AT = 8  # nearest to a line that is retired
 FACTS_LOOKED_AT = 16  # the same, of facts that may rest on it
 
-Relations = Mapping[tuple[str, str], Relation]  # (id of the new fact, id of the known one)
+Names = tuple[str, str]  # of the new statement and the known one: of facts, their ids
+Relations = Mapping[Names, Relation]
 Named = Mapping[str, Mapping[str, Relation]]  # text of a new fact → id of a known one
 
 
@@ -89,8 +90,7 @@ def reconcile(
             for known, similarity in each.known
             if known.id != each.fact.id
         }
-        found = yield compared(list(pairs.values()), work)
-        relations = dict(zip(pairs, found, strict=True))
+        relations = yield compared(pairs, work)
     ids, ended = yield work.run(store_facts, memory.id, new, relations)
     for past in ended:
         remove_attributes(memory, past)
@@ -98,13 +98,13 @@ def reconcile(
 
 
 @defer.inlineCallbacks
-def compared(pairs: Sequence[Pair], work: Work) -> Generator[Any, Any, list[Relation]]:
+def compared(pairs: Mapping[Names, Pair], work: Work) -> Generator[Any, Any, Relations]:
     """Ask the chosen provider for the relation of each pair; without an answer it is unrelated."""
-    relations: list[Relation] = []
+    relations = dict.fromkeys(pairs, Relation.UNRELATED)
     for start in range(0, len(pairs), PAIRS_AT_ONCE):
-        some = pairs[start : start + PAIRS_AT_ONCE]
-        found = yield work.judge("compare", some)
-        relations += found or [Relation.UNRELATED] * len(some)
+        some = [*pairs][start : start + PAIRS_AT_ONCE]
+        found = yield work.judge("compare", [pairs[each] for each in some])
+        relations.update(zip(some, found, strict=True) if found else ())
     return relations
 
 

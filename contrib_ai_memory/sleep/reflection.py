@@ -66,16 +66,14 @@ def run_reflection(memory: Memory) -> Generator[Any, Any, PassReport]:
 def _end_outdated(memory: Memory) -> Generator[Any, Any, None]:
     """End insights of which a memory that they cite is over; run again, it changes nothing."""
     with memory.evidence.work_on(priority=offload.NIGHT) as work:
-        insights = yield work.run(standing, memory.id)
-        written = {e.id: memory.journal.get(e.journal_ids[0]) for e in insights if e.journal_ids}
+        insights = yield work.run(memory_store.newest, memory.id, INSIGHT, STANDING)
+        written = {
+            each.id: memory.journal.get(each.journal_ids[0])
+            for each in insights
+            if each.journal_ids and not each.superseded_by
+        }
         cited = {each: entry.evidence for each, entry in written.items() if entry}
         yield work.run(end_outdated, memory.id, cited)
-
-
-def standing(agent_id: str) -> list[MemoryRecord]:
-    """Return the newest insights that hold (worker thread)."""
-    newest = memory_store.shared().newest(agent_id, INSIGHT, STANDING)
-    return [each for each in newest if not each.superseded_by]
 
 
 def end_outdated(agent_id: str, cited: Mapping[str, Sequence[str]]) -> None:
@@ -134,14 +132,13 @@ def _insights(
     known |= near
     again = {*known}
     if router.rules_judge(memory.settings) or provider == router.OFFLINE:  # was shown none of them
-        pairs = [
-            Pair(Statement(new, INSIGHT), Statement(old, INSIGHT))
+        pairs = {
+            (new, old): Pair(Statement(new, INSIGHT), Statement(old, INSIGHT))
             for place, new in enumerate(texts)
             for old in (*known, *texts[:place])
-        ]
+        }
         relations = yield compared(pairs, work)
-        found = zip(pairs, relations, strict=True)
-        again |= {pair.new.text for pair, relation in found if relation is Relation.SAME}
+        again |= {new for (new, _), relation in relations.items() if relation is Relation.SAME}
     insights = {
         draft.text: InsightDraft(
             draft.text, tuple(link_id(cited[each]) for each in draft.evidence if each in cited)

@@ -12,7 +12,7 @@ from typing import Any
 from twisted.internet import defer
 
 from .. import conf, offload
-from ..ingest.index import reweigh
+from ..ingest.index import rewrite_fields
 from ..llm import router
 from ..records import LOCKED, PassReport
 from ..store.npc_memory import Memory
@@ -39,7 +39,7 @@ def score_pending_entries(memory: Memory) -> Generator[Any, Any, PassReport]:
                 replace(entry, importance=score, scoring_method=method)
                 for entry, score in zip(pending, scores, strict=True)
             ]
-            yield work.run(reweigh, memory.id, scored)
+            yield work.run(rewrite_fields, memory.id, scored, "importance", "memory_weight")
         memory.journal.update(
             {
                 entry.id: {"importance": entry.importance, "scoring_method": method}

@@ -169,8 +169,8 @@ def read_some_json(obj: Any, keys: Sequence[str], category: str) -> dict[str, An
     return {key: json.loads(text) for key, text in rows if text}
 
 
-def read_text(obj: Any, key: str, category: str = CATEGORY) -> str | None:
-    for text, value in _rows(obj, category, key).values_list("db_strvalue", "db_value"):
+def read_text(obj: Any, key: str) -> str | None:
+    for text, value in _rows(obj, CATEGORY, key).values_list("db_strvalue", "db_value"):
         return text or ("" if value is None else str(value))  # somebody has set a plain value
     return None
 

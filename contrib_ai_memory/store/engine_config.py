@@ -65,12 +65,12 @@ def addresses(provider: str, config: Mapping[str, Any]) -> list[Address]:
     return [each for each in found if each]
 
 
-def refusal(*nodes: Address, seconds: float = CONNECT_SECONDS) -> str:
+def refusal(*nodes: Address) -> str:
     """Return why none of these addresses can be reached, or "" if one can or there are none."""
     problems = []
     for host, port in nodes:
         try:
-            socket.create_connection((host, port), timeout=seconds).close()
+            socket.create_connection((host, port), timeout=CONNECT_SECONDS).close()
         except OSError as error:
             problems.append(f"{host}:{port}: {error.strerror or error}")
         else:

@@ -19,16 +19,17 @@ from __future__ import annotations
 
 import math
 import sqlite3
+import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..sqlite_file import SqliteFile
+from ..log import logger
 
 LANES = LINE, WINDOW, NEAR, WIDE = "line", "window", "near", "wide"
 SPAN = 10  # lines before and after that are part of a line's keys
@@ -142,9 +143,13 @@ def _tokeniser() -> Any:
 
 FILE = "vocabulary.sqlite3"
 FEW = 200  # memories; an NPC with fewer is taken to have so many, as they say little of rarity
+LOCK_SECONDS = 2.0  # to wait for the lock of another process
 
 # the column `mind` holds the agent id
 _SCHEMA = """
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = NORMAL;
+    PRAGMA secure_delete = ON;
     CREATE TABLE IF NOT EXISTS terms (
         mind TEXT NOT NULL,
         term INTEGER NOT NULL,
@@ -162,13 +167,23 @@ _SCHEMA = """
     ) WITHOUT ROWID;
 """
 _ADD = "ON CONFLICT DO UPDATE SET memories = memories + excluded.memories"
+_BROKEN = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
+
+Result = TypeVar("Result")
 
 
 class Vocabulary:
-    """How many memories of each NPC have a word. A memory stays counted after it is deleted."""
+    """How many memories of each NPC have a word. A memory stays counted after it is deleted.
+
+    The counts can be made again: a corrupt file is started anew, and while it is locked or the disk
+    is full, it is done without.
+    """
 
     def __init__(self, folder: Path):
-        self._file = SqliteFile(folder / FILE, _SCHEMA)
+        self._path = folder / FILE
+        self._connection: sqlite3.Connection | None = None
+        self._lock = threading.RLock()
+        self._warned = False
 
     def count(self, agent_id: str, terms_of: Mapping[str, Iterable[int]]) -> None:
         """Count the terms of memories not counted yet: {memory id: its different terms}."""
@@ -183,7 +198,7 @@ class Vocabulary:
             db.executemany(f"INSERT INTO terms VALUES (?, ?, ?) {_ADD}", rows)
             db.execute(f"INSERT INTO sizes VALUES (?, ?) {_ADD}", (agent_id, len(new)))
 
-        self._file.use(add, None)
+        self._use(add, None)
 
     def rarity(
         self, agent_id: str, terms: Iterable[int], reaches: Iterable[float]
@@ -200,7 +215,7 @@ class Vocabulary:
             "SELECT NULL, memories FROM sizes WHERE mind = ? UNION ALL "
             f"SELECT term, memories FROM terms WHERE mind = ? AND term IN ({holes})"
         )
-        found: dict[int | None, int] = self._file.use(
+        found: dict[int | None, int] = self._use(
             lambda db: dict(db.execute(query, (agent_id, agent_id, *wanted))), {}
         )
         size = max(found.get(None, 0), FEW)
@@ -217,8 +232,48 @@ class Vocabulary:
             for table in ("terms", "counted", "sizes"):
                 db.execute(f"DELETE FROM {table} WHERE mind = ?", (agent_id,))
 
-        self._file.use(delete, None)
-        self._file.forget_deleted()
+        with self._lock:
+            self._use(delete, None)
+            if self._connection is not None:  # deleted rows leave the write-ahead log too
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
-        self._file.close()
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _use(self, work: Callable[[sqlite3.Connection], Result], otherwise: Result) -> Result:
+        """Return what `work` does in one transaction, `otherwise` if the file cannot be used."""
+        with self._lock:
+            try:
+                return self._do(work)
+            except sqlite3.DatabaseError as error:
+                # errors of Python's own module have no code: they are mistakes of the caller
+                code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_MISUSE) & 0xFF
+                if code in _BROKEN:
+                    logger().warning("%s is corrupt (%s), and is started again.", self._path, error)
+                    self.close()
+                    for part in ("", "-wal", "-shm"):
+                        self._path.with_name(FILE + part).unlink(missing_ok=True)
+                    return self._do(work)
+                if not isinstance(error, sqlite3.OperationalError):
+                    raise
+                if not self._warned:
+                    self._warned = True
+                    told = "%s cannot be used: %s. It is done without."
+                    logger().warning(told, self._path, error)
+                return otherwise
+
+    def _do(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+        if self._connection is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            connection = sqlite3.connect(self._path, timeout=LOCK_SECONDS, check_same_thread=False)
+            try:
+                connection.executescript(_SCHEMA)
+            except sqlite3.Error:
+                connection.close()
+                raise
+            self._connection = connection
+        with self._connection:  # commits, or rolls back
+            return work(self._connection)

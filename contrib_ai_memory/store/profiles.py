@@ -8,7 +8,7 @@ O-MEM, observations (Pf) are recorded as they come, and a night consolidates the
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -124,8 +124,12 @@ class Profile:
         """Return the profile with these observations; known ones change nothing."""
         known = {seen.key for seen in self.observations}
         new = {seen.key: seen for seen in added if seen.key not in known}
-        kept = sorted((*self.observations, *new.values()), key=lambda seen: seen.key)
-        return replace(self, observations=_bounded(kept)) if new else self
+        if not new:
+            return self
+        every = sorted((*self.observations, *new.values()), key=lambda seen: seen.key)
+        # consolidated ones are dropped first, the oldest first
+        kept = _last(every, OBSERVATIONS_KEPT, lambda seen: (not seen.consolidated, seen.key))
+        return replace(self, observations=kept)
 
     def consolidated(
         self, keys: Collection[tuple[int, int]], known: Iterable[ProfileAttribute], settling: int
@@ -141,7 +145,9 @@ class Profile:
         return replace(
             self,
             observations=tuple(seen for seen in marked if seen.key not in pruned),
-            attributes=_most_confident(tuple(known)),
+            attributes=_last(
+                [*known], ATTRIBUTES_KEPT, lambda each: (each.confidence, each.updated)
+            ),
             settling=settling,
         )
 
@@ -167,21 +173,10 @@ def audience_of(known: ProfileObservation | ProfileAttribute) -> tuple[str, ...]
     return tuple(sorted(known.witnesses)) if known.private else None
 
 
-def _bounded(observations: Sequence[ProfileObservation]) -> tuple[ProfileObservation, ...]:
-    """Drop consolidated ones first, the oldest first, beyond `OBSERVATIONS_KEPT`."""
-    too_many = len(observations) - OBSERVATIONS_KEPT
-    if too_many <= 0:
-        return tuple(observations)
-    dropped = sorted(observations, key=lambda seen: (not seen.consolidated, seen.key))[:too_many]
-    keys = {seen.key for seen in dropped}
-    return tuple(seen for seen in observations if seen.key not in keys)
-
-
-def _most_confident(known: Sequence[ProfileAttribute]) -> tuple[ProfileAttribute, ...]:
-    """Drop the least confident, of these the oldest, beyond `ATTRIBUTES_KEPT`."""
-    by_confidence = sorted(known, key=lambda each: (each.confidence, each.updated))
-    kept = {id(each) for each in by_confidence[-ATTRIBUTES_KEPT:]}
-    return tuple(each for each in known if id(each) in kept)
+def _last(notes: Sequence[Any], most: int, worth: Callable[[Any], Any]) -> tuple[Any, ...]:
+    """Return the notes of most worth, so many at most, in their order."""
+    kept = {id(each) for each in sorted(notes, key=worth)[-most:]}
+    return tuple(each for each in notes if id(each) in kept)
 
 
 class _Digest(NamedTuple):
@@ -272,12 +267,12 @@ class Profiles(attributes.Rows[Profile]):
     @property
     def _known(self) -> dict[str, _Digest | None]:
         if self._digests is None:
-            self._digests = dict.fromkeys(map(self._identity_of, self.keys()))
+            self._digests = {}
+            for key in self.keys():
+                inexact = "/" in key  # `key_of`
+                row = attributes.read_json(self._npc, key, CATEGORY) if inexact else {}
+                self._digests[row.get("entity_id", key)] = None
         return self._digests
-
-    def _identity_of(self, key: str) -> str:
-        exact = "/" not in key
-        return key if exact else attributes.read_json(self._npc, key, CATEGORY)["entity_id"]
 
     def _digest(self, identity: str | None) -> _Digest | None:
         known = self._known.get(identity or "")

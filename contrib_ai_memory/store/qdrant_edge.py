@@ -16,6 +16,7 @@ import shutil
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -84,7 +85,7 @@ class EdgeStore(QdrantStore):
             except StoreDamaged:
                 raise
             except Exception as error:
-                if "WouldBlock" not in str(error):
+                if _HELD not in str(error):
                     raise StoreDamaged(self.path.parent, error) from error
                 if time.monotonic() >= deadline:
                     raise StoreInUse(
@@ -113,7 +114,8 @@ class EdgeStore(QdrantStore):
             vectors={UNNAMED_VECTOR: dense, WINDOW: dense},
             sparse_vectors=dict.fromkeys(WORD_LANES, sparse),
         )
-        return cast("edge.EdgeShard", _Guard(edge.EdgeShard.create(str(path), config), path))
+        create = partial(edge.EdgeShard.create, str(path), config)
+        return cast("edge.EdgeShard", _Guard(path, create))
 
     def _change(self, ids: Collection[str], operation: edge.UpdateOperation) -> None:
         """Write into the shard, if there is room; every change comes this way."""
@@ -268,33 +270,29 @@ class EdgeStore(QdrantStore):
 class _Guard:
     """A shard whose internal errors, which damaged files cause, are a StoreDamaged."""
 
-    def __init__(self, shard: edge.EdgeShard, path: Path):
-        self._shard, self._path = shard, path
+    def __init__(self, path: Path, make: Callable[[], edge.EdgeShard]):
+        self._path = path
+        self._shard = self._guarded(make)
 
     def __getattr__(self, name: str) -> Any:
-        method = getattr(self._shard, name)
+        return partial(self._guarded, getattr(self._shard, name))
 
-        def call(*args: Any, **options: Any) -> Any:
-            try:
-                return method(*args, **options)
-            except BaseException as error:
-                if _INTERNAL in str(error) or type(error).__name__ == _PANIC:
-                    raise StoreDamaged(self._path.parent, error) from error
-                raise
-
-        return call
+    def _guarded(self, call: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        try:
+            return call(*args, **options)
+        except BaseException as error:
+            told, kind = str(error), type(error).__name__
+            if kind == _PANIC or (_INTERNAL in told and _HELD not in told):
+                raise StoreDamaged(self._path.parent, error) from error
+            raise
 
 
 _INTERNAL, _PANIC = "Service runtime error", "PanicException"
+_HELD = "WouldBlock"  # another process holds the write-ahead log
 
 
 def _load(path: Path) -> edge.EdgeShard:
-    try:
-        return cast("edge.EdgeShard", _Guard(edge.EdgeShard.load(str(path)), path))
-    except BaseException as error:
-        if type(error).__name__ == _PANIC:
-            raise StoreDamaged(path.parent, error) from error
-        raise
+    return cast("edge.EdgeShard", _Guard(path, partial(edge.EdgeShard.load, str(path))))
 
 
 def readable_rows(folder: Path, name: str) -> Iterator[tuple[list[Row], int]]:
