@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from django.conf import settings as django_settings
 from django.core.exceptions import ImproperlyConfigured
@@ -82,9 +82,20 @@ TRUST = {"direct": 0.9, "observation": 0.8, "inference": 0.6, "environmental": 0
 
 
 class _Section(BaseModel):
-    """Some settings, each described by its `description`, or by the text below it."""
+    """Some settings. Names in `retired` are constants now: a value of theirs is ignored.
+
+    A setting is described by its `description`, or by the text below it.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    retired: ClassVar[frozenset[str]] = frozenset()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_retired(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        return {name: value for name, value in given.items() if name not in cls.retired}
 
 
 STORES = ("qdrant_edge", "qdrant", "pgvector")  # they pass tests/test_store_contract.py
@@ -136,6 +147,10 @@ class VectorStoreSettings(_Section):
 class EmbeddingSettings(_Section):
     """The embedding model: on this machine, or, with `base_url`, on an OpenAI-compatible server."""
 
+    retired = frozenset(
+        "timeout retries retry_after batch_size cache_size disk_cache_size shortens threads".split()
+    )
+
     model: str | None = None
     """a model directory or hub name; None is the bundled MiniLM; with `base_url` the model's name
     on that server"""
@@ -183,6 +198,8 @@ def manner_of(size: float) -> str:
 
 class LLMSettings(_Section):
     """An OpenAI-compatible server. Without one the offline provider is used."""
+
+    retired = frozenset(["stream", "max_concurrency"])
 
     base_url: SecretUrl = Field(description="up to and including /v1; a login in it is never shown")
     model: str = Field(min_length=1, description="the model's name on that server")
@@ -242,6 +259,8 @@ class NightLLMSettings(_Section):
     for a model too small to keep it (`evennia ai_memory model --night` says whether it is).
     """
 
+    retired = frozenset("temperature retries retry_after max_tokens max_concurrency style".split())
+
     base_url: SecretUrl | None = Field(None, description="another server than that of LLM")
     model: str | None = Field(None, min_length=1, description="another model")
     api_key: KeptSecret | None = None
@@ -253,6 +272,8 @@ class NightLLMSettings(_Section):
 
 class SleepSchedule(_Section):
     """When an NPC falls asleep by itself [A]; `@sleep/schedule` sets it for one NPC."""
+
+    retired = frozenset(["tick_rate_sleep"])
 
     enabled: bool = Field(False, description="whether it does")
     sleep_start_hour: int = Field(2, ge=0, le=23, description="hour of the day")
@@ -277,6 +298,13 @@ Phrases = Annotated[
 
 class Settings(_Section):
     """All of settings.CONTRIB_AI_MEMORY. Unknown keys are refused, since they are typing errors."""
+
+    retired = frozenset(
+        "TICK_DEADLINE FLUSH_SECONDS MAX_LINE EXCHANGE_SECONDS "
+        "KEEP_EXPERIENCE_ABOVE WORKING_MEMORY_SECONDS LINK_BATCH LINKS_PER_MEMORY LINK_THRESHOLD "
+        "THINKING_AFTER REPLY_TOOLS STALE_CONVERSATION WHY_DAYS NIGHT_BATCH "
+        "COMPRESS_SESSIONS".split()
+    )
 
     ENABLED: bool = Field(True, description="turns the whole contrib on or off")
     PROFILE: Literal["ours", "sources"] = "ours"
@@ -517,6 +545,17 @@ def get() -> Settings:
             f"settings.{SETTING} = {redaction.shown('', raw)}: must be a dict, for example {{}}."
         )
     return _parse(_ByContent(raw or {}))
+
+
+def retired() -> list[str]:
+    """Return the keys of settings that the game sets and that are constants now."""
+    raw = getattr(django_settings, SETTING, None) or {}
+    found = [f"[{name!r}]" for name in raw if name in Settings.retired]
+    for part, section in SECTIONS.items():
+        given = raw.get(part)
+        own = given if isinstance(given, Mapping) else {}
+        found += [f"[{part!r}][{name!r}]" for name in own if name in section.retired]
+    return found
 
 
 class _ByContent(dict):

@@ -44,7 +44,9 @@ def faults() -> list[str]:
 
 def doubts() -> list[str]:
     """Return a sentence for what works less well now and stops nothing; this may take seconds."""
-    return _told(_unreached_store, _unreached_model, _short_context, _small_model, without_reader)
+    return _told(
+        _retired, _unreached_store, _unreached_model, _short_context, _small_model, without_reader
+    )
 
 
 def _told(*checks: Callable[[], Iterator[str]]) -> list[str]:
@@ -56,6 +58,11 @@ def _told(*checks: Callable[[], Iterator[str]]) -> list[str]:
 def _named(path: str, value: Any, problem: str) -> str:
     name = path.rpartition("[")[2].strip("'\"]")
     return f"settings.{conf.SETTING}{path} = {redaction.shown(name, value)}: {problem}"
+
+
+def _retired() -> Iterator[str]:
+    for key in conf.retired():
+        yield f"settings.{conf.SETTING}{key} is ignored: it is no setting any more. Remove it."
 
 
 # --- folders --------------------------------------------------------------------------------------

@@ -17,6 +17,8 @@ HEAD = """\
 
 `settings.CONTRIB_AI_MEMORY` is a dict; what is left out has its default. A key that is not listed
 here is refused, and so is a value that is not allowed: the game does not start, and says why.
+What was a setting in an older version and is a constant now is ignored, with a sentence at the
+start.
 
 Settings marked **npc** can also be set for a typeclass, a prototype or one NPC
 ([kinds of NPCs](guides/builders.md#kinds-of-npcs)).

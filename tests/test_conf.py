@@ -7,7 +7,7 @@ import time
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from contrib_ai_memory import conf
+from contrib_ai_memory import conf, preflight
 from contrib_ai_memory.embedding import embedder
 from contrib_ai_memory.embedding.model import ModelError
 
@@ -57,6 +57,19 @@ def test_every_broken_key_is_told_not_only_the_first(settings):
     settings.CONTRIB_AI_MEMORY = {"TICK_RATE": "fast", "RECALL_TOP_K": 0}
     with pytest.raises(ImproperlyConfigured, match=r"TICK_RATE(.|\n)*RECALL_TOP_K"):
         conf.get()
+
+
+def test_a_setting_that_has_become_a_constant_is_ignored_with_a_sentence(settings):
+    settings.CONTRIB_AI_MEMORY = {
+        "MAX_LINE": 300,
+        "TICK_RATE": 7,
+        "EMBEDDING": {"retries": 1},
+        "LLM_NIGHT": {"style": "plain"},
+    }
+    assert conf.get().TICK_RATE == 7
+    told = [each for each in preflight.doubts() if "is no setting any more" in each]
+    gone = ["['MAX_LINE']", "['EMBEDDING']['retries']", "['LLM_NIGHT']['style']"]
+    assert [each in sentence for each, sentence in zip(gone, told, strict=True)] == [True] * 3
 
 
 # --- what is allowed and cannot work --------------------------------------------------------------
