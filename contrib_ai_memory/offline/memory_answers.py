@@ -145,7 +145,7 @@ def portrait(
         and _is_of(person, each.memory)
         and not asked(each.text)
     ]
-    of_words = [each for each in theirs if not each.memory.is_deed]
+    of_words = [each for each in theirs if each.memory and not each.memory.is_deed]
     judged = _as_a_portrait(person, of_words or theirs, request)
     chosen = choose(judged, several=True, least=NOTHING_BELOW_OF_A_WHOLE)
     if person.attributes and not (chosen and of_words):
