@@ -203,6 +203,7 @@ def _retold(text: str, subject: str, name: str = "") -> str:
     return "".join(out)
 
 
+_IN_EIGHT = re.compile(r"\b(?P<begins>h|m|l)8(?![0-9])", re.IGNORECASE)  # "i h8 eels"
 _BARE_NOT = re.compile(
     r"(?<!my )(?<!his )(?<!her )(?<!the )\b(?P<verb>can|do|does|did|wo|is|are|was|were|could"
     r"|would|should|have|has|had)nt\b|\bcant\b",
@@ -224,7 +225,8 @@ def with_apostrophes(text: str) -> str:
 
     "Ill" and "id" are words as well: they count only before a verb.
     """
-    text = _BARE_BE.sub(r"\g<0>'", text.replace("’", "'"))
+    text = _IN_EIGHT.sub(r"\g<begins>ate", text.replace("’", "'"))
+    text = _BARE_BE.sub(r"\g<0>'", text)
     text = _BARE_NOT.sub(lambda found: f"{found['verb']}n't" if found["verb"] else "can't", text)
     return _BARE_I.sub(lambda found: f"I'{found[0][1:]}" if len(found[0]) > 1 else "I", text)
 
@@ -315,8 +317,8 @@ def of_speaker(text: str, name: str, *, to_teller: bool = False) -> str:
     'The ferry sinks on monday. Ada saw it.'
     >>> of_speaker("I'll bring you a fleece for your bed, if you can wait.", "Ada", to_teller=True)
     'Ada will bring me a fleece for my bed, if I can wait.'
-    >>> of_speaker("me nan is blind, i broke me cup.", "Ada")
-    "Ada's nan is blind, they broke their cup."
+    >>> of_speaker("me nan is blind, i h8 her cat.", "Ada")
+    "Ada's nan is blind, they hate her cat."
     >>> of_speaker("My boots were found, they are dry.", "Ada")
     "Ada's boots were found, they are dry."
     >>> of_speaker("I told them where I live.", "Ada"), of_speaker("You owe me four.", "Ada")
