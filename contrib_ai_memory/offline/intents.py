@@ -44,6 +44,7 @@ _OF_ANOTHERS_MIND = re.compile(
     r"\b(?:think|thought|like|make|say|said|feel|sweet on|fond of|in love)\b",
     re.IGNORECASE,
 )
+_GOES_ON = re.compile(r"\W*(?:and|n)\b", re.IGNORECASE)
 _TIME = re.compile(
     r"\b(?:time|hour|day|date|month|year|season|late|early|o['’]?clock|clock|today|morning|noon"
     r"|night|evening|bells?|sun|dark)\b",
@@ -71,7 +72,8 @@ def understood(
     # "put it on my slate, and who are you?"; not "what day was it i got my legs wet"
     if intent is None and len(asking) == 1 and _ends_a_clause(asking[0], said):
         intent, surely = intent_of(asking[0], names)[0], False
-    if completed == said or (intent and intent not in OF_SOMEBODY):
+    goes_on = intent is Intent.TIME and _GOES_ON.match(said)  # "where from? n what time"
+    if completed == said or (intent and intent not in OF_SOMEBODY and not goes_on):
         return said, intent, surely, done
     return completed, *intent_of(completed, names), done
 

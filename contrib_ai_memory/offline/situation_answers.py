@@ -27,7 +27,7 @@ from ..text.segmentation import words_of
 from .memory_answers import from_memory, portrait, worth_telling
 from .phrases import last_words, phrase, says
 from .realisation import ended, listed, tell_all
-from .sentence_answers import ranked
+from .sentence_answers import ranked, words_to_it
 from .told_days import age, day_asked, day_told, on_day
 
 SAME_EVENT = 0.35  # cosine of an event and a memory of it
@@ -38,6 +38,7 @@ LEFT_LATELY = timedelta(hours=12)  # somebody who left then may still be where t
 JUST_NOW = timedelta(minutes=15)
 LATELY = timedelta(days=3)  # the visits told where no day is named
 _BY_WHAT = re.compile(r"\W*(?:what|wat|wot|whit|who|when|which|how)\b", re.IGNORECASE)
+_FOR_ANOTHER = re.compile(r"\bfor (?!me\b|us\b|my\b)[\w'’-]+\W*$", re.IGNORECASE)
 # whose words an answer tells: 'Bram said two days ago: "…"', "It sank, so Bram says."
 _WHEN = r"(?P<when>earlier today|yesterday|\w+ days ago|on [^:.\"]{3,40}?)"
 _NAMED = r"(?P<who>[^\W\d_][\w'’ -]{0,40}?)"
@@ -53,9 +54,12 @@ _TOLD_OF_ONESELF = (
 _OF_GIVING = content_words(
     "give gave given gives keep hold hand bring brought take lend left gift present pay paid sold"
 )
+_LETTER = re.compile(r"\b(?:messages?|letters?|notes?|word)\b", re.IGNORECASE)
 _TITLES = frozenset("the old young mr mrs miss master mistress lady lord sir that our".split())
 _WAS_HERE = re.compile(r"\b(?:was|were) [^.?!]*\b(?:here|in|around)\b[^.?!]*", re.IGNORECASE)
 _ARTICLE = re.compile(r"^(?:the|an?)\s", re.IGNORECASE)
+# "Odile runs the teahouse, a broad woman with a burned thumb": nobody says that of themselves
+_LOOKS = re.compile(r", an? [^,]*\b(?:m[ae]n|wom[ae]n|person|fellow|girl|boy|lad|lass)\b.*$", re.I)
 _CAME_OR_WENT = re.compile(r"\bwhen\b.*\b(?:leave|go|come|came|get|got|arrive)\b", re.IGNORECASE)
 _GONE = re.compile(
     rf"^\W*(?:where|which way) (?:did|has|is|['’]?s)\b|{_CAME_OR_WENT.pattern}", re.IGNORECASE
@@ -93,7 +97,7 @@ def _name(request: ReplyRequest, _whom: str) -> Reply:
         return Reply(f"{named}, {first[0].lower()}{first[1:]}.", told=())
     called, pronoun = (request.npc_name, *request.npc_names), pronoun_of([request.persona])
     told = [each for each in own_sentences([first], called, pronoun, persona=True) if each.own]
-    text = " ".join([f"{named}.", *(ended(each.text) for each in told)])
+    text = " ".join([f"{named}.", *(ended(_LOOKS.sub("", each.text)) for each in told)])
     return Reply(text, told=())
 
 
@@ -300,9 +304,14 @@ def news(request: ReplyRequest, _whom: str) -> Reply:
 
 
 def _word_left(request: ReplyRequest, _whom: str) -> Reply | None:
+    if _FOR_ANOTHER.search(words_to_it(request)):
+        return None
     left = [item for item in request.situation.agenda if item.message]
     if left:
         return agenda_told(left)
+    said = [each.content for each in worth_telling(request)]
+    if any(_LETTER.search(each) and names(request.speaker) & {*words_of(each)} for each in said):
+        return None  # there may be a letter that somebody spoke of
     return says("no word left", request)
 
 
