@@ -40,8 +40,6 @@ _NO_DENIAL = re.compile(
     r" (?:i|you|he|she|it|we|they|there)\W*$"
 )
 _NAME = re.compile(r"(?<!^)(?<![.!?\"“] )\b[A-Z]\w+")
-_NEW_PLAN = re.compile(r"^\W*(?:\w+,? ){0,2}change of plans?\b", re.IGNORECASE)
-OF_A_PLAN = 2  # words that a plan and its change share
 SAME_MATTER = 0.6  # share of the words that two statements on one matter have in common
 OF_ITS_OWN = 1  # words that one of two counts may have and the other not
 
@@ -80,8 +78,6 @@ def changes(new: str, known: str, *, near: bool) -> bool:
     # two places need not be near in meaning, nor a name and the one that was wrong
     if any(rule(new, known) for rule in (replaces, _corrects, undoes, _counts_anew)):
         return True
-    if _NEW_PLAN.match(new):
-        return len(content_words(new) & content_words(known)) >= OF_A_PLAN
     over = filter(_NO_LONGER.search, _CLAUSE_END.split(new))
     if any(contradicts(clause, known) for clause in over):
         return True

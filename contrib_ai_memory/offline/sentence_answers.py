@@ -60,7 +60,6 @@ OF_COMING = 5.0  # more for a coming or going, where such is asked for
 OF_THE_NPC = 3.0  # less for what the NPC is, where a question is about the asker alone
 OF_A_SECRET = 5.0  # more for what the asker said in confidence, where such is asked for
 NAMES_SOMEBODY = 0.9  # more for what names somebody, where a person is asked for
-JUST_SAID = 3.0  # less for what the asker said in this talk of something else
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
 SOMEBODY = ("Bram", "Tom")  # who asks, where it is not to count that it is the asker
 MOST_WORDS = 40  # of all that is told
@@ -184,12 +183,8 @@ def _more(candidate: SentenceCandidate, request: ReplyRequest) -> float:
     known = tuple(each for each in request.situation.known_names if each != request.speaker)
     who = bool(_WHO.search(request.utterance)) and names_someone(candidate.text, known)
     moves = bool(candidate.memory and MOVE_KINDS.intersection(candidate.memory.tags))
-    oneself = _ME.search(request.utterance) or _OF_THE_ASKERS.search(request.utterance)
-    apart = content_words(request.utterance).isdisjoint(content_words(candidate.text))
-    echo = apart and not (oneself or secret) and _is_of_this_talk(candidate, request)
     more = OF_COMING * moves + OF_A_SECRET * secret + NAMES_SOMEBODY * who
-    less = LACKS_NUMBER * lacks + OF_THE_NPC * npcs + JUST_SAID * echo
-    return more - less
+    return more - LACKS_NUMBER * lacks - OF_THE_NPC * npcs
 
 
 def asks_of_a_secret(request: ReplyRequest) -> bool:
@@ -210,14 +205,6 @@ def is_the_askers_secret(candidate: SentenceCandidate, request: ReplyRequest) ->
 def _is_by_the_asker(candidate: SentenceCandidate, request: ReplyRequest) -> bool:
     memory = candidate.memory
     return bool(memory and request.speaker_id and memory.about == request.speaker_id)
-
-
-def _is_of_this_talk(candidate: SentenceCandidate, request: ReplyRequest) -> bool:
-    """Whether a sentence is of what the asker has said in this conversation."""
-    said = {turn.entry_id for turn in request.conversation}
-    return _is_by_the_asker(candidate, request) and bool(
-        candidate.memory and not said.isdisjoint(candidate.memory.journal_ids)
-    )
 
 
 def _latest_first(best: list[SentenceCandidate], within: float) -> list[SentenceCandidate]:
