@@ -366,6 +366,19 @@ def test_words_close_an_item_or_leave_it_open(stated, ended, state):
     assert made.closed_by == (() if state == "open" else (2,))
 
 
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [
+        ("ok ok mara ill pay 4 the stool", "mara heres my flute til i got the coin, keep it 4 me"),
+        ("bram i owe you four pennies", "Bram, here is my hand. We are friends, are we not?"),
+        ("bram i owe you four pennies", "mara heres 4 pennies 4 the stool"),
+        ("mara wake me b4 dawn tmrw ok? gotta check my traps", "mara heres 4 pennies 4 the stool"),
+    ],
+)
+def test_a_debt_is_closed_by_money_for_whom_it_is_owed_and_a_request_by_none(stated, said):
+    assert drawn(line(1, stated), line(2, said))[0].state == "open"
+
+
 def test_a_promise_that_is_put_off_by_what_is_no_longer_so_stays_open_with_the_new_day():
     promised = line(1, "mara, i'll bring you a sack of barley on thursday, promise")
     moved = line(2, "mara, about that barley. it's not thursday any more, it's friday")

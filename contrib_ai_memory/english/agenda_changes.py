@@ -78,7 +78,12 @@ _OF_US = re.compile(
 )
 _NAME = re.compile(r"\b[A-Z]\w*")
 _SUM = re.compile(r"\d+(?:\.\d+)?")
+_AS_WORDS = re.compile(  # "ill pay 4 the stool", "wake me b4 dawn"
+    r"\b(?:b4|[24](?= (?:the|an?|my|me|your?|ur?|his|him|her|it|our|us|them|this|that)\b))",
+    re.IGNORECASE,
+)
 _PAYS = re.compile(r"\b(?:pay|settle|owe)\b", re.IGNORECASE)
+_HANDED = re.compile(r"\bheres?\b", re.IGNORECASE)
 _EVEN = re.compile(r"\b(?:square|even|quits)\b", re.IGNORECASE)
 _PROMISES = re.compile(r"\b(?:promised?|swore|swear|my word)\b", re.IGNORECASE)
 _OATH = re.compile(
@@ -495,13 +500,20 @@ class Line:
         if how == "broken":
             mine = [item for item in mine if item.who == self.speaker]
         if how == "done":
-            mine = [i for i in mine if i.kind != "debt" or not _is_part(self.words, i.text)]
+            owed = {i.id: _without_days(i.text, i.created) for i in mine if i.kind == "debt"}
+            mine = [i for i in mine if not _is_part(self.words, owed.get(i.id, ""))]
         spans = " ".join(a.text for a in self.acts if a.kind == "settle" and a.sure >= HALF_SETTLES)
         said = (how == "done" and spans) or self.words
         own = {stem(word) for name in self.circle.names for word in name.split()}
-        shared = {item.id: _shared(said, item.text, own) for item in mine}
+        shared = {i.id: _shared(said, i.text, own, owed=i.kind == "debt") for i in mine}
         sure = how == "done" and self.settles >= SETTLED
-        alike = [item for item in mine if shared[item.id] >= _least_shared(item, how, sure=sure)]
+        handed = between and _HANDED.search(self.words)
+        alike = [
+            item
+            for item in mine
+            if shared[item.id] >= _least_shared(item, how, sure=sure)
+            if not (handed and item.to) or between & {item.who, item.to}
+        ]
         if alike:
             return max(
                 alike, key=lambda i: (bool(between & {i.who, i.to}), shared[i.id], i.updated)
@@ -512,10 +524,13 @@ class Line:
         even = bool(_EVEN.search(self.words))  # which tells of what is owed, and of nothing else
         if how != "done" or not (self.settles >= SETTLES or even):
             return None
+        pays = even or commitments.pays(self.words)  # "here is my hand" pays nothing
         debts = [item for item in mine if item.kind == "debt" and between & {item.who, item.to}]
-        if len(debts) == 1:
+        if len(debts) == 1 and pays:
             return debts[0]
-        return mine[0] if len(mine) == 1 and not _matter(said) and not even else None
+        if len(mine) > 1 or even or _matter(said) or (debts and not pays):
+            return None
+        return next(iter(mine), None)
 
 
 def _is_of_others(sentence: str) -> bool:
@@ -684,15 +699,18 @@ def _is_given(entry: Entry, item: AgendaItem, circle: Circle) -> bool:
 
 
 def _is_part(text: str, owed: str) -> bool:
+    """Whether a text names another sum than what is owed, or a part of it."""
     paid, whole = _numbers(text), _numbers(owed)
-    return bool(paid and whole) and min(paid) < max(whole)
+    return bool(paid and whole) and (min(paid) < max(whole) or paid.isdisjoint(whole))
 
 
-def _shared(text: str, stated: str, names: set[str]) -> int:
-    """Return how many stems but names two texts share; an amount is one: "your 3 coppers"."""
-    return len((_matter(text) & _matter(stated)) - names) + bool(_numbers(text) & _numbers(stated))
+def _shared(text: str, stated: str, names: set[str], *, owed: bool) -> int:
+    """Return how many stems but names two texts share; of what is owed, an amount is one."""
+    sums = owed and _numbers(text) & _numbers(stated)
+    return len((_matter(text) & _matter(stated)) - names) + bool(sums)
 
 
 def _numbers(text: str) -> set[float]:
+    text = _AS_WORDS.sub(" ", text)
     figures = (each.replace(",", ".") for each in numbers(text) if len(each) < 9)
     return {float(each) for each in figures if _SUM.fullmatch(each)}

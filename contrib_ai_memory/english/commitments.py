@@ -99,10 +99,17 @@ _REMIND_TO = re.compile(
     r"|\bremind (?:me|us)(?:(?: (?:on )?[\w-]+)? about (?P<of>(?:the|my|a|an) .+))?$",
     re.IGNORECASE,
 )
-_DONE = re.compile(
+_SETTLES = (
     r"\b(?:paid|payed|settled)(?: (?:up|off|back|you))?\b"
     r"|\b(?:we(?:'?re| are| r)|that'?s(?: us)?) (?:all )?(?:square|even|quits|settled|straight)\b"
-    r"|\b(?:here|there)(?:'?s| is| are) (?:your|ur|the|my)\b|\bcount (?:it|'?em|them)\b"
+    r"|\bcount (?:it|'?em|them)\b"
+)
+_PAYS = re.compile(
+    rf"{_SETTLES}|\b(?:{NUMBER_WORD}|\d+)\b"
+    r"|\b(?:here|there)(?:'?s| is| are) (?:(?:your|ur)\b|.*\b(?:money|coins?|cash|payment)\b)"
+)
+_DONE = re.compile(
+    rf"{_SETTLES}|\b(?:here|there)(?:'?s| is| are) (?:your|ur|the|my)\b"
     r"|\b(?:is|was|are|it'?s) (?:mended|fixed|back|finished|done|delivered)\b"
     r"|\bi(?:'?ve)? (?:brought|mended|fixed|finished|delivered|returned)\b"
 )
@@ -224,6 +231,17 @@ def recipient(text: str) -> str:
         words = (comes[-1]["seen"] or comes[-1]["who"]).lower().split()
     named = list(itertools.takewhile(_may_be_of_a_name, words))
     return "" if named and named[0] in _NOBODY else " ".join(named)
+
+
+def pays(text: str) -> bool:
+    """Whether a text pays or settles something, if it hands anything over.
+
+    >>> [pays(each) for each in ("we are quits", "here's your money", "here is my hand")]
+    [True, True, False]
+    >>> pays("heres my flute till i have the coin")
+    False
+    """
+    return bool(_PAYS.search(_IN_A_CASE.split(text.translate(_QUOTES).lower())[0]))
 
 
 def _may_be_of_a_name(word: str) -> bool:
