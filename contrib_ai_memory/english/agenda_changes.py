@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Literal, cast
 
 from ..language import Circle, Commitment, Named
 from ..local_time import day_of, local
@@ -170,6 +170,23 @@ def changes(
                     _add(agenda, item, circle, own=line.own)
         recent = [*recent, entry][-LOOK_BACK:]
     return [item for key, item in (agenda or {}).items() if known.get(key) != item]
+
+
+def ended(item: AgendaItem, by: Entry, circle: Circle) -> Literal["done", "broken", ""]:
+    """Return how a line closes an item, as `language.AgendaLanguage.ended`.
+
+    It is said by or of those whom the item concerns, and shares a sum or a matter with it, or
+    settles what is owed. Another sum is another matter.
+    """
+    parties = {by.source_entity, *circle.mentioned(by.content)}
+    named, owed = (_numbers(_without_days(e, by.timestamp)) for e in (by.content, item.text))
+    if parties.isdisjoint((item.who, item.to)) or (named and owed and named.isdisjoint(owed)):
+        return ""
+    old, new = _about(item.text, item.created, circle), _about(by.content, by.timestamp, circle)
+    how = commitments.closes(by.content)
+    if not (old & new or named & owed or (how == "done" and item.kind == "debt")):
+        return ""
+    return "broken" if how == "broken" else "done"
 
 
 def by_rules(entry: Entry) -> LineReading:
@@ -502,6 +519,9 @@ class Line:
         if how == "done":
             owed = {i.id: _without_days(i.text, i.created) for i in mine if i.kind == "debt"}
             mine = [i for i in mine if not _is_part(self.words, owed.get(i.id, ""))]
+        off = [e for e in sentences_of(self.words) if commitments.closes(e) == "off"]
+        if how == "off" and off and all(map(_is_of_others, off)):  # "she isn't coming after all"
+            mine = [item for item in mine if item.kind == "plan"]
         spans = " ".join(a.text for a in self.acts if a.kind == "settle" and a.sure >= HALF_SETTLES)
         said = (how == "done" and spans) or self.words
         own = {stem(word) for name in self.circle.names for word in name.split()}
