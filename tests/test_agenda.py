@@ -232,6 +232,14 @@ def test_a_line_becomes_an_item(text, kind, who, to, due):
         "my landlord is a guy named Gorse, hes raising the rent to 9 silver a month",
         "good evening mara",
         "mara!! a pint before i die",
+        "I am sorry to hear that the house is in debt. May your spring be a prosperous one.",
+        "You two and your pennies, honestly, I lent my brother a whole cow once and never saw so"
+        " much as a hoof of it again.",
+        "Here, Mara, six pennies for the room as I promised, count them if you like.",
+        "thats the 2 pennies i borrowed",
+        "It was a pleasure, Mara. Farewell, and keep the fire burning.",
+        "Do I still owe you anything, Mara? I like to keep my accounts straight.",
+        "Mara, I have good news: the salt merchants have raised my wages.",
         "Warm pear cider, if the house has it. And no cloves, I pray you. I cannot abide a clove.",
     ],
 )
@@ -250,6 +258,21 @@ def test_what_is_asked_beside_a_parting_is_a_request():
     circle, said = Circle(NPC, ("mara",), mentioned, called), line(1, words)
     [made] = changes([said], (), circle, {1: LineReading((), 1.0, done)})
     assert (made.kind, made.who) == ("request", NPC)
+
+
+def test_a_question_in_a_case_asks_for_nothing_to_be_done():
+    words = "if i bring bak a jar wot do i get"
+    reading = LineReading((), 3.0, (SpeechAct("request", words, 1.9),))
+    assert (
+        changes([line(1, words)], (), Circle(NPC, ("mara",), mentioned, called), {1: reading}) == []
+    )
+
+
+def test_what_somebody_is_to_pay_is_no_debt_of_who_tells_it():
+    words = "tobb gets out in 3 days if some1 pays the fine. 12 silver. i aint got it"
+    done = SpeechAct("promise", words[:-11], -0.2), SpeechAct("debt", words[24:], -0.6)
+    circle, said = Circle(NPC, ("mara",), mentioned, called), line(1, words)
+    assert changes([said], (), circle, {1: LineReading((), 3.0, done)}) == []
 
 
 def test_of_the_npcs_own_words_only_what_it_does_on_a_date_is_an_item():
@@ -343,6 +366,7 @@ def test_what_is_whispered_is_as_private_as_the_whisper():
         ("mara i owe you three marks", "and we're quits", "done"),
         ("mara i owe you three marks", "3 marks, all there, count em, we r SQUARE", "done"),
         ("mara i owe you three marks", "paid, mara!", "done"),
+        ("mara i owe you 2 pennies", "thats the 2 pennies i borrowed", "done"),
         ("mara, i'll bring you a jar of plums on friday", "mara, i brought you the plums", "done"),
         ("mara, keep my token for me", "mara i no longer need the token kept", "done"),
         ("bram i'll mend your wheel by friday", "bram i can't mend that wheel", "broken"),

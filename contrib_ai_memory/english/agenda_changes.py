@@ -71,7 +71,9 @@ _THIRD = frozenset("he she they him her them em".split())
 _OF_ITSELF = re.compile(r"\b(?:I|you shall have)\b")
 _OF_SPEAKER = re.compile(r"\b(?:i|i['’]?(?:m|ll|ve)|me|my|we|us|our)\b", re.IGNORECASE)
 _OF_OTHERS = re.compile(
-    r"\b(?:(?:s?he|they)(?:['’]?(?:s|d|ll|re|ve))?|his|him|hers?|their|them)\b", re.IGNORECASE
+    r"\b(?:(?:s?he|they)(?:['’]?(?:s|d|ll|re|ve))?|his|him|hers?|their|them"
+    r"|(?:some|any)(?:one|body|1))\b",
+    re.IGNORECASE,
 )
 _OF_US = re.compile(
     r"\b(?:(?:i|we|you|u|ye)(?:['’]?(?:m|d|ll|ve|re))?|me|us|your|ur)\b", re.IGNORECASE
@@ -84,8 +86,11 @@ _AS_WORDS = re.compile(  # "ill pay 4 the stool", "wake me b4 dawn"
 )
 _PAYS = re.compile(r"\b(?:pay|settle|owe)\b", re.IGNORECASE)
 _HANDED = re.compile(r"\bheres?\b", re.IGNORECASE)
+_ASKS_OF = re.compile(r"\b(?:you|u|ye|ya|please|pls|plz)\b", re.IGNORECASE)
 _EVEN = re.compile(r"\b(?:square|even|quits)\b", re.IGNORECASE)
-_PROMISES = re.compile(r"\b(?:promised?|swore|swear|my word)\b", re.IGNORECASE)
+_PROMISES = re.compile(  # not "as i promised", which is done with that
+    r"(?<!\bas )(?<!\bas i )\b(?:promised?|swore|swear|my word)\b", re.IGNORECASE
+)
 _OATH = re.compile(
     r"\b(?:on|upon|by) (?:my|me|ma) [\w']+(?:'s \w+)?|\bcross (?:my|me|ma) \w+", re.IGNORECASE
 )
@@ -275,12 +280,16 @@ class Line:
             day = _due(sentence, self.entry)
             if self._to_npc and commitments.errand(self._asked(sentence), dated=bool(day)):
                 found.append(Said(place, sentence, "request", day, ERRAND))
-            owes = commitments.owes(sentence) and place not in paid
+            owes = commitments.owes(sentence) and not commitments.is_told(sentence)
+            owes = owes and place not in paid and not commitments.pays_back(sentence)
             if owes and _numbers(sentence) and not asks(sentence):
                 found.append(self._said(SpeechAct("debt", sentence, ASSERTS), place, sentence))
         for act in self.acts:
             if act.kind in LEAST:
                 places = _places(act.text, sentences)
+                owed = act.kind == "debt" or (act.kind == "promise" and len(places) > 1)
+                if owed and _is_of_others(sentences[places[0]]):
+                    continue  # "he gets out if someone pays. twelve silver."
                 found += (self._said(act, place, sentences[place]) for place in places)
         best: dict[int, Said] = {}
         # an errand counts before what is promised, that before what else is asked for
@@ -311,9 +320,18 @@ class Line:
             kind = "debt"
         if kind == "debt" and _is_of_others(sentence):
             return None  # "he is raising the rent to nine"
+        if kind != "request" and commitments.is_told(sentence):
+            return None
+        owed = later or any(commitments.sides(sentence)) or _numbers(sentence)
+        if kind == "debt" and not (owed or _PAYS.search(sentence)):
+            return None  # "they have raised my wages"
+        if kind == "request" and asks(act.text) and not _ASKS_OF.search(sentence):
+            return None  # "if i bring a jar back what do i get"
         if kind == "request" and (self.own or not self._to_npc or not self._about(sentence)):
             return None
-        if kind != "request" and (commitments.denies_debt(sentence) or self._only_asks(act)):
+        if kind != "request" and (
+            commitments.denies_debt(sentence) or self._only_asks(act, sentence)
+        ):
             return None
         kept = kind == "request" and commitments.keeps(self._asked(act.text))
         parting = [a for a in self.acts if a.kind == "parting" and a.text in sentence]
@@ -324,11 +342,12 @@ class Line:
             return None
         return Said(place, sentence, kind, day, ERRAND if kept else act.sure)
 
-    def _only_asks(self, act: SpeechAct) -> bool:
+    def _only_asks(self, act: SpeechAct, sentence: str) -> bool:
         """Whether a question commits to nothing: "what do i owe you?"."""
         if asks(act.text) and act.sure < ASSERTS:
             return True
-        return asks(self.words) and bool(agenda_questions.read(self.words, self.entry.timestamp))
+        said = self._asked(sentence)
+        return asks(said) and bool(agenda_questions.read(said, self.entry.timestamp))
 
     def _asked(self, text: str) -> str:
         return addressing.without_address(text, self.circle.names)

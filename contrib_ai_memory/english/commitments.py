@@ -72,6 +72,7 @@ _AT_ONCE = re.compile(  # "hold your tongue", "keep quiet", "keep it to yourself
     r"|it down)\b)",
     re.IGNORECASE,
 )
+_KEEPS_ON = re.compile(r"\bkeep (?:\w+ ){1,3}?(?P<does>\w+)ing\b", re.IGNORECASE)
 # a message; it may begin in a case too: "if bram comes by tell him"
 _ERRAND = re.compile(
     rf"(?:{_HEAD}|\b(?:if|when|once|should|(?:the )?next time)\b[^.!?]*?\s)"
@@ -80,7 +81,7 @@ _ERRAND = re.compile(
     re.IGNORECASE,
 )
 _IN_A_CASE = re.compile(
-    r"\b(?:if(?! (?:i|we) (?:could|had|were|was)\b)|when|once"
+    r"\b(?:if(?! (?:(?:i|we) (?:could|had|were|was)|(?:you|u|ye) (?:like|please))\b)|when|once"
     r"|should|unless|whoever|any(?:one|body)|next time|till?|until|as soon as|the moment"
     r"|before|after)\b",
     re.IGNORECASE,
@@ -108,8 +109,16 @@ _PAYS = re.compile(
     rf"{_SETTLES}|\b(?:{NUMBER_WORD}|\d+)\b"
     r"|\b(?:here|there)(?:'?s| is| are) (?:(?:your|ur)\b|.*\b(?:money|coins?|cash|payment)\b)"
 )
+# "that's the two pennies i borrowed": what is owed, in the hand
+_PAYS_BACK = re.compile(
+    r"\b(?:this|that|here|those|these)(?:'?s| is| are) [^.!?]*\b(?:i(?:'?d)?|you|u)(?: had)?"
+    r" (?:borrowed|owed?|lent|loaned|promised)\b",
+    re.IGNORECASE,
+)
+# a tale: "i lent my brother a cow once and never saw it again"
+_TOLD = re.compile(r"\b(?:i|we) once\b|(?<!\bat )\bonce(?=\W*$|,? (?:and|but|or)\b)", re.IGNORECASE)
 _DONE = re.compile(
-    rf"{_SETTLES}|\b(?:here|there)(?:'?s| is| are) (?:your|ur|the|my)\b"
+    rf"{_SETTLES}|{_PAYS_BACK.pattern}|\b(?:here|there)(?:'?s| is| are) (?:your|ur|the|my)\b"
     r"|\b(?:is|was|are|it'?s) (?:mended|fixed|back|finished|done|delivered)\b"
     r"|\bi(?:'?ve)? (?:brought|mended|fixed|finished|delivered|returned)\b"
 )
@@ -244,6 +253,16 @@ def pays(text: str) -> bool:
     return bool(_PAYS.search(_IN_A_CASE.split(text.translate(_QUOTES).lower())[0]))
 
 
+def pays_back(text: str) -> bool:
+    """Whether a text hands over what was borrowed, lent or owed."""
+    return bool(_PAYS_BACK.search(text.translate(_QUOTES)))
+
+
+def is_told(text: str) -> bool:
+    """Whether a text tells of what was once, which commits nobody."""
+    return bool(_TOLD.search(text))
+
+
 def _may_be_of_a_name(word: str) -> bool:
     return word not in FUNCTION_WORDS and not _PRONOUN_VERB.fullmatch(word)
 
@@ -305,7 +324,14 @@ def passes_on(text: str) -> bool:
 
 
 def keeps(text: str) -> bool:
-    """Whether a text asks to keep, hold or watch something, or to be woken."""
+    """Whether a text asks to keep, hold or watch something, or to be woken.
+
+    >>> keeps("keep my ring for me"), keeps("keep the fire burning")
+    (True, False)
+    """
+    goes_on = _KEEPS_ON.search(text)
+    if goes_on and {goes_on["does"].lower(), goes_on["does"].lower() + "e"} & BASES:
+        return False
     return bool(_KEEPS.search(_AT_ONCE.sub(" ", text.translate(_QUOTES))))
 
 
