@@ -76,6 +76,14 @@ def test_what_is_said_of_whom_a_message_is_for_is_told_as_theirs(says, mara, ali
     assert 'word for you earlier today: "Your parcel is lying' in says(alice, "good evening Mara")
 
 
+def test_whom_something_is_to_be_asked_is_told_the_question(says, mara, alice, bram):
+    alice.location, bram.location = None, mara.location
+    says(bram, "would you please ask Alice whether the school needs a new stove?")
+    alice.location = mara.location
+    asked = 'left a question for you earlier today: "Whether the school needs a new stove."'
+    assert asked in says(alice, "good evening Mara")
+
+
 def test_a_message_that_was_told_in_passing_makes_nobody_be_answered(says, mara, alice, bram):
     alice.location, bram.location = None, mara.location
     says(bram, "tell Alice that the dice game is off")

@@ -53,7 +53,8 @@ def told(item: AgendaItem, stating: Entry, teller: Teller, *, message: bool, not
     if item.kind == "promise" and item.who == stating.source_entity:
         head = f"{who} promised {to}"
     elif message:
-        head = f"{speaker} left word for {naming.object(teller.asker)}"
+        left = "a question" if quote.startswith(("Whether ", "If ")) else "word"
+        head = f"{speaker} left {left} for {naming.object(teller.asker)}"
     elif asked:
         head = f"{speaker} asked {naming.object(item.who)}"
     else:

@@ -44,9 +44,9 @@ _COMES = re.compile(
     re.IGNORECASE,
 )
 _NOBODY = frozenset(
-    "i you u ye ya he she it they me him her them us we it that this for in up off back all my "
-    "everybody everyone anybody anyone nobody none nothing what debt debts tab slate bill money "
-    "coin coins".split()
+    "i you u ye ya he she it they me him her them us we it that this for in up off back around all "
+    "my everybody everyone anybody anyone nobody none nothing what debt debts tab slate bill "
+    "money coin coins".split()
 )
 # "tell bram il pay him", "tell bram hes an ox"; not "tell old wes", "tell old hel"
 _PRONOUN_VERB = re.compile(
@@ -77,7 +77,8 @@ _KEEPS_ON = re.compile(r"\bkeep (?:\w+ ){1,3}?(?P<does>\w+)ing\b", re.IGNORECASE
 _ERRAND = re.compile(
     rf"(?:{_HEAD}|\b(?:if|when|once|should|(?:the )?next time)\b[^.!?]*?\s)"
     r"(?P<verb>(?:tell|warn|inform|remind|let|(?:pass|send|get) (?:the |a )?word|pass"
-    r"|(?:give|hand|deliver|send|bring|take) (?:this|that|these|them|it|my|him|her)) )",
+    r"|(?:give|hand|deliver|send|bring|take) (?:this|that|these|them|it|my|him|her)"
+    r"|ask(?= [\w'-]+(?: [\w'-]+)? (?:if|whether|when|where|what|who|why|how|to|about)\b)) )",
     re.IGNORECASE,
 )
 _IN_A_CASE = re.compile(
@@ -264,7 +265,7 @@ def is_told(text: str) -> bool:
 
 
 def _may_be_of_a_name(word: str) -> bool:
-    return word not in FUNCTION_WORDS and not _PRONOUN_VERB.fullmatch(word)
+    return word not in FUNCTION_WORDS | {"whether"} and not _PRONOUN_VERB.fullmatch(word)
 
 
 def message(text: str) -> str:
@@ -276,11 +277,14 @@ def message(text: str) -> str:
     'his boat is mended'
     >>> message("tell Bram, when he returns, that I owe him nothing")
     'I owe him nothing'
+    >>> message("Would you please ask Oriel whether the school needs a stove? I have one.")
+    'whether the school needs a stove? I have one.'
     """
     whom = recipient(text)
     said = " ".join(text.split())
     found = whom and re.search(
-        r"\b(?:tell|warn|inform|let|remind|(?:say|pass|get|send)\b[^.!?]{0,20}\bto)\s+"
+        r"\b(?:tell|warn|inform|let|remind|ask(?= \S+(?: \S+)? (?:if|whether)\b)"
+        r"|(?:say|pass|get|send)\b[^.!?]{0,20}\bto)\s+"
         rf"(?:(?:(?:my|our) )?{re.escape(whom)}|him|her|them)\b(?: know\b)?"
         r"(?:,? (?:quietly|please|from me|for me|when [^,.!?]{2,40}?(?=,? that\b)))*"
         r"(?:[,:]| that\b)*"
