@@ -36,6 +36,7 @@ wait = offload.wait
 
 SAID = "2026-03-04T19:00:00.000+00:00"  # a Wednesday
 KINDS = "promise", "debt", "request", "plan"
+PARTING = "Goodbye, Mara, I'll be back on Friday with the ribbons, if Osk ever brings them!"
 NPC, ALICE, BRAM = "npc", "alice", "bram"
 
 
@@ -258,6 +259,35 @@ def test_what_is_asked_beside_a_parting_is_a_request():
     circle, said = Circle(NPC, ("mara",), mentioned, called), line(1, words)
     [made] = changes([said], (), circle, {1: LineReading((), 1.0, done)})
     assert (made.kind, made.who) == ("request", NPC)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "acts_read"),
+    [
+        (
+            "Mara, would you pour a small brandy for Cleo? I shall pay for it.",
+            "debt",
+            (SpeechAct("promise", "I shall pay", 0.3),),
+        ),
+        (
+            PARTING,
+            "plan",
+            (SpeechAct("parting", PARTING[:38], 4.1), SpeechAct("plan", PARTING, 2.1)),
+        ),
+        (
+            "Goodbye, see you on Friday!",
+            "",
+            (
+                SpeechAct("parting", "see you on Friday", 4.1),
+                SpeechAct("plan", "Goodbye, see you on Friday", 2.1),
+            ),
+        ),
+    ],
+)
+def test_what_is_to_be_paid_is_owed_and_a_parting_may_tell_a_plan(text, kind, acts_read):
+    circle = Circle(NPC, ("mara",), mentioned, called)
+    made = changes([line(1, text)], (), circle, {1: LineReading((), 4.0, acts_read)})
+    assert [each.kind for each in made] == [kind] * bool(kind)
 
 
 def test_a_question_in_a_case_asks_for_nothing_to_be_done():

@@ -108,6 +108,7 @@ _USES = re.compile(  # for a time: "i'll take the room till thursday"
     re.IGNORECASE,
 )
 _WILL = re.compile(r"\b(?:i|we)(?:['’]?ll| will| shall)\b", re.IGNORECASE)
+_WILL_PAY = re.compile(rf"{_WILL.pattern} (?:\w+ )?pay\b", re.IGNORECASE)
 # stems that tell one matter from another as little as a day does
 _GENERIC = frozenset(
     "thing day week month time promis swear word owe pay paid back get give payday make instead"
@@ -335,7 +336,8 @@ class Line:
             return None
         kept = kind == "request" and commitments.keeps(self._asked(act.text))
         parting = [a for a in self.acts if a.kind == "parting" and a.text in sentence]
-        if not kept and any(a.sure > act.sure for a in parting):
+        more = kind == "plan" and later and len(self._about(act.text)) > SAME_MATTER
+        if not (kept or more) and any(a.sure > act.sure for a in parting):
             return None  # "see you tomorrow"
         will = kind in ("promise", "plan") and act.sure >= OWN
         if self.own and not (will and later and self._will_itself(sentence)):
@@ -357,6 +359,8 @@ class Line:
         with_day, without = LEAST[act.kind]
         if act.kind == "promise" and _PROMISES.search(act.text):
             return with_day
+        if act.kind == "promise" and _WILL_PAY.search(act.text):
+            without = LEAST["debt"][1]
         if act.kind in _ASKED:
             if commitments.keeps(self._asked(act.text)):
                 return KEEPS
