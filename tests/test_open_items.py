@@ -103,6 +103,30 @@ def test_who_promised_is_told_in_their_own_words(says, mara, alice):
     assert answer.startswith("You promised me yesterday to bring me a new ladle by Friday.")
 
 
+def test_who_tells_of_their_promise_to_another_is_told_it_once(says, mara, alice, bram):
+    bram.location = mara.location
+    says(alice, "I promised Bram that I would take him up in the new skiff on Friday.")
+    answer = says(alice, "what did I promise to Bram?")
+    assert answer.startswith(
+        "You promised Bram earlier today that you would take him up in the new"
+    )
+
+
+def test_who_asks_what_they_owe_altogether_is_told_of_every_debt(says, mara, alice):
+    says(alice, "I owe you six pennies for the room.")
+    says(alice, "I owe you three pennies for the curtain.")
+    answer = says(alice, "how much do I owe you altogether, with the mug and the curtain?")
+    assert "six pennies" in answer and "three pennies" in answer
+
+
+def test_who_asks_whether_they_are_square_now_is_told_what_is_open(says, mara, alice):
+    says(alice, "I owe you six pennies for the room.")
+    assert "six pennies" in says(alice, "so we're square about the room now, aren't we?")
+    says(alice, "here are your six pennies for the room.")
+    asked = says(alice, "so we're square about the room now, aren't we?")
+    assert asked.startswith("Yes. Nothing is open")
+
+
 def test_the_question_itself_is_no_answer(says, mara, alice):
     says(alice, "keep my oilcloth till Friday.")
     answer = says(alice, "please keep what of mine, and till when do you keep it?")
