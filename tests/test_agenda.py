@@ -399,6 +399,10 @@ def test_what_is_whispered_is_as_private_as_the_whisper():
         ("mara i owe you 2 pennies", "thats the 2 pennies i borrowed", "done"),
         ("mara, i'll bring you a jar of plums on friday", "mara, i brought you the plums", "done"),
         ("mara, keep my token for me", "mara i no longer need the token kept", "done"),
+        (
+            "I could mend it for you, Mara, if you have a ladder. I promise to do it on friday.",
+            *("The roof is mended, Mara, and not a nail to spare.", "done"),
+        ),
         ("bram i'll mend your wheel by friday", "bram i can't mend that wheel", "broken"),
         ("bram i'll mend your wheel by friday", "I misspoke.", "done"),
         ("mara, keep my token for me", "never mind", "done"),

@@ -108,6 +108,7 @@ _USES = re.compile(  # for a time: "i'll take the room till thursday"
     re.IGNORECASE,
 )
 _WILL = re.compile(r"\b(?:i|we)(?:['’]?ll| will| shall)\b", re.IGNORECASE)
+_DOES_IT = re.compile(r"\b(\w+) (?:it|them|that)\b", re.IGNORECASE)
 _WILL_PAY = re.compile(rf"{_WILL.pattern} (?:\w+ )?pay\b", re.IGNORECASE)
 # stems that tell one matter from another as little as a day does
 _GENERIC = frozenset(
@@ -748,9 +749,14 @@ def _is_part(text: str, owed: str) -> bool:
 
 
 def _shared(text: str, stated: str, names: set[str], *, owed: bool) -> int:
-    """Return how many stems but names two texts share; of what is owed, an amount is one."""
+    """Return how many stems but names two texts share; of what is owed, an amount is one.
+
+    "I'll mend it" shares the thing, too, with "the roof is mended".
+    """
+    same = (_matter(text) & _matter(stated)) - names
     sums = owed and _numbers(text) & _numbers(stated)
-    return len((_matter(text) & _matter(stated)) - names) + bool(sums)
+    does_it = any(stem(verb.lower()) in same for verb in _DOES_IT.findall(stated))
+    return len(same) + does_it + bool(sums)
 
 
 def _numbers(text: str) -> set[float]:
