@@ -317,9 +317,10 @@ class AgendaLanguage:
         """Read the words that state an item."""
         return ItemWords()
 
-    def is_broken(self, text: str) -> bool:
-        """Whether a line says that what was promised will not be done."""
-        return False
+    def ended(self, item: AgendaItem, by: Entry, circle: Circle) -> Literal["done", "broken", ""]:
+        """Return how a line that ends what states an item closes it, "" where it tells of another
+        matter."""
+        return "done"
 
     def quoted(self, item: AgendaItem, teller: Teller, *, message: bool) -> str:
         """Return the words that state an item, to be quoted; of a message, what it says."""

@@ -36,6 +36,7 @@ wait = offload.wait
 
 SAID = "2026-03-04T19:00:00.000+00:00"  # a Wednesday
 KINDS = "promise", "debt", "request", "plan"
+PARTING = "Goodbye, Mara, I'll be back on Friday with the ribbons, if Osk ever brings them!"
 NPC, ALICE, BRAM = "npc", "alice", "bram"
 
 
@@ -232,6 +233,14 @@ def test_a_line_becomes_an_item(text, kind, who, to, due):
         "my landlord is a guy named Gorse, hes raising the rent to 9 silver a month",
         "good evening mara",
         "mara!! a pint before i die",
+        "I am sorry to hear that the house is in debt. May your spring be a prosperous one.",
+        "You two and your pennies, honestly, I lent my brother a whole cow once and never saw so"
+        " much as a hoof of it again.",
+        "Here, Mara, six pennies for the room as I promised, count them if you like.",
+        "thats the 2 pennies i borrowed",
+        "It was a pleasure, Mara. Farewell, and keep the fire burning.",
+        "Do I still owe you anything, Mara? I like to keep my accounts straight.",
+        "Mara, I have good news: the salt merchants have raised my wages.",
         "Warm pear cider, if the house has it. And no cloves, I pray you. I cannot abide a clove.",
     ],
 )
@@ -250,6 +259,50 @@ def test_what_is_asked_beside_a_parting_is_a_request():
     circle, said = Circle(NPC, ("mara",), mentioned, called), line(1, words)
     [made] = changes([said], (), circle, {1: LineReading((), 1.0, done)})
     assert (made.kind, made.who) == ("request", NPC)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "acts_read"),
+    [
+        (
+            "Mara, would you pour a small brandy for Cleo? I shall pay for it.",
+            "debt",
+            (SpeechAct("promise", "I shall pay", 0.3),),
+        ),
+        (
+            PARTING,
+            "plan",
+            (SpeechAct("parting", PARTING[:38], 4.1), SpeechAct("plan", PARTING, 2.1)),
+        ),
+        (
+            "Goodbye, see you on Friday!",
+            "",
+            (
+                SpeechAct("parting", "see you on Friday", 4.1),
+                SpeechAct("plan", "Goodbye, see you on Friday", 2.1),
+            ),
+        ),
+    ],
+)
+def test_what_is_to_be_paid_is_owed_and_a_parting_may_tell_a_plan(text, kind, acts_read):
+    circle = Circle(NPC, ("mara",), mentioned, called)
+    made = changes([line(1, text)], (), circle, {1: LineReading((), 4.0, acts_read)})
+    assert [each.kind for each in made] == [kind] * bool(kind)
+
+
+def test_a_question_in_a_case_asks_for_nothing_to_be_done():
+    words = "if i bring bak a jar wot do i get"
+    reading = LineReading((), 3.0, (SpeechAct("request", words, 1.9),))
+    assert (
+        changes([line(1, words)], (), Circle(NPC, ("mara",), mentioned, called), {1: reading}) == []
+    )
+
+
+def test_what_somebody_is_to_pay_is_no_debt_of_who_tells_it():
+    words = "tobb gets out in 3 days if some1 pays the fine. 12 silver. i aint got it"
+    done = SpeechAct("promise", words[:-11], -0.2), SpeechAct("debt", words[24:], -0.6)
+    circle, said = Circle(NPC, ("mara",), mentioned, called), line(1, words)
+    assert changes([said], (), circle, {1: LineReading((), 3.0, done)}) == []
 
 
 def test_of_the_npcs_own_words_only_what_it_does_on_a_date_is_an_item():
@@ -343,8 +396,13 @@ def test_what_is_whispered_is_as_private_as_the_whisper():
         ("mara i owe you three marks", "and we're quits", "done"),
         ("mara i owe you three marks", "3 marks, all there, count em, we r SQUARE", "done"),
         ("mara i owe you three marks", "paid, mara!", "done"),
+        ("mara i owe you 2 pennies", "thats the 2 pennies i borrowed", "done"),
         ("mara, i'll bring you a jar of plums on friday", "mara, i brought you the plums", "done"),
         ("mara, keep my token for me", "mara i no longer need the token kept", "done"),
+        (
+            "I could mend it for you, Mara, if you have a ladder. I promise to do it on friday.",
+            *("The roof is mended, Mara, and not a nail to spare.", "done"),
+        ),
         ("bram i'll mend your wheel by friday", "bram i can't mend that wheel", "broken"),
         ("bram i'll mend your wheel by friday", "I misspoke.", "done"),
         ("mara, keep my token for me", "never mind", "done"),
@@ -364,6 +422,19 @@ def test_words_close_an_item_or_leave_it_open(stated, ended, state):
     [made] = drawn(line(1, stated), line(2, ended))
     assert made.state == state
     assert made.closed_by == (() if state == "open" else (2,))
+
+
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [
+        ("ok ok mara ill pay 4 the stool", "mara heres my flute til i got the coin, keep it 4 me"),
+        ("bram i owe you four pennies", "Bram, here is my hand. We are friends, are we not?"),
+        ("bram i owe you four pennies", "mara heres 4 pennies 4 the stool"),
+        ("mara wake me b4 dawn tmrw ok? gotta check my traps", "mara heres 4 pennies 4 the stool"),
+    ],
+)
+def test_a_debt_is_closed_by_money_for_whom_it_is_owed_and_a_request_by_none(stated, said):
+    assert drawn(line(1, stated), line(2, said))[0].state == "open"
 
 
 def test_a_promise_that_is_put_off_by_what_is_no_longer_so_stays_open_with_the_new_day():

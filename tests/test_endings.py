@@ -288,6 +288,28 @@ def test_what_is_said_of_another_thing_of_its_sort_ends_nothing(mara, alice):
     assert sum("Barrel" in memory.content for memory in stored if memory.record == "entry") == 8
 
 
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [
+        (
+            "I'll take it then, and put it on my slate, I promise I'll pay you the six pennies"
+            " tomorrow morning before I leave, cross my heart.",
+            "Forty pennies, but she'd take thirty-five from somebody with honest eyes.",
+        ),
+        (
+            "Mara, would you hold on to my spare key until I get back from Teal Reach?",
+            "Mara, I've had second thoughts about Calla. She isn't going to Cold Anchor after all,"
+            " the sailmaker has gone bankrupt, so she's staying in Teal Reach.",
+        ),
+    ],
+)
+@pytest.mark.parametrize("night", [False, True])
+def test_what_tells_of_another_matter_closes_nothing_on_the_agenda(mara, say, stated, said, night):
+    say(1, stated, night=not night)
+    say(1, said, night=night)
+    assert [item.state for item in mara.memory.agenda] == ["open"]
+
+
 @pytest.mark.parametrize("nights", ["between", "after"])
 def test_a_fact_that_states_a_debt_is_over_when_its_creditor_says_so(mara, say, nights):
     say(1, "Good evening, all.", who="Bram")

@@ -76,6 +76,14 @@ def test_what_is_said_of_whom_a_message_is_for_is_told_as_theirs(says, mara, ali
     assert 'word for you earlier today: "Your parcel is lying' in says(alice, "good evening Mara")
 
 
+def test_whom_something_is_to_be_asked_is_told_the_question(says, mara, alice, bram):
+    alice.location, bram.location = None, mara.location
+    says(bram, "would you please ask Alice whether the school needs a new stove?")
+    alice.location = mara.location
+    asked = 'left a question for you earlier today: "Whether the school needs a new stove."'
+    assert asked in says(alice, "good evening Mara")
+
+
 def test_a_message_that_was_told_in_passing_makes_nobody_be_answered(says, mara, alice, bram):
     alice.location, bram.location = None, mara.location
     says(bram, "tell Alice that the dice game is off")
@@ -93,6 +101,30 @@ def test_who_promised_is_told_in_their_own_words(says, mara, alice):
     mara.memory.clock = lambda: THURSDAY
     answer = says(alice, "what did I promise you?")
     assert answer.startswith("You promised me yesterday to bring me a new ladle by Friday.")
+
+
+def test_who_tells_of_their_promise_to_another_is_told_it_once(says, mara, alice, bram):
+    bram.location = mara.location
+    says(alice, "I promised Bram that I would take him up in the new skiff on Friday.")
+    answer = says(alice, "what did I promise to Bram?")
+    assert answer.startswith(
+        "You promised Bram earlier today that you would take him up in the new"
+    )
+
+
+def test_who_asks_what_they_owe_altogether_is_told_of_every_debt(says, mara, alice):
+    says(alice, "I owe you six pennies for the room.")
+    says(alice, "I owe you three pennies for the curtain.")
+    answer = says(alice, "how much do I owe you altogether, with the mug and the curtain?")
+    assert "six pennies" in answer and "three pennies" in answer
+
+
+def test_who_asks_whether_they_are_square_now_is_told_what_is_open(says, mara, alice):
+    says(alice, "I owe you six pennies for the room.")
+    assert "six pennies" in says(alice, "so we're square about the room now, aren't we?")
+    says(alice, "here are your six pennies for the room.")
+    asked = says(alice, "so we're square about the room now, aren't we?")
+    assert asked.startswith("Yes. Nothing is open")
 
 
 def test_the_question_itself_is_no_answer(says, mara, alice):

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Literal, cast
 
 from ..language import Circle, Commitment, Named
 from ..local_time import day_of, local
@@ -71,16 +71,26 @@ _THIRD = frozenset("he she they him her them em".split())
 _OF_ITSELF = re.compile(r"\b(?:I|you shall have)\b")
 _OF_SPEAKER = re.compile(r"\b(?:i|i['’]?(?:m|ll|ve)|me|my|we|us|our)\b", re.IGNORECASE)
 _OF_OTHERS = re.compile(
-    r"\b(?:(?:s?he|they)(?:['’]?(?:s|d|ll|re|ve))?|his|him|hers?|their|them)\b", re.IGNORECASE
+    r"\b(?:(?:s?he|they)(?:['’]?(?:s|d|ll|re|ve))?|his|him|hers?|their|them"
+    r"|(?:some|any)(?:one|body|1))\b",
+    re.IGNORECASE,
 )
 _OF_US = re.compile(
     r"\b(?:(?:i|we|you|u|ye)(?:['’]?(?:m|d|ll|ve|re))?|me|us|your|ur)\b", re.IGNORECASE
 )
 _NAME = re.compile(r"\b[A-Z]\w*")
 _SUM = re.compile(r"\d+(?:\.\d+)?")
+_AS_WORDS = re.compile(  # "ill pay 4 the stool", "wake me b4 dawn"
+    r"\b(?:b4|[24](?= (?:the|an?|my|me|your?|ur?|his|him|her|it|our|us|them|this|that)\b))",
+    re.IGNORECASE,
+)
 _PAYS = re.compile(r"\b(?:pay|settle|owe)\b", re.IGNORECASE)
+_HANDED = re.compile(r"\bheres?\b", re.IGNORECASE)
+_ASKS_OF = re.compile(r"\b(?:you|u|ye|ya|please|pls|plz)\b", re.IGNORECASE)
 _EVEN = re.compile(r"\b(?:square|even|quits)\b", re.IGNORECASE)
-_PROMISES = re.compile(r"\b(?:promised?|swore|swear|my word)\b", re.IGNORECASE)
+_PROMISES = re.compile(  # not "as i promised", which is done with that
+    r"(?<!\bas )(?<!\bas i )\b(?:promised?|swore|swear|my word)\b", re.IGNORECASE
+)
 _OATH = re.compile(
     r"\b(?:on|upon|by) (?:my|me|ma) [\w']+(?:'s \w+)?|\bcross (?:my|me|ma) \w+", re.IGNORECASE
 )
@@ -98,6 +108,8 @@ _USES = re.compile(  # for a time: "i'll take the room till thursday"
     re.IGNORECASE,
 )
 _WILL = re.compile(r"\b(?:i|we)(?:['’]?ll| will| shall)\b", re.IGNORECASE)
+_DOES_IT = re.compile(r"\b(\w+) (?:it|them|that)\b", re.IGNORECASE)
+_WILL_PAY = re.compile(rf"{_WILL.pattern} (?:\w+ )?pay\b", re.IGNORECASE)
 # stems that tell one matter from another as little as a day does
 _GENERIC = frozenset(
     "thing day week month time promis swear word owe pay paid back get give payday make instead"
@@ -165,6 +177,23 @@ def changes(
                     _add(agenda, item, circle, own=line.own)
         recent = [*recent, entry][-LOOK_BACK:]
     return [item for key, item in (agenda or {}).items() if known.get(key) != item]
+
+
+def ended(item: AgendaItem, by: Entry, circle: Circle) -> Literal["done", "broken", ""]:
+    """Return how a line closes an item, as `language.AgendaLanguage.ended`.
+
+    It is said by or of those whom the item concerns, and shares a sum or a matter with it, or
+    settles what is owed. Another sum is another matter.
+    """
+    parties = {by.source_entity, *circle.mentioned(by.content)}
+    named, owed = (_numbers(_without_days(e, by.timestamp)) for e in (by.content, item.text))
+    if parties.isdisjoint((item.who, item.to)) or (named and owed and named.isdisjoint(owed)):
+        return ""
+    old, new = _about(item.text, item.created, circle), _about(by.content, by.timestamp, circle)
+    how = commitments.closes(by.content)
+    if not (old & new or named & owed or (how == "done" and item.kind == "debt")):
+        return ""
+    return "broken" if how == "broken" else "done"
 
 
 def by_rules(entry: Entry) -> LineReading:
@@ -253,12 +282,16 @@ class Line:
             day = _due(sentence, self.entry)
             if self._to_npc and commitments.errand(self._asked(sentence), dated=bool(day)):
                 found.append(Said(place, sentence, "request", day, ERRAND))
-            owes = commitments.owes(sentence) and place not in paid
+            owes = commitments.owes(sentence) and not commitments.is_told(sentence)
+            owes = owes and place not in paid and not commitments.pays_back(sentence)
             if owes and _numbers(sentence) and not asks(sentence):
                 found.append(self._said(SpeechAct("debt", sentence, ASSERTS), place, sentence))
         for act in self.acts:
             if act.kind in LEAST:
                 places = _places(act.text, sentences)
+                owed = act.kind == "debt" or (act.kind == "promise" and len(places) > 1)
+                if owed and _is_of_others(sentences[places[0]]):
+                    continue  # "he gets out if someone pays. twelve silver."
                 found += (self._said(act, place, sentences[place]) for place in places)
         best: dict[int, Said] = {}
         # an errand counts before what is promised, that before what else is asked for
@@ -289,24 +322,35 @@ class Line:
             kind = "debt"
         if kind == "debt" and _is_of_others(sentence):
             return None  # "he is raising the rent to nine"
+        if kind != "request" and commitments.is_told(sentence):
+            return None
+        owed = later or any(commitments.sides(sentence)) or _numbers(sentence)
+        if kind == "debt" and not (owed or _PAYS.search(sentence)):
+            return None  # "they have raised my wages"
+        if kind == "request" and asks(act.text) and not _ASKS_OF.search(sentence):
+            return None  # "if i bring a jar back what do i get"
         if kind == "request" and (self.own or not self._to_npc or not self._about(sentence)):
             return None
-        if kind != "request" and (commitments.denies_debt(sentence) or self._only_asks(act)):
+        if kind != "request" and (
+            commitments.denies_debt(sentence) or self._only_asks(act, sentence)
+        ):
             return None
         kept = kind == "request" and commitments.keeps(self._asked(act.text))
         parting = [a for a in self.acts if a.kind == "parting" and a.text in sentence]
-        if not kept and any(a.sure > act.sure for a in parting):
+        more = kind == "plan" and later and len(self._about(act.text)) > SAME_MATTER
+        if not (kept or more) and any(a.sure > act.sure for a in parting):
             return None  # "see you tomorrow"
         will = kind in ("promise", "plan") and act.sure >= OWN
         if self.own and not (will and later and self._will_itself(sentence)):
             return None
         return Said(place, sentence, kind, day, ERRAND if kept else act.sure)
 
-    def _only_asks(self, act: SpeechAct) -> bool:
+    def _only_asks(self, act: SpeechAct, sentence: str) -> bool:
         """Whether a question commits to nothing: "what do i owe you?"."""
         if asks(act.text) and act.sure < ASSERTS:
             return True
-        return asks(self.words) and bool(agenda_questions.read(self.words, self.entry.timestamp))
+        said = self._asked(sentence)
+        return asks(said) and bool(agenda_questions.read(said, self.entry.timestamp))
 
     def _asked(self, text: str) -> str:
         return addressing.without_address(text, self.circle.names)
@@ -316,6 +360,8 @@ class Line:
         with_day, without = LEAST[act.kind]
         if act.kind == "promise" and _PROMISES.search(act.text):
             return with_day
+        if act.kind == "promise" and _WILL_PAY.search(act.text):
+            without = LEAST["debt"][1]
         if act.kind in _ASKED:
             if commitments.keeps(self._asked(act.text)):
                 return KEEPS
@@ -495,13 +541,23 @@ class Line:
         if how == "broken":
             mine = [item for item in mine if item.who == self.speaker]
         if how == "done":
-            mine = [i for i in mine if i.kind != "debt" or not _is_part(self.words, i.text)]
+            owed = {i.id: _without_days(i.text, i.created) for i in mine if i.kind == "debt"}
+            mine = [i for i in mine if not _is_part(self.words, owed.get(i.id, ""))]
+        off = [e for e in sentences_of(self.words) if commitments.closes(e) == "off"]
+        if how == "off" and off and all(map(_is_of_others, off)):  # "she isn't coming after all"
+            mine = [item for item in mine if item.kind == "plan"]
         spans = " ".join(a.text for a in self.acts if a.kind == "settle" and a.sure >= HALF_SETTLES)
         said = (how == "done" and spans) or self.words
         own = {stem(word) for name in self.circle.names for word in name.split()}
-        shared = {item.id: _shared(said, item.text, own) for item in mine}
+        shared = {i.id: _shared(said, i.text, own, owed=i.kind == "debt") for i in mine}
         sure = how == "done" and self.settles >= SETTLED
-        alike = [item for item in mine if shared[item.id] >= _least_shared(item, how, sure=sure)]
+        handed = between and _HANDED.search(self.words)
+        alike = [
+            item
+            for item in mine
+            if shared[item.id] >= _least_shared(item, how, sure=sure)
+            if not (handed and item.to) or between & {item.who, item.to}
+        ]
         if alike:
             return max(
                 alike, key=lambda i: (bool(between & {i.who, i.to}), shared[i.id], i.updated)
@@ -512,10 +568,13 @@ class Line:
         even = bool(_EVEN.search(self.words))  # which tells of what is owed, and of nothing else
         if how != "done" or not (self.settles >= SETTLES or even):
             return None
+        pays = even or commitments.pays(self.words)  # "here is my hand" pays nothing
         debts = [item for item in mine if item.kind == "debt" and between & {item.who, item.to}]
-        if len(debts) == 1:
+        if len(debts) == 1 and pays:
             return debts[0]
-        return mine[0] if len(mine) == 1 and not _matter(said) and not even else None
+        if len(mine) > 1 or even or _matter(said) or (debts and not pays):
+            return None
+        return next(iter(mine), None)
 
 
 def _is_of_others(sentence: str) -> bool:
@@ -684,15 +743,23 @@ def _is_given(entry: Entry, item: AgendaItem, circle: Circle) -> bool:
 
 
 def _is_part(text: str, owed: str) -> bool:
+    """Whether a text names another sum than what is owed, or a part of it."""
     paid, whole = _numbers(text), _numbers(owed)
-    return bool(paid and whole) and min(paid) < max(whole)
+    return bool(paid and whole) and (min(paid) < max(whole) or paid.isdisjoint(whole))
 
 
-def _shared(text: str, stated: str, names: set[str]) -> int:
-    """Return how many stems but names two texts share; an amount is one: "your 3 coppers"."""
-    return len((_matter(text) & _matter(stated)) - names) + bool(_numbers(text) & _numbers(stated))
+def _shared(text: str, stated: str, names: set[str], *, owed: bool) -> int:
+    """Return how many stems but names two texts share; of what is owed, an amount is one.
+
+    "I'll mend it" shares the thing, too, with "the roof is mended".
+    """
+    same = (_matter(text) & _matter(stated)) - names
+    sums = owed and _numbers(text) & _numbers(stated)
+    does_it = any(stem(verb.lower()) in same for verb in _DOES_IT.findall(stated))
+    return len(same) + does_it + bool(sums)
 
 
 def _numbers(text: str) -> set[float]:
+    text = _AS_WORDS.sub(" ", text)
     figures = (each.replace(",", ".") for each in numbers(text) if len(each) < 9)
     return {float(each) for each in figures if _SUM.fullmatch(each)}

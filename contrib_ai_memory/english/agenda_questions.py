@@ -12,6 +12,7 @@ from typing import Literal
 
 from ..language import AgendaQuestion, Commitment, Side
 from .due_dates import due
+from .questions import asks
 from .tokens import content_words
 
 _WHAT = r"(?:what|wat|wot|whit|how much)"
@@ -28,9 +29,11 @@ _DEEDS: tuple[Commitment, ...] = ("promise", "debt", "plan")
 _ASKED: tuple[Commitment, ...] = ("request",)
 
 _SETTLED = re.compile(
-    rf"\b(?:am i|are (?:we|you and i)) (?:all |still |now |quite )*(?:paid up|paid off|square|clear"
-    rf"|even|quits|settled|out of debt)\b(?: (?:up|now|then|again))*(?: with {_YOU})?\W*$"
+    r"\b(?:am i|are (?:we|you and i)|we(?:'?re| are| r)) (?:all |still |now |quite )*(?:paid up"
+    r"|paid off|square|clear|even|quits|settled|out of debt)\b(?: (?:up|now|then|again))*"
+    rf"(?: with {_YOU})?(?: (?:about|for|on|over) (?:the|my|that) \w+(?: now)?)?\W*$"
 )
+_ALTOGETHER = re.compile(r"\b(?:altogether|all told|in (?:all|total)|all together)\b")
 # the first that is found decides
 _PATTERNS: tuple[tuple[str, Side, Side, tuple[Commitment, ...]], ...] = (
     (rf"{_WHAT} (?:did|have) i ask(?:ed)? (?:of )?{_YOU}\b", "listener", "asker", _ASKED),
@@ -121,7 +124,8 @@ def read(text: str, now: str) -> AgendaQuestion | None:
         return None
     day, until, rest = _time_named(text, lower, now)
     about = frozenset(content_words(rest)) - _NO_MATTER
-    if _SETTLED.search(_without_vocative(lower)):
+    settled = _SETTLED.search(_without_vocative(lower))
+    if settled and (not settled[0].startswith("we") or asks(text)):
         return AgendaQuestion("asker", "listener", _OWED, whether=True, settled=True)
     for pattern, who, to, kinds in _COMPILED:
         if found := pattern.search(lower):
@@ -132,6 +136,8 @@ def read(text: str, now: str) -> AgendaQuestion | None:
             best: Commitment | Literal[""] = "promise" if _PROMISED.search(lower) else ""
             named = _TO_WHOM.search(text)
             whom = about & (content_words(named[1]) if named else frozenset())
+            if _ALTOGETHER.search(lower):
+                about = whom  # what it names are examples
             return AgendaQuestion(who, to, kinds, best, day, until, about, whom, whether=whether)
     if day and _ON_A_DAY.search(lower):
         whether = bool(_DUE.search(lower))

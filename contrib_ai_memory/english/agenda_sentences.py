@@ -25,7 +25,8 @@ from .tokens import FILLERS, content_words
 
 # of a promise, which is told as one
 _SWORN = re.compile(
-    r"you (?:do )?(?:promise|swear|vow)(?: me)?,?(?: that)?(?= (?:to|you'll|you will) )"
+    r"you (?:do )?(?:promised?|swear|swore|vow(?:ed)?)(?: me| (?P<whom>[\w'-]+))??,?(?: that)?"
+    r"(?= (?:to|you'll|you will|you would|you'd) )"
 )
 _THEIRS = re.compile(r"^(?:his|her)(?= [a-z])", re.IGNORECASE)  # "tell Jex that his parcel is here"
 _YOU = re.compile(r"\b(?:you|your|yours|u|ur|ye|yer|ya|yourself)\b", re.IGNORECASE)
@@ -53,7 +54,8 @@ def told(item: AgendaItem, stating: Entry, teller: Teller, *, message: bool, not
     if item.kind == "promise" and item.who == stating.source_entity:
         head = f"{who} promised {to}"
     elif message:
-        head = f"{speaker} left word for {naming.object(teller.asker)}"
+        left = "a question" if quote.startswith(("Whether ", "If ")) else "word"
+        head = f"{speaker} left {left} for {naming.object(teller.asker)}"
     elif asked:
         head = f"{speaker} asked {naming.object(item.who)}"
     else:
@@ -80,6 +82,7 @@ def told(item: AgendaItem, stating: Entry, teller: Teller, *, message: bool, not
     told = f': "{quote}"'
     if sworn := _SWORN.match(reported):
         rest = reported[sworn.end() :].strip()
+        head = head if to or not sworn["whom"] else f"{head.rstrip()} {sworn['whom']}"
         told = f" {rest}" if rest.startswith("to ") else f" that {rest}"
     elif reported:
         told = f" that {reported}"

@@ -44,9 +44,9 @@ _COMES = re.compile(
     re.IGNORECASE,
 )
 _NOBODY = frozenset(
-    "i you u ye ya he she it they me him her them us we it that this for in up off back all my "
-    "everybody everyone anybody anyone nobody none nothing what debt debts tab slate bill money "
-    "coin coins".split()
+    "i you u ye ya he she it they me him her them us we it that this for in up off back around all "
+    "my everybody everyone anybody anyone nobody none nothing what debt debts tab slate bill "
+    "money coin coins".split()
 )
 # "tell bram il pay him", "tell bram hes an ox"; not "tell old wes", "tell old hel"
 _PRONOUN_VERB = re.compile(
@@ -72,15 +72,17 @@ _AT_ONCE = re.compile(  # "hold your tongue", "keep quiet", "keep it to yourself
     r"|it down)\b)",
     re.IGNORECASE,
 )
+_KEEPS_ON = re.compile(r"\bkeep (?:\w+ ){1,3}?(?P<does>\w+)ing\b", re.IGNORECASE)
 # a message; it may begin in a case too: "if bram comes by tell him"
 _ERRAND = re.compile(
     rf"(?:{_HEAD}|\b(?:if|when|once|should|(?:the )?next time)\b[^.!?]*?\s)"
     r"(?P<verb>(?:tell|warn|inform|remind|let|(?:pass|send|get) (?:the |a )?word|pass"
-    r"|(?:give|hand|deliver|send|bring|take) (?:this|that|these|them|it|my|him|her)) )",
+    r"|(?:give|hand|deliver|send|bring|take) (?:this|that|these|them|it|my|him|her)"
+    r"|ask(?= [\w'-]+(?: [\w'-]+)? (?:if|whether|when|where|what|who|why|how|to|about)\b)) )",
     re.IGNORECASE,
 )
 _IN_A_CASE = re.compile(
-    r"\b(?:if(?! (?:i|we) (?:could|had|were|was)\b)|when|once"
+    r"\b(?:if(?! (?:(?:i|we) (?:could|had|were|was)|(?:you|u|ye) (?:like|please))\b)|when|once"
     r"|should|unless|whoever|any(?:one|body)|next time|till?|until|as soon as|the moment"
     r"|before|after)\b",
     re.IGNORECASE,
@@ -99,10 +101,25 @@ _REMIND_TO = re.compile(
     r"|\bremind (?:me|us)(?:(?: (?:on )?[\w-]+)? about (?P<of>(?:the|my|a|an) .+))?$",
     re.IGNORECASE,
 )
-_DONE = re.compile(
+_SETTLES = (
     r"\b(?:paid|payed|settled)(?: (?:up|off|back|you))?\b"
     r"|\b(?:we(?:'?re| are| r)|that'?s(?: us)?) (?:all )?(?:square|even|quits|settled|straight)\b"
-    r"|\b(?:here|there)(?:'?s| is| are) (?:your|ur|the|my)\b|\bcount (?:it|'?em|them)\b"
+    r"|\bcount (?:it|'?em|them)\b"
+)
+_PAYS = re.compile(
+    rf"{_SETTLES}|\b(?:{NUMBER_WORD}|\d+)\b"
+    r"|\b(?:here|there)(?:'?s| is| are) (?:(?:your|ur)\b|.*\b(?:money|coins?|cash|payment)\b)"
+)
+# "that's the two pennies i borrowed": what is owed, in the hand
+_PAYS_BACK = re.compile(
+    r"\b(?:this|that|here|those|these)(?:'?s| is| are) [^.!?]*\b(?:i(?:'?d)?|you|u)(?: had)?"
+    r" (?:borrowed|owed?|lent|loaned|promised)\b",
+    re.IGNORECASE,
+)
+# a tale: "i lent my brother a cow once and never saw it again"
+_TOLD = re.compile(r"\b(?:i|we) once\b|(?<!\bat )\bonce(?=\W*$|,? (?:and|but|or)\b)", re.IGNORECASE)
+_DONE = re.compile(
+    rf"{_SETTLES}|{_PAYS_BACK.pattern}|\b(?:here|there)(?:'?s| is| are) (?:your|ur|the|my)\b"
     r"|\b(?:is|was|are|it'?s) (?:mended|fixed|back|finished|done|delivered)\b"
     r"|\bi(?:'?ve)? (?:brought|mended|fixed|finished|delivered|returned)\b"
 )
@@ -226,8 +243,29 @@ def recipient(text: str) -> str:
     return "" if named and named[0] in _NOBODY else " ".join(named)
 
 
+def pays(text: str) -> bool:
+    """Whether a text pays or settles something, if it hands anything over.
+
+    >>> [pays(each) for each in ("we are quits", "here's your money", "here is my hand")]
+    [True, True, False]
+    >>> pays("heres my flute till i have the coin")
+    False
+    """
+    return bool(_PAYS.search(_IN_A_CASE.split(text.translate(_QUOTES).lower())[0]))
+
+
+def pays_back(text: str) -> bool:
+    """Whether a text hands over what was borrowed, lent or owed."""
+    return bool(_PAYS_BACK.search(text.translate(_QUOTES)))
+
+
+def is_told(text: str) -> bool:
+    """Whether a text tells of what was once, which commits nobody."""
+    return bool(_TOLD.search(text))
+
+
 def _may_be_of_a_name(word: str) -> bool:
-    return word not in FUNCTION_WORDS and not _PRONOUN_VERB.fullmatch(word)
+    return word not in FUNCTION_WORDS | {"whether"} and not _PRONOUN_VERB.fullmatch(word)
 
 
 def message(text: str) -> str:
@@ -239,11 +277,14 @@ def message(text: str) -> str:
     'his boat is mended'
     >>> message("tell Bram, when he returns, that I owe him nothing")
     'I owe him nothing'
+    >>> message("Would you please ask Oriel whether the school needs a stove? I have one.")
+    'whether the school needs a stove? I have one.'
     """
     whom = recipient(text)
     said = " ".join(text.split())
     found = whom and re.search(
-        r"\b(?:tell|warn|inform|let|remind|(?:say|pass|get|send)\b[^.!?]{0,20}\bto)\s+"
+        r"\b(?:tell|warn|inform|let|remind|ask(?= \S+(?: \S+)? (?:if|whether)\b)"
+        r"|(?:say|pass|get|send)\b[^.!?]{0,20}\bto)\s+"
         rf"(?:(?:(?:my|our) )?{re.escape(whom)}|him|her|them)\b(?: know\b)?"
         r"(?:,? (?:quietly|please|from me|for me|when [^,.!?]{2,40}?(?=,? that\b)))*"
         r"(?:[,:]| that\b)*"
@@ -287,7 +328,14 @@ def passes_on(text: str) -> bool:
 
 
 def keeps(text: str) -> bool:
-    """Whether a text asks to keep, hold or watch something, or to be woken."""
+    """Whether a text asks to keep, hold or watch something, or to be woken.
+
+    >>> keeps("keep my ring for me"), keeps("keep the fire burning")
+    (True, False)
+    """
+    goes_on = _KEEPS_ON.search(text)
+    if goes_on and {goes_on["does"].lower(), goes_on["does"].lower() + "e"} & BASES:
+        return False
     return bool(_KEEPS.search(_AT_ONCE.sub(" ", text.translate(_QUOTES))))
 
 

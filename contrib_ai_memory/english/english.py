@@ -76,14 +76,12 @@ class EnglishAgenda(AgendaLanguage):
 
     commits = staticmethod(agenda_changes.commits)
     changes = staticmethod(agenda_changes.changes)
+    ended = staticmethod(agenda_changes.ended)
     quoted = staticmethod(agenda_sentences.quoted)
     told = staticmethod(agenda_sentences.told)
 
     def words(self, text: str) -> ItemWords:
         return _item_words(text)
-
-    def is_broken(self, text: str) -> bool:
-        return commitments.closes(text) == "broken"
 
 
 @lru_cache(maxsize=ITEMS_READ)

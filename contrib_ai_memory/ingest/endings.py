@@ -46,6 +46,7 @@ from ..store.payload import entry_memory_id
 from ..store.profiles import ProfileAttribute, audience_of
 from ..store.protocol import MemoryStore
 from ..store.removal import Removal
+from .agenda_items import circle_of
 from .corrected_lines import corrected_before
 
 KEPT_TAGS = frozenset({"conscious", PINNED, LOCKED})  # ended or pruned by no pass
@@ -312,7 +313,7 @@ def _shared(memory: MemoryRecord, text: str) -> float:
 
 def _end_in_agenda(memory: Memory, past: MemoryRecord, by: Entry, verdict: EndingVerdict) -> None:
     """Close the items that what ended stated; a correction changes them."""
-    broken = language.get().agenda.is_broken(by.content)
+    spoken, circle = language.get().agenda, circle_of(memory)
     for item in memory.agenda.resting_on(Removal({*past.journal_ids})):
         stated = item.evidence[0] in past.journal_ids
         if item.state != "open" or not stated or by.id in item.evidence:
@@ -322,8 +323,8 @@ def _end_in_agenda(memory: Memory, past: MemoryRecord, by: Entry, verdict: Endin
             memory.agenda.remove(str(by.id))  # what it says by itself
             moved = item.repeated(day, (by.id,), by)
             memory.agenda.put(replace(moved, text=verdict.meant[:TEXT_KEPT]))
-        else:
-            memory.agenda.put(item.closed("broken" if broken else "done", by))
+        elif how := spoken.ended(item, by, circle):
+            memory.agenda.put(item.closed(how, by))
 
 
 def as_over(memory: MemoryRecord, by: str | None, since: str | None) -> MemoryRecord:

@@ -197,8 +197,9 @@ def _answer(request: ReplyRequest) -> Reply:
         return greeted(known or react(said, request), said, request)
     asked_for = _as_asked(request)
     agenda = request.situation.agenda
-    of_agenda = bool(request.now and agenda and agenda_questions.read(said, request.now))
-    due = agenda_asked(said, agenda) if of_agenda else ()
+    of_agenda = agenda_questions.read(said, request.now) if request.now and agenda else None
+    about = bool(of_agenda and of_agenda.about)  # not "what have i promised?", "what in all?"
+    due = (agenda_asked(said, agenda) if about else agenda) if of_agenda else ()
     found = from_memory(asked_for)
     asking = " ".join(filter(asks, sentences_of(said))) or said
     asks_what = _OF_WHAT.match(said) or _WHAT.search(asking)  # "bet u forgot, whats my frog called"
@@ -208,7 +209,7 @@ def _answer(request: ReplyRequest) -> Reply:
         found = replace(found, reply=None, score=0.0)  # what others said answers questions alone
     if found.reply and found.secret:  # "what did i ask you to keep to yourself?"
         return greeted(found.reply, said, request)
-    of_a_matter = len(content_words(said)) >= LEAST_OF_A_MATTER  # not "what have i promised?"
+    of_a_matter = about and len(content_words(said)) >= LEAST_OF_A_MATTER
     told = {*(found.reply.told or ())} if found.reply and found.surely and of_a_matter else set()
     due = [item for item in due if not told.isdisjoint(item.evidence)] or due
     if 0 < len(due) <= AGENDA_AT_ONCE:
