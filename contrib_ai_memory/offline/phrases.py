@@ -83,6 +83,11 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "Hold on, {name}, I am coming! Run for water, somebody, and bring a blanket!",
         "Stand back, all of you! Cloths and water, quick! Show me where, {name}!",
     ),
+    "alarm of another kind": (
+        "Stay together, everybody! Show me where, {name}!",
+        "I am coming, {name}! Keep away from it, all of you!",
+        "To me, all of you! What do you see, {name}?",
+    ),
     "settled": (
         "Then that is settled, {name}.",
         "That is off the slate, then, {name}.",
@@ -271,7 +276,8 @@ TONES: Mapping[str, Phrases] = {
         "heard": ("Noted.", "Hm. Right.", "If you say so, {name}."),
         "sorry": ("Hard luck, {name}.", "Bad business, that."),
         "sorry for": ("{topic}? Hard luck, {name}. Sit.",),
-        "alarm": ("Out of the way! Water, cloths, and run!",),
+        "alarm": ("Out of the way! Water, cloths, and run!", "Make room! Water and cloths, quick!"),
+        "alarm of another kind": ("Out of the way! Where, {name}?", "Nobody moves! Where is it?"),
         "asked for": ("Right.", "If I must, {name}."),
         "asked for a day": ("{topic}. Right, {name}.",),
         "promised": ("I will believe it when I see it, {name}.",),

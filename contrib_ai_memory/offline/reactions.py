@@ -24,6 +24,7 @@ from ..language import Intent
 from ..records import Reply, ReplyRequest, SpeechAct
 from ..text.names import forms, names
 from ..text.segmentation import words_of
+from . import alarms
 from .courtesies import greeting
 from .matter import days_in, matter_of, sets_right, sums_in
 from .phrases import SMALL_TALK, says
@@ -69,6 +70,7 @@ BEFORE_AN_ERRAND = frozenset("alarm secret".split())
 # acts beside which a question is cut out of its line
 NO_ERRAND = frozenset("greeting chatter aside move question".split())
 OF_NO_MOMENT = frozenset("claim_self claim_other world chatter aside boast preference".split())
+CLAIMS = frozenset("claim_self claim_other world feeling".split())
 WEIGHTY = frozenset(REACTIONS) - NO_ERRAND - {"thanks", "parting"}
 JOY = frozenset(emotions.FAMILIES[0])
 LONGEST_GIFT = 6  # words
@@ -126,6 +128,10 @@ _MAY_I = re.compile(
     re.IGNORECASE,
 )
 _CRIES = re.compile(r"\b(?:help|fire|hurry|quick(?:ly)?)\b", re.IGNORECASE)
+_AT_A_PLACE = re.compile(  # "in the Crow Cells"; not "on Friday", "in Bram's room"
+    r"\b(?:at|in|near|by|beneath|under|from|outside) (?:the )?"
+    r"(?P<place>[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)*)(?<!['’]s)"
+)
 _OF_WHAT_IS_HERE = re.compile(r"\b(?:you\w*|u|ur|ye|ya|yer|this|that|thats)\b", re.IGNORECASE)
 _FEELS_WELL = re.compile(  # not "I am in great pain", "better off dead", "well rid of him"
     r"^(?!.*(?:\b(?:not|never|cannot)\b|n['’]?t\b)).*\b(?:slee?pt?|feel\w*|am|i['’]?m|are|is"
@@ -215,7 +221,7 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
         acts = [SpeechAct("claim_self", said)]
     if courtesy and courtesy.name.lower() not in known:
         acts.append(SpeechAct(courtesy.name.lower(), said))
-    if cries_out(said) and "alarm" not in known:
+    if "alarm" not in known and (cries_out(said) or _is_cried(acts, said, request)):
         acts.append(SpeechAct("alarm", said))
     if paid and known.isdisjoint(("settle", "debt")) and sums_in(said):
         acts.append(SpeechAct("settle", said))
@@ -227,6 +233,13 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
         if wants and is_kept(sentence):
             acts = _with_errand(acts, sentence)
     return replace(request, acts=tuple(acts))
+
+
+def _is_cried(acts: Collection[SpeechAct], said: str, request: ReplyRequest) -> bool:
+    """Whether a line that only tells, or asks for help, is an alarm: "Tibs has fainted!"."""
+    kinds = CLAIMS | ASKED if _CRIES.search(said) else CLAIMS
+    tells = bool(acts) and all(act.kind in kinds for act in acts) and not asks(said)
+    return tells and alarms.is_cried(said, request)
 
 
 def _tells_of_a_loss(said: str) -> bool:
@@ -353,6 +366,9 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
     if act.kind == "move" and request.kind == "pose":
         shown = matter_of(said, act.kind, called) if _SHOWS.search(said) else ""
         return says("shown", request, topic=shown) if shown else says("called", request)
+    if act.kind == "alarm":
+        usual = "alarm" if alarms.wants_water_and_cloths(said, request) else "alarm of another kind"
+        return alarms.to_do(said, request) or says(usual, request)
     if act.kind == "parting":
         return parting_from(request)
     if act.kind == "correction" and _ONLY_DENIES.search(said):
@@ -395,7 +411,7 @@ def _is_surely(act: SpeechAct, said: str, request: ReplyRequest) -> bool:
         tells = _states(_clause_of(act, words) if act.sure >= CLAUSE_FROM else words)
         return not tells or act.sure >= ASKED_BY_A_STATEMENT_FROM
     forms_of = {
-        "alarm": _CRIES.search(said),
+        "alarm": _CRIES.search(said) or (act.kind == "alarm" and alarms.to_do(said, request)),
         "debt": owes(words),
         "settle": closes(words) == "done",
         "parting": courtesy_of(words) is Intent.PARTING or _AT_NIGHT.search(words),
@@ -416,7 +432,11 @@ def _is_ruled_out(act: SpeechAct, words: str, said: str, request: ReplyRequest) 
         fainter = max(greets, default=act.sure) > act.sure
         return courtesy is Intent.GREETING or (fainter and courtesy is not Intent.PARTING)
     if act.kind == "alarm":
-        over = closes(words) == "done" or _is_of_another_day(said, request)
+        over = (
+            closes(words) == "done"
+            or _is_of_another_day(said, request)
+            or _is_elsewhere(words, request)
+        )
         return not _CRIES.search(said) and (over or asks(words))
     if act.kind == "feeling":
         faint = asks(words) and act.sure < FELT_IN_A_QUESTION_FROM
@@ -448,6 +468,15 @@ def _is_of_another_day(said: str, request: ReplyRequest) -> bool:
     """Whether a line names a day that is not today: "the flood took it on sunday"."""
     named = dates(said, request.now, past=True) if request.now else ()
     return any(each.day.isoformat() != request.now[:10] for each in named)
+
+
+def _is_elsewhere(words: str, request: ReplyRequest) -> bool:
+    """Whether a sentence names a place that is not the NPC's: "the mast at Cold Anchor broke"."""
+    situation = request.situation
+    here = (request.npc_name, *request.npc_names, *situation.known_names, situation.place)
+    known = {word for name in here for word in words_of(name)}
+    places = (each["place"] for each in _AT_A_PLACE.finditer(words) if "!" not in words)
+    return any(known.isdisjoint(words_of(each)) for each in places)
 
 
 def _sentence_of(words: str, said: str) -> str:
