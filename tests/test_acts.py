@@ -264,6 +264,57 @@ def test_an_order_is_one_however_faintly_it_is_read(said, words, sure):
     assert reactions.react(said, faint).row == "request: asked for"
 
 
+PRICE = "A mug of dark ale costs two pennies, and a bowl of barley stew costs three pennies."
+
+
+@needs_model
+@pytest.mark.parametrize(
+    ("said", "done", "holds"),
+    [
+        (
+            "Then I shall have one mug of the dark ale and a bowl of the stew, please.",
+            [("request", "please", 1.4)],
+            "One mug of the dark ale and a bowl of the stew",
+        ),
+        ("one ale for me pls, im parched", [("request", "one ale for me pls", 2.6)], "One ale"),
+        (
+            "may I have a bowl of stew to break my fast?",
+            [("request", "may I have a bowl", 1.5), ("question", "stew to break my fast", 2.3)],
+            "A bowl of stew",
+        ),
+        (
+            "I'd love a cup of tea with honey, if it isn't too much trouble.",
+            [("preference", "I'd love a cup of tea", 2.2)],
+            "A cup of tea",
+        ),
+        (
+            "I would like to borrow your brass funnel until Friday",
+            [("request", "I would like to borrow your brass funnel until Friday", 2.9)],
+            "My brass funnel, Friday",
+        ),
+        ("lend me 2 pennies? pay u back nxt week", [("request", "lend me", 2.7)], ""),
+    ],
+)
+def test_an_order_is_taken_and_not_answered_with_prices_or_older_orders(said, done, holds):
+    priced = MemoryRecord(id="1", content=PRICE, record="taught")
+    shut = MemoryRecord(id="2", content="On Friday the hall stays closed.", record="taught")
+    older = MemoryRecord(
+        id="3", content="I'll have 2 bowls of stew.", record="entry", speaker="Alice", about="#7"
+    )
+    recalled = tuple(Recalled(each, ScoreParts(1.0, 1.0), 9) for each in (priced, shut, older))
+    done = tuple(SpeechAct(*each) for each in done)
+    order = request(said, acts=done, recalled=recalled, given=(priced, shut), intent="SERVICE")
+    for asked in (order, replace(order, surely_meant=True), replace(order, intent="")):
+        reply = offline_reply.reply(asked)
+        assert not reply.told and holds in reply.text
+
+
+def test_whoever_asks_for_the_price_is_told_it():
+    priced = MemoryRecord(id="1", content=PRICE, record="taught")
+    asks = request("what does a mug of ale cost?", ("question", "what"), given=(priced,))
+    assert offline_reply.reply(asks).text == PRICE
+
+
 @pytest.mark.parametrize("said", ["can i bring my goat in", "Mara, may I leave my axe here?"])
 def test_who_asks_leave_is_answered_from_memory_and_promised_nothing(said):
     asks = request(said, ("request", said))
@@ -425,6 +476,8 @@ def test_an_alarm_is_answered_and_teasing_among_friends_is_not():
         ("request", "remind me weds the trapdoor wants oil", "the trapdoor, Wednesday"),
         ("promise", "ill bring my lute tmrw", "tomorrow"),
         ("plan", "we ride for the capital at dawn", "dawn"),
+        ("debt", "ill pay 4 the stool", "the stool"),
+        ("settle", "heres 4 pennies 4 the stool", "four pennies"),
         ("plan", "the hunt is off tuesday, it snows. we ride on friday instead", "Friday"),
         ("plan", "bad news, the hunt is off tuesday", ""),
         ("request", "give me two ales", ""),

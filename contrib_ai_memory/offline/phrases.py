@@ -206,6 +206,11 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "{topic}. Leave it to me, {name}.",
         "{topic}: it shall be done, {name}.",
     ),
+    "ordered": (
+        "{topic}: coming, {name}.",
+        "{topic}, {name}: right away.",
+        "{topic}. You shall have it, {name}.",
+    ),
     "forbidden": ("As you wish, {name}.", "Very well, {name}."),
     "passes on": (
         "{topic}: I will pass it on to {whom}.",
@@ -280,6 +285,11 @@ TONES: Mapping[str, Phrases] = {
         "alarm of another kind": ("Out of the way! Where, {name}?", "Nobody moves! Where is it?"),
         "asked for": ("Right.", "If I must, {name}."),
         "asked for a day": ("{topic}. Right, {name}.",),
+        "ordered": (
+            "{topic}. Coming, {name}.",
+            "{topic}. Sit, {name}.",
+            "{topic}. Give me a moment.",
+        ),
         "promised": ("I will believe it when I see it, {name}.",),
         "promised of": ("{topic}. I will believe it when I see it.",),
         "settled of": ("{topic}. About time, {name}.",),

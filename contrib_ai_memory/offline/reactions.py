@@ -26,7 +26,7 @@ from ..text.names import forms, names
 from ..text.segmentation import words_of
 from . import alarms
 from .courtesies import greeting
-from .matter import days_in, matter_of, sets_right, sums_in
+from .matter import days_in, matter_of, ordered, sets_right, sums_in
 from .phrases import SMALL_TALK, says
 from .realisation import with_article
 
@@ -126,6 +126,17 @@ _MAY_I = re.compile(
     r"(?! (?:please )?(?:have|get|buy|borrow|take|order|rent|hire|try|trouble|ask"
     r"|leave (?:a|word))\b)",
     re.IGNORECASE,
+)
+_MAY_I_HAVE = re.compile(  # "may I have a bowl of stew?"
+    r"\W*(?:(?:and|so|then|please|\w+,) )*(?:can|may|might|could) (?:i|we) (?:please )?"
+    r"(?:have|get|buy|borrow|take|order|rent|hire) (?:a|an|one|two|three|some|another|the|my)\b",
+    re.IGNORECASE,
+)
+_I_WOULD_LIKE = re.compile(
+    r"\bi(?:['’]?d| would) (?:like|love|fancy) (?:a|an|some|another|one|two|three|to)\b", re.I
+)
+_ORDERS = re.compile(
+    r"\b(?:please|pls|plz|i(?:['’]?ll| shall| will) (?:have|take)|give me|gimme)\b", re.I
 )
 _CRIES = re.compile(r"\b(?:help|fire|hurry|quick(?:ly)?)\b", re.IGNORECASE)
 _AT_A_PLACE = re.compile(  # "in the Crow Cells"; not "on Friday", "in Bram's room"
@@ -266,8 +277,10 @@ def _kind(act: SpeechAct, said: str, *, paid: bool) -> str:
         return "preference"
     if act.kind in ASKED and _OFFERS.match(words) and not requests(words):
         return "promise"
-    if act.kind == "question" and _DONT.match(words):
+    if act.kind == "question" and (_DONT.match(words) or _MAY_I_HAVE.match(words)):
         return "request"  # "dont hurt him tho??"
+    if act.kind == "preference" and _I_WOULD_LIKE.search(words):
+        return "request"
     asks_it = act.kind in ASKED and (_TELL_ME.search(words) or asks_leave(words))
     return "question" if asks_it else act.kind
 
@@ -282,6 +295,11 @@ def _with_errand(acts: Collection[SpeechAct], said: str) -> list[SpeechAct]:
 def asks_leave(said: str) -> bool:
     """Whether a line asks whether its speaker may do something: "can i bring my dog in"."""
     return bool(_MAY_I.search(said))
+
+
+def is_order(said: str) -> bool:
+    """Whether a line has the form of an order: "I'd like a bath", "soup, please"."""
+    return bool(_ORDERS.search(said) or _MAY_I_HAVE.match(said) or _I_WOULD_LIKE.search(said))
 
 
 def wants_errand(said: str) -> bool:
@@ -384,6 +402,8 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
         with_matter = "owed between others"
     if act.kind in ASKED and (errand := _errand(act, said, request)):
         return errand
+    if act.kind in ASKED and is_order(words) and not keeps(act.text) and (what := ordered(words)):
+        return says("ordered", request, topic=what)
     if act.kind == "feeling" and _GLAD.search(said):
         with_matter, without = "glad of", "glad"
     tries = [words, said] if act.kind == "correction" else [words]
