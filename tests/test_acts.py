@@ -264,6 +264,35 @@ def test_an_order_is_one_however_faintly_it_is_read(said, words, sure):
     assert reactions.react(said, faint).row == "request: asked for"
 
 
+@needs_model
+@pytest.mark.parametrize(
+    ("does", "row"),
+    [
+        ("slides his empty mug across the bar to mara", "asked for"),
+        ("tosses two pennies to mara", "settled of"),
+        ("counts six pennies onto the bar in front of Mara.", "settled of"),
+        ("holds up two fingers to Mara", "shown"),
+        ("hugs Mara.", "touched"),
+        ("bows to Mara.", "touched"),
+        ("winks at mara", "touched"),
+        ("throws a crust at mara", "provoked"),
+        ("spits at Mara's feet", "provoked"),
+        ("throws two stones at Mara", "provoked"),
+        ("turns to Mara", "called"),
+        ("leans over to Mara", "called"),
+    ],
+)
+def test_a_pose_is_answered_by_what_is_done_with_it(does, row):
+    reply = offline_reply.reply(request(f"Alice {does}", ("move", does), kind="pose"))
+    assert reply.row == f"move: {row}"
+
+
+def test_what_is_shown_in_a_pose_is_the_speakers():
+    does = "slides her broken wheel across the table to Mara"
+    reply = offline_reply.reply(request(f"Alice {does}", ("move", does), kind="pose"))
+    assert reply.text == "Your broken wheel, Alice?"
+
+
 PRICE = "A mug of dark ale costs two pennies, and a bowl of barley stew costs three pennies."
 
 

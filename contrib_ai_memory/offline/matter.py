@@ -57,6 +57,7 @@ _DENIED = re.compile(
 )
 _END = (
     "of from to at in on by with for and or but is was has had that who which this last again now "
+    "across onto toward towards along through "
     "near under before after until till when if it its are were will would can could so n cos "
     "because i im ive u you he she they we as than then up down out off over back away here there "
     "went gone got came did does do goes gets says said just only too all not no be been being "

@@ -78,6 +78,12 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "So that is how it is, {name}.",
     ),
     "shown": ("{topic}, {name}?", "What is it with {topic}, {name}?"),
+    "touched": ("And to you, {name}.", "You are a good soul, {name}.", "There, there, {name}."),
+    "provoked": (
+        "Mind what you do, {name}.",
+        "That will do, {name}.",
+        "Once more, {name}, and you go.",
+    ),
     "alarm": (
         "Quick, water and cloths, whatever is at hand! Hold on, {name}, I am coming!",
         "Hold on, {name}, I am coming! Run for water, somebody, and bring a blanket!",
@@ -290,6 +296,8 @@ TONES: Mapping[str, Phrases] = {
             "{topic}. Sit, {name}.",
             "{topic}. Give me a moment.",
         ),
+        "touched": ("Hm. Enough of that.", "Aye, {name}.", "That will do, {name}."),
+        "provoked": ("Once more, and you are out, {name}.", "Watch it, {name}."),
         "promised": ("I will believe it when I see it, {name}.",),
         "promised of": ("{topic}. I will believe it when I see it.",),
         "settled of": ("{topic}. About time, {name}.",),

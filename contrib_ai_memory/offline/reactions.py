@@ -24,7 +24,7 @@ from ..language import Intent
 from ..records import Reply, ReplyRequest, SpeechAct
 from ..text.names import forms, names
 from ..text.segmentation import words_of
-from . import alarms
+from . import alarms, poses
 from .courtesies import greeting
 from .matter import days_in, matter_of, ordered, sets_right, sums_in
 from .phrases import SMALL_TALK, says
@@ -115,7 +115,6 @@ _POLITELY = re.compile(
     r"|.*\b(?:can|could|will|would|won'?t) (?:you|u|ye|ya)\W*$",
     re.IGNORECASE,
 )
-_SHOWS = re.compile(r"\b(?:hold|lay|put|set|offer|show|slid|push|hand|plac|pull|draw)\w*\b", re.I)
 _ONLY_DENIES = re.compile(
     r"\b(?:wrong|not (?:true|right|so)|untrue|false|a lie|mistaken)\b",
     re.IGNORECASE,
@@ -382,8 +381,7 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
     called = _called(request)
     words = _sentence_of(act.text, said)
     if act.kind == "move" and request.kind == "pose":
-        shown = matter_of(said, act.kind, called) if _SHOWS.search(said) else ""
-        return says("shown", request, topic=shown) if shown else says("called", request)
+        return poses.answer_to(said, request)
     if act.kind == "alarm":
         usual = "alarm" if alarms.wants_water_and_cloths(said, request) else "alarm of another kind"
         return alarms.to_do(said, request) or says(usual, request)
