@@ -9,6 +9,7 @@ from contrib_ai_memory.attention import Floor, HeardLine, judged
 from contrib_ai_memory.embedding.model import not_installed
 from contrib_ai_memory.offline import acts, offline_reply, reactions
 from contrib_ai_memory.offline.matter import matter_of
+from contrib_ai_memory.offline.phrases import TONES
 from contrib_ai_memory.records import (
     LineInTalk,
     LineReading,
@@ -437,6 +438,22 @@ def test_who_thanks_and_parts_is_named_once():
     done = [("thanks", "thanks for the soup"), ("parting", "good night")]
     reply = reactions.react(said, request(said, *done)).text
     assert reply.count("Alice") == 1 and reply.endswith("Alice.")
+
+
+def test_a_thing_is_never_named_alone_however_often_it_thanked():
+    thanked = ()
+    for thing in ("mug", "spoon", "pipe", "loaf", "candle", "rope"):
+        said = f"Alice gives Mara a {thing}."
+        given = request(said, kind="give", phrases=TONES["gruff"], said_lately=thanked)
+        thanked = (*thanked, reactions.thank_for_gift(given).text)
+    assert all(len(each.split()) > len("A mug.".split()) for each in thanked)
+
+
+def test_who_plans_and_parts_is_bidden_farewell_once():
+    said = "Goodbye, Mara, I'll be back on Wednesday with the ribbons!"
+    done = [("parting", "Goodbye"), ("plan", "I'll be back on Wednesday")]
+    goes = request(said, *done, phrases=TONES["gruff"])
+    assert offline_reply.reply(goes).text == "Wednesday. Right, Alice. Off with you, then."
 
 
 def test_what_is_given_is_named_in_whole():
