@@ -14,6 +14,7 @@ from contrib_ai_memory.records import (
     LineInTalk,
     LineReading,
     MemoryRecord,
+    Message,
     Recalled,
     Reply,
     ReplyRequest,
@@ -193,6 +194,23 @@ def test_who_wishes_a_good_morning_is_not_bidden_farewell():
             [("settle", "There", 2.0), ("request", "it", 0.3)],
             "settle: gift of",
         ),
+        (
+            "I did not mean that. It was the ale speaking. Forgive me.",
+            [("correction", "It was the ale speaking", 2.1), ("apology", "Forgive me", 4.7)],
+            "apology: apology",
+        ),
+        ("sry mara wont happen again", [("claim_other", "wont", 1.0)], "apology: apology"),
+        (
+            "Thank you, Mara. I should forget my head if it were not fastened.",
+            [("thanks", "Thank you", 4.5), ("feeling", "my", 0.7)],
+            "thanks: thanks",
+        ),
+        (
+            "Oh you poor thing, that must have hurt something awful.",
+            [("insult", "you poor thing", 0.6), ("feeling", "hurt", 0.6)],
+            "praise: compliment",
+        ),
+        ("Good morning, Mara. I trust you slept well.", [("greeting", "Good", 2.8)], "greeting"),
         ("I owe you an apology for it.", [("debt", "owe you an apology", 2.6)], "apology: apology"),
         (
             "il help jory wit the mules in the mornin",
@@ -213,6 +231,13 @@ def test_who_wishes_a_good_morning_is_not_bidden_farewell():
 def test_a_line_is_reacted_to_by_what_is_done_with_its_words(said, done, row):
     acts_of_line = tuple(SpeechAct(*each) for each in done)
     assert offline_reply.reply(request(said, acts=acts_of_line)).row == row
+
+
+def test_who_greets_and_praises_is_greeted_too_in_the_middle_of_a_talk():
+    said = "Good morning, Mara dear, what a lovely bed that was!"
+    earlier = (Message(1, "user", "Alice", "Good night, Mara."),)
+    greets = request(said, ("greeting", "Good"), ("praise", "lovely"), conversation=earlier)
+    assert offline_reply.reply(greets).text == "Hello, Alice. You are kind. Thank you."
 
 
 def test_who_introduces_themselves_is_not_bid_farewell():

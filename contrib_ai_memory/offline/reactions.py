@@ -71,6 +71,7 @@ BEFORE_AN_ERRAND = frozenset("alarm secret".split())
 NO_ERRAND = frozenset("greeting chatter aside move question".split())
 OF_NO_MOMENT = frozenset("claim_self claim_other world chatter aside boast preference".split())
 CLAIMS = frozenset("claim_self claim_other world feeling".split())
+FELT_FOR_IT = frozenset("feeling insult claim_self claim_other world".split())
 WEIGHTY = frozenset(REACTIONS) - NO_ERRAND - {"thanks", "parting"}
 JOY = frozenset(emotions.FAMILIES[0])
 LONGEST_GIFT = 6  # words
@@ -89,6 +90,8 @@ ASKED_BY_A_STATEMENT_FROM = 1.2  # the same of a request in a clause that tells 
 CLAUSE_FROM = 0.5  # from which its clause is one by itself: "i killed nineteen, put that in a poem"
 FELT_IN_A_QUESTION_FROM = 1.2  # "is it gona fall off im scared"; not "what is it that I fear?"
 FAINTER_BY = 2.0  # than what else a line does: "i will buy his boat. ninety gold he wants"
+OUTDONE_BY = 1.5  # by thanks, beside which a feeling or praise is no more than them
+PRAISES_FROM = 2.0  # beside thanks
 CORRECTS_FROM = 2.0  # by words that do not say what is wrong
 OF_A_MATTER = frozenset("settle debt correction promise request order plan".split())
 SHORT = 12  # words of a line that has one matter
@@ -171,6 +174,17 @@ _GLAD = re.compile(
 _SORRY = re.compile(
     r"\b(?:sorry|sry|apologi[sz]e|apologies|pardon|forgive|my (?:bad|fault))\b", re.I
 )
+_SAYS_SORRY = re.compile(
+    r"^\W*(?:(?:oh|ok|well|and|no|i['’]?m|so|very) ){0,3}"
+    r"(?:sorry|sry|apologies|forgive me|my bad|beg pardon)\b|\b(?:sorry|sry|my bad)\W*$",
+    re.IGNORECASE,
+)
+# "you poor thing, that must have hurt", "I trust you slept well"
+_WISHES_WELL = re.compile(
+    r"\b(?:you|u|ye) poor\b|\bi (?:do )?(?:hope|trust|wish) (?:you|u|ye|your|ur)\b"
+    r"|\bmay (?:you|your|ur)\b|\bbless (?:you|your|ur)\b",
+    re.IGNORECASE,
+)
 # read as an apology; it is taken with thanks
 _CONDOLES = re.compile(r"\bsorry (?:to hear|for your|about your)\b", re.IGNORECASE)
 _PREFERS = re.compile(
@@ -203,14 +217,28 @@ def react(said: str, request: ReplyRequest) -> Reply:
     )
     if made.row == "greeting":
         made = greeting(request)
+    elif request.has_spoken and _greets_beside(acts, request):
+        made = replace(
+            made, text=f"{says('greeted again', request).text} {_unnamed(made, request)}"
+        )
     elif parts and "parting" not in made.row:
         farewell = parting_from(request).text
-        once = made.text.replace(f", {request.speaker}", "", 1)
+        once = _unnamed(made, request)
         said_first = once if request.speaker in farewell else made.text
         made = replace(made, text=f"{said_first} {farewell}")
     # what a line tells, asks or promises beside is not left to a small model
     is_social = all(act.kind in SOCIAL for act in acts)
     return replace(made, small_talk=made.small_talk and is_social)
+
+
+def _greets_beside(acts: Collection[SpeechAct], request: ReplyRequest) -> bool:
+    """Whether a line greets and is courteous besides: "Good morning, Mara, what a lovely bed!"."""
+    greets = courtesy_of(request.utterance) is Intent.GREETING
+    return greets and {act.kind for act in acts} <= {"greeting", "praise", "thanks", "claim_self"}
+
+
+def _unnamed(made: Reply, request: ReplyRequest) -> str:
+    return made.text.replace(f", {request.speaker}", "", 1)
 
 
 def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
@@ -226,11 +254,14 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
     if request.acts and not acts:
         acts = [SpeechAct("question" if asks(said) else "claim_self", said)]
     known = {act.kind for act in acts}
-    courtesy = courtesy_of(said)
+    greets = courtesy_of(request.utterance) is Intent.GREETING  # "Good morning, Mara. I …"
+    courtesy = courtesy_of(said) or (Intent.GREETING if greets else None)
     if known == {"greeting"} and not courtesy and len(said.split()) > LONGEST_GREETING:
         acts = [SpeechAct("claim_self", said)]
     if courtesy and courtesy.name.lower() not in known:
         acts.append(SpeechAct(courtesy.name.lower(), said))
+    if "apology" not in known and not asks(said) and _apologises(request.utterance):
+        acts.append(SpeechAct("apology", said))
     if "alarm" not in known and (cries_out(said) or _is_cried(acts, said, request)):
         acts.append(SpeechAct("alarm", said))
     if paid and known.isdisjoint(("settle", "debt")) and sums_in(said):
@@ -243,6 +274,11 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
         if wants and is_kept(sentence):
             acts = _with_errand(acts, sentence)
     return replace(request, acts=tuple(acts))
+
+
+def _apologises(said: str) -> bool:
+    """Whether a line begins or ends with an apology: "sry mara wont happen again"."""
+    return bool(_SAYS_SORRY.search(said)) and not _CONDOLES.search(said)
 
 
 def _is_cried(acts: Collection[SpeechAct], said: str, request: ReplyRequest) -> bool:
@@ -269,6 +305,8 @@ def _kind(act: SpeechAct, said: str, *, paid: bool) -> str:
         return "settle"
     words = _sentence_of(act.text, said)
     if act.kind == "apology" and _CONDOLES.search(words):
+        return "praise"
+    if act.kind in FELT_FOR_IT and _WISHES_WELL.search(words) and not asks(words):
         return "praise"
     if act.kind == "debt" and commitments.owes_words(words):
         return "apology"
@@ -456,6 +494,12 @@ def _is_ruled_out(act: SpeechAct, words: str, said: str, request: ReplyRequest) 
             or _is_elsewhere(words, request)
         )
         return not _CRIES.search(said) and (over or asks(words))
+    sure = {each.kind: each.sure for each in sorted(request.acts, key=lambda each: each.sure)}
+    if act.kind == "correction" and sure.get("apology", 0.0) > act.sure + FAINTER_BY:
+        return True  # "It was the ale speaking. Forgive me."
+    outdone = sure.get("thanks", 0.0) > act.sure + OUTDONE_BY
+    if outdone and (act.kind == "feeling" or (act.kind == "praise" and act.sure < PRAISES_FROM)):
+        return True  # "Thank you. I should forget my head if it were not fastened."
     if act.kind == "feeling":
         faint = asks(words) and act.sure < FELT_IN_A_QUESTION_FROM
         return faint or bool(_FEELS_WELL.search(words))
