@@ -211,6 +211,16 @@ def test_who_wishes_a_good_morning_is_not_bidden_farewell():
             "praise: compliment",
         ),
         ("Good morning, Mara. I trust you slept well.", [("greeting", "Good", 2.8)], "greeting"),
+        (
+            "Why does the hill wear a hat, Mara? Because it has lost its hair.",
+            [("question", "Why does the hill wear a hat, Mara", 3.6)],
+            "chatter: chatter",
+        ),
+        (
+            "The pipe is a present for you, Mara. It was my father's.",
+            [("claim_self", "my", 0.9)],
+            "feeling: gift",
+        ),
         ("I owe you an apology for it.", [("debt", "owe you an apology", 2.6)], "apology: apology"),
         (
             "il help jory wit the mules in the mornin",
@@ -362,6 +372,14 @@ def test_an_order_is_taken_and_not_answered_with_prices_or_older_orders(said, do
     for asked in (order, replace(order, surely_meant=True), replace(order, intent="")):
         reply = offline_reply.reply(asked)
         assert not reply.told and holds in reply.text
+
+
+@needs_model
+def test_an_insult_of_what_has_a_price_is_not_answered_with_it():
+    said = "you are an old skinflint and your stew is mostly water."
+    priced = MemoryRecord(id="1", content=PRICE, record="taught")
+    reply = offline_reply.reply(request(said, ("insult", said), given=(priced,)))
+    assert reply.row == "insult: insulted"
 
 
 def test_whoever_asks_for_the_price_is_told_it():

@@ -42,6 +42,7 @@ from .reactions import (
     is_order,
     parting_from,
     react,
+    tells_riddle,
     thank_for_gift,
     with_answer,
     with_rules,
@@ -195,19 +196,22 @@ def _answer(request: ReplyRequest) -> Reply:
     done = {act.kind for act in request.acts}
     if is_errand(request):
         return greeted(react(said, request), said, request)
-    if not _asks(said, request):
+    sentences = sentences_of(said)
+    if tells_riddle(said) or not _asks(said, request):
         if _NEWS.search(said):
             acts = [each for each in request.acts if each.kind != "question"]
             request = replace(request, acts=tuple(acts) or (SpeechAct("claim_other", said),))
-        may = done and done <= MAY_ASK and not orders
+        insults = done == {"insult"} and any(map(claims, sentences))  # "your stew is water"
+        may = done and done <= MAY_ASK and not (orders or insults)
         known = _known_anyway(request) if may else _surely_asked(said, request)
+        known = None if tells_riddle(said) else known
         return greeted(known or react(said, request), said, request)
     asked_for = _as_asked(request)
     agenda = request.situation.agenda
     of_agenda = bool(request.now and agenda and agenda_questions.read(said, request.now))
     due = agenda_asked(said, agenda) if of_agenda else ()
     found = from_memory(asked_for)
-    asking = " ".join(filter(asks, sentences_of(said))) or said
+    asking = " ".join(filter(asks, sentences)) or said
     asks_what = _OF_WHAT.match(said) or _WHAT.search(asking)  # "bet u forgot, whats my frog called"
     may = done <= MAY_ASK and not (asks_leave(said) or requests(said))
     likely = found.own or found.secret or asks_what or (may and found.score >= LIKELY)

@@ -129,6 +129,15 @@ _MAY_I = re.compile(
     r"|leave (?:a|word))\b)",
     re.IGNORECASE,
 )
+_OWN_ANSWER = re.compile(
+    r"^\W*(?:why|what|how|who)\b[^?]*\?\W+(?:be)?(?:cause|cos|coz|cuz)\b", re.I
+)
+# "the pipe is a present for you", "I brought you some honey"
+_GIVES = re.compile(
+    r"\b(?:present|gift) for (?:you|u|ye)\b|\bi(?:['’]?ve| have)? (?:just )?(?:brought|made|got"
+    r"|baked|bought|picked|knitted) (?:you|u|ye) (?:an?|some|this|these|the)\b",
+    re.IGNORECASE,
+)
 _MAY_I_HAVE = re.compile(  # "may I have a bowl of stew?"
     r"\W*(?:(?:and|so|then|please|\w+,) )*(?:can|may|might|could) (?:i|we) (?:please )?"
     r"(?:have|get|buy|borrow|take|order|rent|hire) (?:a|an|one|two|three|some|another|the|my)\b",
@@ -248,6 +257,8 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
     """
     paid = closes(said) == "done"
     acts = [replace(act, kind=_kind(act, said, paid=paid)) for act in request.acts]
+    if tells_riddle(said):
+        acts = [SpeechAct("chatter", said)]
     acts = [
         act for act in acts if not _is_ruled_out(act, _sentence_of(act.text, said), said, request)
     ]
@@ -332,6 +343,11 @@ def _with_errand(acts: Collection[SpeechAct], said: str) -> list[SpeechAct]:
 def asks_leave(said: str) -> bool:
     """Whether a line asks whether its speaker may do something: "can i bring my dog in"."""
     return bool(_MAY_I.search(said))
+
+
+def tells_riddle(said: str) -> bool:
+    """Whether a line answers its own question: "Why is it bald? Because it lost its hair."."""
+    return bool(_OWN_ANSWER.search(said))
 
 
 def is_order(said: str) -> bool:
@@ -423,6 +439,8 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
     if act.kind == "alarm":
         usual = "alarm" if alarms.wants_water_and_cloths(said, request) else "alarm of another kind"
         return alarms.to_do(said, request) or says(usual, request)
+    if act.kind in CLAIMS and _GIVES.search(said):
+        return says("gift", request)
     if act.kind == "parting":
         return parting_from(request)
     if act.kind == "correction" and _ONLY_DENIES.search(said):
