@@ -42,6 +42,11 @@ def request(said, *done, rules=RULES):
     [
         ("help theres a wolf in the yard!!!", ("request", "help", 1.0), "Bar the stable"),
         ("they're going to fight, really!", ("alarm", "fight", 1.5), "thrown out"),
+        (
+            "Bram, put that stool down! Mara, they're going to fight, they're going to fight!",
+            ("alarm", "they're going to fight", 1.8),
+            "thrown out",
+        ),
         ("FIRE! the curtain is burning", ("alarm", "FIRE", 4.0), "Everybody goes out by the yard"),
         ("Bram has fainted! He is white as chalk!", ("claim_other", "He", 0.2), "Sister Amabel"),
         ("ow ow i burnt my hand mara its bad", ("alarm", "my", 0.8), "Sister Amabel"),

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -42,8 +42,8 @@ def to_do(said: str, request: ReplyRequest) -> Reply | None:
     'bar the stable.'
     """
     rules = [*_rules(request)]
-    said = " ".join(masked(said, [(name, "") for name in request.npc_names]).text.split())
-    scores = _of_rules(said, request.npc_name, tuple(each.content for each in rules))
+    tried = dict.fromkeys(_unnamed(each, request) for each in (said, *sentences_of(said)))
+    scores = _of_rules(tuple(tried), request.npc_name, tuple(each.content for each in rules))
     best = max(range(len(rules)), key=scores.__getitem__, default=None)
     if best is None or scores[best] < RULE_FROM:
         return None
@@ -62,13 +62,16 @@ def wants_water_and_cloths(said: str, request: ReplyRequest) -> bool:
     return max(_scores(said, request.npc_name, _KNOWN)) >= 0
 
 
-def _of_rules(said: str, npc: str, rules: tuple[str, ...]) -> list[float]:
-    """Score rules for a line: for its words, any of its sentences, or the fire or wound in it."""
-    tried = dict.fromkeys([said, *sentences_of(said)])
+def _unnamed(said: str, request: ReplyRequest) -> str:
+    return masked(said, [(name, "") for name in request.npc_names]).text.strip(" ,")
+
+
+def _of_rules(tried: Sequence[str], npc: str, rules: tuple[str, ...]) -> list[float]:
+    """Score rules for a line, its sentences behind it: by any of these, or its fire or wound."""
     direct = [_scores(each, npc, rules) for each in tried]
     of_what = [
         [min(sure, score) for score in _scores(_FIRE_AND_WOUNDS[known], npc, rules)]
-        for known, sure in zip(_KNOWN, _scores(said, npc, _KNOWN), strict=True)
+        for known, sure in zip(_KNOWN, _scores(tried[0], npc, _KNOWN), strict=True)
     ]
     return [max(of_one) for of_one in zip(*direct, *of_what, strict=True)]
 
