@@ -9,10 +9,12 @@ from contrib_ai_memory.attention import Floor, HeardLine, judged
 from contrib_ai_memory.embedding.model import not_installed
 from contrib_ai_memory.offline import acts, offline_reply, reactions
 from contrib_ai_memory.offline.matter import matter_of
+from contrib_ai_memory.offline.phrases import TONES
 from contrib_ai_memory.records import (
     LineInTalk,
     LineReading,
     MemoryRecord,
+    Message,
     Recalled,
     Reply,
     ReplyRequest,
@@ -192,6 +194,33 @@ def test_who_wishes_a_good_morning_is_not_bidden_farewell():
             [("settle", "There", 2.0), ("request", "it", 0.3)],
             "settle: gift of",
         ),
+        (
+            "I did not mean that. It was the ale speaking. Forgive me.",
+            [("correction", "It was the ale speaking", 2.1), ("apology", "Forgive me", 4.7)],
+            "apology: apology",
+        ),
+        ("sry mara wont happen again", [("claim_other", "wont", 1.0)], "apology: apology"),
+        (
+            "Thank you, Mara. I should forget my head if it were not fastened.",
+            [("thanks", "Thank you", 4.5), ("feeling", "my", 0.7)],
+            "thanks: thanks",
+        ),
+        (
+            "Oh you poor thing, that must have hurt something awful.",
+            [("insult", "you poor thing", 0.6), ("feeling", "hurt", 0.6)],
+            "praise: compliment",
+        ),
+        ("Good morning, Mara. I trust you slept well.", [("greeting", "Good", 2.8)], "greeting"),
+        (
+            "Why does the hill wear a hat, Mara? Because it has lost its hair.",
+            [("question", "Why does the hill wear a hat, Mara", 3.6)],
+            "chatter: chatter",
+        ),
+        (
+            "The pipe is a present for you, Mara. It was my father's.",
+            [("claim_self", "my", 0.9)],
+            "feeling: gift",
+        ),
         ("I owe you an apology for it.", [("debt", "owe you an apology", 2.6)], "apology: apology"),
         (
             "il help jory wit the mules in the mornin",
@@ -212,6 +241,13 @@ def test_who_wishes_a_good_morning_is_not_bidden_farewell():
 def test_a_line_is_reacted_to_by_what_is_done_with_its_words(said, done, row):
     acts_of_line = tuple(SpeechAct(*each) for each in done)
     assert offline_reply.reply(request(said, acts=acts_of_line)).row == row
+
+
+def test_who_greets_and_praises_is_greeted_too_in_the_middle_of_a_talk():
+    said = "Good morning, Mara dear, what a lovely bed that was!"
+    earlier = (Message(1, "user", "Alice", "Good night, Mara."),)
+    greets = request(said, ("greeting", "Good"), ("praise", "lovely"), conversation=earlier)
+    assert offline_reply.reply(greets).text == "Hello, Alice. You are kind. Thank you."
 
 
 def test_who_introduces_themselves_is_not_bid_farewell():
@@ -262,6 +298,94 @@ def test_a_message_for_a_relation_of_the_speaker_is_passed_on():
 def test_an_order_is_one_however_faintly_it_is_read(said, words, sure):
     faint = request(said, acts=(SpeechAct("request", words, sure),))
     assert reactions.react(said, faint).row == "request: asked for"
+
+
+@needs_model
+@pytest.mark.parametrize(
+    ("does", "row"),
+    [
+        ("slides his empty mug across the bar to mara", "asked for"),
+        ("tosses two pennies to mara", "settled of"),
+        ("counts six pennies onto the bar in front of Mara.", "settled of"),
+        ("holds up two fingers to Mara", "shown"),
+        ("hugs Mara.", "touched"),
+        ("bows to Mara.", "touched"),
+        ("winks at mara", "touched"),
+        ("throws a crust at mara", "provoked"),
+        ("spits at Mara's feet", "provoked"),
+        ("throws two stones at Mara", "provoked"),
+        ("turns to Mara", "called"),
+        ("leans over to Mara", "called"),
+    ],
+)
+def test_a_pose_is_answered_by_what_is_done_with_it(does, row):
+    reply = offline_reply.reply(request(f"Alice {does}", ("move", does), kind="pose"))
+    assert reply.row == f"move: {row}"
+
+
+def test_what_is_shown_in_a_pose_is_the_speakers():
+    does = "slides her broken wheel across the table to Mara"
+    reply = offline_reply.reply(request(f"Alice {does}", ("move", does), kind="pose"))
+    assert reply.text == "Your broken wheel, Alice?"
+
+
+PRICE = "A mug of dark ale costs two pennies, and a bowl of barley stew costs three pennies."
+
+
+@needs_model
+@pytest.mark.parametrize(
+    ("said", "done", "holds"),
+    [
+        (
+            "Then I shall have one mug of the dark ale and a bowl of the stew, please.",
+            [("request", "please", 1.4)],
+            "One mug of the dark ale and a bowl of the stew",
+        ),
+        ("one ale for me pls, im parched", [("request", "one ale for me pls", 2.6)], "One ale"),
+        (
+            "may I have a bowl of stew to break my fast?",
+            [("request", "may I have a bowl", 1.5), ("question", "stew to break my fast", 2.3)],
+            "A bowl of stew",
+        ),
+        (
+            "I'd love a cup of tea with honey, if it isn't too much trouble.",
+            [("preference", "I'd love a cup of tea", 2.2)],
+            "A cup of tea",
+        ),
+        (
+            "I would like to borrow your brass funnel until Friday",
+            [("request", "I would like to borrow your brass funnel until Friday", 2.9)],
+            "My brass funnel, Friday",
+        ),
+        ("lend me 2 pennies? pay u back nxt week", [("request", "lend me", 2.7)], ""),
+    ],
+)
+def test_an_order_is_taken_and_not_answered_with_prices_or_older_orders(said, done, holds):
+    priced = MemoryRecord(id="1", content=PRICE, record="taught")
+    shut = MemoryRecord(id="2", content="On Friday the hall stays closed.", record="taught")
+    older = MemoryRecord(
+        id="3", content="I'll have 2 bowls of stew.", record="entry", speaker="Alice", about="#7"
+    )
+    recalled = tuple(Recalled(each, ScoreParts(1.0, 1.0), 9) for each in (priced, shut, older))
+    done = tuple(SpeechAct(*each) for each in done)
+    order = request(said, acts=done, recalled=recalled, given=(priced, shut), intent="SERVICE")
+    for asked in (order, replace(order, surely_meant=True), replace(order, intent="")):
+        reply = offline_reply.reply(asked)
+        assert not reply.told and holds in reply.text
+
+
+@needs_model
+def test_an_insult_of_what_has_a_price_is_not_answered_with_it():
+    said = "you are an old skinflint and your stew is mostly water."
+    priced = MemoryRecord(id="1", content=PRICE, record="taught")
+    reply = offline_reply.reply(request(said, ("insult", said), given=(priced,)))
+    assert reply.row == "insult: insulted"
+
+
+def test_whoever_asks_for_the_price_is_told_it():
+    priced = MemoryRecord(id="1", content=PRICE, record="taught")
+    asks = request("what does a mug of ale cost?", ("question", "what"), given=(priced,))
+    assert offline_reply.reply(asks).text == PRICE
 
 
 @pytest.mark.parametrize("said", ["can i bring my goat in", "Mara, may I leave my axe here?"])
@@ -359,6 +483,22 @@ def test_who_thanks_and_parts_is_named_once():
     assert reply.count("Alice") == 1 and reply.endswith("Alice.")
 
 
+def test_a_thing_is_never_named_alone_however_often_it_thanked():
+    thanked = ()
+    for thing in ("mug", "spoon", "pipe", "loaf", "candle", "rope"):
+        said = f"Alice gives Mara a {thing}."
+        given = request(said, kind="give", phrases=TONES["gruff"], said_lately=thanked)
+        thanked = (*thanked, reactions.thank_for_gift(given).text)
+    assert all(len(each.split()) > len("A mug.".split()) for each in thanked)
+
+
+def test_who_plans_and_parts_is_bidden_farewell_once():
+    said = "Goodbye, Mara, I'll be back on Wednesday with the ribbons!"
+    done = [("parting", "Goodbye"), ("plan", "I'll be back on Wednesday")]
+    goes = request(said, *done, phrases=TONES["gruff"])
+    assert offline_reply.reply(goes).text == "Wednesday. Right, Alice. Off with you, then."
+
+
 def test_what_is_given_is_named_in_whole():
     looks = request("Alice gives Mara a tin button shaped like a boot, a bit melted.", kind="give")
     assert reactions.thank_for_gift(looks).text.startswith("A tin button!")
@@ -425,6 +565,8 @@ def test_an_alarm_is_answered_and_teasing_among_friends_is_not():
         ("request", "remind me weds the trapdoor wants oil", "the trapdoor, Wednesday"),
         ("promise", "ill bring my lute tmrw", "tomorrow"),
         ("plan", "we ride for the capital at dawn", "dawn"),
+        ("debt", "ill pay 4 the stool", "the stool"),
+        ("settle", "heres 4 pennies 4 the stool", "four pennies"),
         ("plan", "the hunt is off tuesday, it snows. we ride on friday instead", "Friday"),
         ("plan", "bad news, the hunt is off tuesday", ""),
         ("request", "give me two ales", ""),

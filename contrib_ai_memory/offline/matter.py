@@ -28,10 +28,21 @@ _NO_UNIT = (
     r"|from|with|it|more|times?|the|that|a|if|so|this|next|till?|old|last|back|left|just|again|oh"
     r"|already|still|each|ago|n|not|no|cos|because|we|he|she|they|its|dont|who|much|many|o['’]?clock)\b)"
 )
+_FOR = r"4 (?:me|u|you|the|an?|my|it|us|him|her|them|this|that|2nite|tonight|now)\b"  # "for"
 _SUM = re.compile(
-    rf"\b(?:(?P<number>\d{{1,6}}(?:[.,]\d{{1,3}})?|{NUMBER_WORD}|one|half)"
+    rf"\b(?!{_FOR})(?:(?P<number>\d{{1,6}}(?:[.,]\d{{1,3}})?|{NUMBER_WORD}|one|half)"
     rf"(?: (?P<of>{_NO_UNIT}[a-z][a-z'’-]+))?"
     r"|(?P<pence>\w{3,}pence))(?![\w’'])",
+    re.IGNORECASE,
+)
+_ORDERED = re.compile(
+    r"(?:^\W*(?:then |so |and )?"
+    r"|\b(?:i(?:['’]?d| would) (?:like|love|fancy)|i(?:['’]?ll| shall| will) (?:have|take)"
+    r"|(?:can|may|might|could) (?:i|we) (?:please )?(?:have|get|buy|order)"
+    r"|give me|gimme|bring me|get me) (?:please )?)"
+    rf"(?P<what>(?:an?|another|some|the|one|{NUMBER_WORD}|\d+)"
+    r"(?: (?!(?:to|4|for|if|please|pls|plz|with|when|until|till?|so|because|cos|that|which|from"
+    r"|before|then|now|too|me|is|was|are|of (?:you|it|that))\b)[a-z'’-]+){1,12})",
     re.IGNORECASE,
 )
 # "hamo not hanno", "Hadlow, not Hadley"
@@ -46,6 +57,7 @@ _DENIED = re.compile(
 )
 _END = (
     "of from to at in on by with for and or but is was has had that who which this last again now "
+    "across onto toward towards along through "
     "near under before after until till when if it its are were will would can could so n cos "
     "because i im ive u you he she they we as than then up down out off over back away here there "
     "went gone got came did does do goes gets says said just only too all not no be been being "
@@ -126,6 +138,18 @@ def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
     if kind in _DATED:
         parts = [*parts, *days[:1]] if days or kind == "debt" else []
     return ", ".join(parts[:MOST])
+
+
+def ordered(said: str) -> str:
+    """Return what an order is for, "" where it names nothing that is counted or has an article.
+
+    >>> ordered("Then I shall have one mug of the dark ale and a bowl of the stew, please.")
+    'one mug of the dark ale and a bowl of the stew'
+    >>> ordered("can i get a room 4 2nite"), ordered("another 1 pls"), ordered("I'd like to sit")
+    ('a room', '', '')
+    """
+    found = _ORDERED.search(said)
+    return found["what"].strip() if found else ""
 
 
 def sets_right(said: str) -> bool:

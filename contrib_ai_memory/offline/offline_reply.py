@@ -28,6 +28,7 @@ from ..records import Reply, ReplyRequest, SpeechAct
 from ..text.names import forms, names
 from ..text.segmentation import words_of
 from .courtesies import greeted, greeting
+from .matter import ordered
 from .memory_answers import from_memory
 from .phrases import phrase, says
 from .reactions import (
@@ -38,8 +39,10 @@ from .reactions import (
     WEIGHTY,
     asks_leave,
     is_errand,
+    is_order,
     parting_from,
     react,
+    tells_riddle,
     thank_for_gift,
     with_answer,
     with_rules,
@@ -69,6 +72,7 @@ LEAST_OF_A_MATTER = 2  # content words of a sentence that asks by itself
 AGENDA_AT_ONCE = 3  # items that are told before memory is asked
 FEW_WORDS = 6
 STATES_NOTHING_FROM = 4.0  # score from which words that state nothing are a question
+ORDERS_FROM = 2.0  # score from which a line that has not the form of an order is one
 LIKELY = 1.0  # score from which what others said answers a line that is not read as a question
 STOCK = frozenset({Intent.SERVICE, Intent.TALE, Intent.SECRECY, Intent.PLACE})
 MAY_ASK = frozenset("request order joke question insult".split())
@@ -92,6 +96,7 @@ _OF_WHAT = re.compile(
     re.IGNORECASE,
 )
 _WHAT = re.compile(r"\b(?:wh(?:at|o|ere|en|ich)|wot|wat|how)(?:['’]?s)?\b", re.IGNORECASE)
+_DO_YOU = re.compile(r"\b(?:will|do|are|did|have) (?:you|u|ye)\b", re.IGNORECASE)
 _YOU_ARE = re.compile(
     r"(?:\b(?:you|u|ye) must be|^(?:\w+[.,!] )?so,? (?:you(?:['’]?re| are)|ur)) (?:the )?"
     r"(?P<whom>[^.,!?]+)",
@@ -179,21 +184,28 @@ def _answer(request: ReplyRequest) -> Reply:
     if there := who_was_there(request, said):
         return there
     intent = Intent[request.intent] if request.intent else None
+    ruled = with_rules(said, request)
+    orders = _orders(said, ruled)
+    if orders and intent is Intent.SERVICE:
+        return greeted(react(said, ruled), said, request)
     if intent and (request.surely_meant or intent is Intent.GIVEN):  # gifts are looked up
         if intent in STOCK and (known := _of_the_sheet(request)):
             return greeted(known, said, request)
         if answer := _as_meant(intent, _asked_beside(request), request):
             return greeted(with_answer(answer, said, request), said, request)
-    request = with_rules(said, request)
+    request = ruled
     done = {act.kind for act in request.acts}
     if is_errand(request):
         return greeted(react(said, request), said, request)
-    if not _asks(said, request):
+    sentences = sentences_of(said)
+    if tells_riddle(said) or not _asks(said, request):
         if _NEWS.search(said):
             acts = [each for each in request.acts if each.kind != "question"]
             request = replace(request, acts=tuple(acts) or (SpeechAct("claim_other", said),))
-        may = done and done <= MAY_ASK
+        insults = done == {"insult"} and any(map(claims, sentences))  # "your stew is water"
+        may = done and done <= MAY_ASK and not (orders or insults)
         known = _known_anyway(request) if may else _surely_asked(said, request)
+        known = None if tells_riddle(said) else known
         return greeted(known or react(said, request), said, request)
     asked_for = _as_asked(request)
     agenda = request.situation.agenda
@@ -201,11 +213,13 @@ def _answer(request: ReplyRequest) -> Reply:
     about = bool(of_agenda and of_agenda.about)  # not "what have i promised?", "what in all?"
     due = (agenda_asked(said, agenda) if about else agenda) if of_agenda else ()
     found = from_memory(asked_for)
-    asking = " ".join(filter(asks, sentences_of(said))) or said
+    asking = " ".join(filter(asks, sentences)) or said
     asks_what = _OF_WHAT.match(said) or _WHAT.search(asking)  # "bet u forgot, whats my frog called"
     may = done <= MAY_ASK and not (asks_leave(said) or requests(said))
     likely = found.own or found.secret or asks_what or (may and found.score >= LIKELY)
-    if done and "question" not in done and not likely:
+    surely = max((act.sure for act in request.acts), default=0.0) >= ORDERS_FROM
+    of_others = surely and done <= ASKED and not (found.own or asks_what)  # "lend me 2 pence?"
+    if (done and "question" not in done and not likely) or orders or of_others:
         found = replace(found, reply=None, score=0.0)  # what others said answers questions alone
     if found.reply and found.secret:  # "what did i ask you to keep to yourself?"
         return greeted(found.reply, said, request)
@@ -283,6 +297,16 @@ def _as_asked(request: ReplyRequest) -> ReplyRequest:
     return replace(request, utterance=asking)
 
 
+def _orders(said: str, request: ReplyRequest) -> bool:
+    """Whether a line wants something to be served or done, and nothing to be told."""
+    done = {act.kind for act in request.acts}
+    asks_it = _OF_WHAT.match(said) or _WHAT.search(said) or _DO_YOU.search(said)
+    if asks_it or "question" in done or "?" in said:
+        return False
+    sure = max((act.sure for act in request.acts if act.kind in ASKED), default=0.0)
+    return sure > 0 and (is_order(said) or (sure >= ORDERS_FROM and not asked(said)))
+
+
 def _asked_beside(request: ReplyRequest) -> str:
     """Return the words that ask of a line that does other things too: "…, and who are you?"."""
     others = {act.kind for act in request.acts} & WEIGHTY
@@ -311,6 +335,9 @@ def _as_meant(intent: Intent, said: str, request: ReplyRequest) -> Reply | None:
         return None  # "what is it i do for a living?"
     if intent is Intent.PLACE and (_OF_MY_PLACE.search(said) or _OF_ANOTHER_PLACE.search(said)):
         return None
+    whole = words_to_it(request)
+    if intent is Intent.SERVICE and is_order(whole) and ordered(whole):
+        return None  # which is said back
     if intent is Intent.PARTING:
         return parting_from(request)
     if intent is Intent.THANKS:

@@ -78,10 +78,21 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "So that is how it is, {name}.",
     ),
     "shown": ("{topic}, {name}?", "What is it with {topic}, {name}?"),
+    "touched": ("And to you, {name}.", "You are a good soul, {name}.", "There, there, {name}."),
+    "provoked": (
+        "Mind what you do, {name}.",
+        "That will do, {name}.",
+        "Once more, {name}, and you go.",
+    ),
     "alarm": (
         "Quick, water and cloths, whatever is at hand! Hold on, {name}, I am coming!",
         "Hold on, {name}, I am coming! Run for water, somebody, and bring a blanket!",
         "Stand back, all of you! Cloths and water, quick! Show me where, {name}!",
+    ),
+    "alarm of another kind": (
+        "Stay together, everybody! Show me where, {name}!",
+        "I am coming, {name}! Keep away from it, all of you!",
+        "To me, all of you! What do you see, {name}?",
     ),
     "settled": (
         "Then that is settled, {name}.",
@@ -201,6 +212,11 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "{topic}. Leave it to me, {name}.",
         "{topic}: it shall be done, {name}.",
     ),
+    "ordered": (
+        "{topic}: coming, {name}.",
+        "{topic}, {name}: right away.",
+        "{topic}. You shall have it, {name}.",
+    ),
     "forbidden": ("As you wish, {name}.", "Very well, {name}."),
     "passes on": (
         "{topic}: I will pass it on to {whom}.",
@@ -262,29 +278,51 @@ TONES: Mapping[str, Phrases] = {
     "gruff": {
         "greeting": ("Aye. {name}, is it?", "What do you want, {name}?"),
         "returning": ("You again, {name}.", "{name}. Back, are you?"),
-        "greeted again": ("You said that already.", "Aye, {name}. Still here."),
+        "greeted again": ("Aye, {name}.", "Aye, {name}. Still here."),
         "called": ("What is it?", "Well? Out with it."),
         "parting": ("Off with you, then.", "Mind the step, {name}."),
         "thanks": ("Hm.", "Forget it."),
-        "gift": ("Hm. My thanks.",),
+        "gift": ("Hm. My thanks.", "Good of you, {name}."),
         "wellbeing": ("Still standing.", "Busy."),
-        "heard": ("Noted.", "Hm. Right.", "If you say so, {name}."),
-        "sorry": ("Hard luck, {name}.", "Bad business, that."),
+        "heard": (
+            "Hm. Right.",
+            "Is that so, {name}.",
+            "If you say so, {name}.",
+            "Aye, I hear you.",
+            "Noted, {name}.",
+        ),
+        "sorry": ("That is hard, {name}.", "Hard luck, {name}.", "Bad business, that."),
         "sorry for": ("{topic}? Hard luck, {name}. Sit.",),
-        "alarm": ("Out of the way! Water, cloths, and run!",),
+        "alarm": ("Out of the way! Water, cloths, and run!", "Make room! Water and cloths, quick!"),
+        "alarm of another kind": ("Out of the way! Where, {name}?", "Nobody moves! Where is it?"),
         "asked for": ("Right.", "If I must, {name}."),
-        "asked for a day": ("{topic}. Right, {name}.",),
-        "promised": ("I will believe it when I see it, {name}.",),
-        "promised of": ("{topic}. I will believe it when I see it.",),
-        "settled of": ("{topic}. About time, {name}.",),
-        "owed": ("{topic}. I do not forget, {name}.",),
+        "asked for a day": (
+            "{topic}. Right, {name}.",
+            "{topic}. If I must.",
+            "{topic}: it will be done.",
+        ),
+        "ordered": (
+            "{topic}. Coming, {name}.",
+            "{topic}. Sit, {name}.",
+            "{topic}. Give me a moment.",
+        ),
+        "touched": ("Hm. Enough of that.", "Aye, {name}.", "That will do, {name}."),
+        "provoked": ("Once more, and you are out, {name}.", "Watch it, {name}."),
+        "promised": ("I will believe it when I see it, {name}.", "See that you do, {name}."),
+        "promised of": ("{topic}. I will believe it when I see it.", "{topic}. See that you do."),
+        "settled of": ("{topic}. About time, {name}.", "{topic}. All there, {name}."),
+        "owed": ("{topic}. I do not forget, {name}.", "{topic}. It goes on the slate, {name}."),
         "insulted": ("Say that again, {name}.", "There is the door, {name}."),
-        "planned": ("{topic}. Off you go, then.",),
-        "gift of": ("{topic}. Hm. My thanks.",),
+        "planned": ("{topic}. Right, {name}.", "{topic}. Good luck with it."),
+        "gift of": (
+            "{topic}. Hm. My thanks.",
+            "{topic}. Good of you, {name}.",
+            "{topic}. I can use that.",
+        ),
         "glad": ("Good for you.", "Well, that is something."),
-        "apology": ("Forget it.", "Aye, well."),
+        "apology": ("Forget it.", "Aye, well.", "Let it lie, {name}."),
         "corrected": ("Is that so.",),
-        "compliment": ("Hm. My thanks.", "If you like."),
+        "compliment": ("Hm. My thanks.", "Good to hear.", "Kind of you, {name}."),
         "known": ("Aye, {name}.",),
         "not known": ("Should I?",),
         "no tale": ("Do I look like a minstrel?",),
@@ -340,7 +378,8 @@ def phrase(kind: str, request: ReplyRequest, **more: str) -> str:
     ]
     chosen = min(filled, key=lambda each: max(said.get(_words(one, names), 0) for one in each))
     new = [each for each in chosen if _words(each, names) not in said]
-    return " ".join(new if any(_words(each, names) for each in new) else chosen)
+    nothing = ((), _words(more.get("topic", ""), names))  # "A mug." alone says nothing either
+    return " ".join(new if any(_words(each, names) not in nothing for each in new) else chosen)
 
 
 def _words(text: str, without: Collection[str] = ()) -> tuple[str, ...]:

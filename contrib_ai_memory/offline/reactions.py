@@ -24,8 +24,9 @@ from ..language import Intent
 from ..records import Reply, ReplyRequest, SpeechAct
 from ..text.names import forms, names
 from ..text.segmentation import words_of
+from . import alarms, poses
 from .courtesies import greeting
-from .matter import days_in, matter_of, sets_right, sums_in
+from .matter import days_in, matter_of, ordered, sets_right, sums_in
 from .phrases import SMALL_TALK, says
 from .realisation import with_article
 
@@ -69,6 +70,8 @@ BEFORE_AN_ERRAND = frozenset("alarm secret".split())
 # acts beside which a question is cut out of its line
 NO_ERRAND = frozenset("greeting chatter aside move question".split())
 OF_NO_MOMENT = frozenset("claim_self claim_other world chatter aside boast preference".split())
+CLAIMS = frozenset("claim_self claim_other world feeling".split())
+FELT_FOR_IT = frozenset("feeling insult claim_self claim_other world".split())
 WEIGHTY = frozenset(REACTIONS) - NO_ERRAND - {"thanks", "parting"}
 JOY = frozenset(emotions.FAMILIES[0])
 LONGEST_GIFT = 6  # words
@@ -87,6 +90,8 @@ ASKED_BY_A_STATEMENT_FROM = 1.2  # the same of a request in a clause that tells 
 CLAUSE_FROM = 0.5  # from which its clause is one by itself: "i killed nineteen, put that in a poem"
 FELT_IN_A_QUESTION_FROM = 1.2  # "is it gona fall off im scared"; not "what is it that I fear?"
 FAINTER_BY = 2.0  # than what else a line does: "i will buy his boat. ninety gold he wants"
+OUTDONE_BY = 1.5  # by thanks, beside which a feeling or praise is no more than them
+PRAISES_FROM = 2.0  # beside thanks
 CORRECTS_FROM = 2.0  # by words that do not say what is wrong
 OF_A_MATTER = frozenset("settle debt correction promise request order plan".split())
 SHORT = 12  # words of a line that has one matter
@@ -113,7 +118,6 @@ _POLITELY = re.compile(
     r"|.*\b(?:can|could|will|would|won'?t) (?:you|u|ye|ya)\W*$",
     re.IGNORECASE,
 )
-_SHOWS = re.compile(r"\b(?:hold|lay|put|set|offer|show|slid|push|hand|plac|pull|draw)\w*\b", re.I)
 _ONLY_DENIES = re.compile(
     r"\b(?:wrong|not (?:true|right|so)|untrue|false|a lie|mistaken)\b",
     re.IGNORECASE,
@@ -125,7 +129,31 @@ _MAY_I = re.compile(
     r"|leave (?:a|word))\b)",
     re.IGNORECASE,
 )
+_OWN_ANSWER = re.compile(
+    r"^\W*(?:why|what|how|who)\b[^?]*\?\W+(?:be)?(?:cause|cos|coz|cuz)\b", re.I
+)
+# "the pipe is a present for you", "I brought you some honey"
+_GIVES = re.compile(
+    r"\b(?:present|gift) for (?:you|u|ye)\b|\bi(?:['’]?ve| have)? (?:just )?(?:brought|made|got"
+    r"|baked|bought|picked|knitted) (?:you|u|ye) (?:an?|some|this|these|the)\b",
+    re.IGNORECASE,
+)
+_MAY_I_HAVE = re.compile(  # "may I have a bowl of stew?"
+    r"\W*(?:(?:and|so|then|please|\w+,) )*(?:can|may|might|could) (?:i|we) (?:please )?"
+    r"(?:have|get|buy|borrow|take|order|rent|hire) (?:a|an|one|two|three|some|another|the|my)\b",
+    re.IGNORECASE,
+)
+_I_WOULD_LIKE = re.compile(
+    r"\bi(?:['’]?d| would) (?:like|love|fancy) (?:a|an|some|another|one|two|three|to)\b", re.I
+)
+_ORDERS = re.compile(
+    r"\b(?:please|pls|plz|i(?:['’]?ll| shall| will) (?:have|take)|give me|gimme)\b", re.I
+)
 _CRIES = re.compile(r"\b(?:help|fire|hurry|quick(?:ly)?)\b", re.IGNORECASE)
+_AT_A_PLACE = re.compile(  # "in the Crow Cells"; not "on Friday", "in Bram's room"
+    r"\b(?:at|in|near|by|beneath|under|from|outside) (?:the )?"
+    r"(?P<place>[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)*)(?<!['’]s)"
+)
 _OF_WHAT_IS_HERE = re.compile(r"\b(?:you\w*|u|ur|ye|ya|yer|this|that|thats)\b", re.IGNORECASE)
 _FEELS_WELL = re.compile(  # not "I am in great pain", "better off dead", "well rid of him"
     r"^(?!.*(?:\b(?:not|never|cannot)\b|n['’]?t\b)).*\b(?:slee?pt?|feel\w*|am|i['’]?m|are|is"
@@ -154,6 +182,17 @@ _GLAD = re.compile(
 )
 _SORRY = re.compile(
     r"\b(?:sorry|sry|apologi[sz]e|apologies|pardon|forgive|my (?:bad|fault))\b", re.I
+)
+_SAYS_SORRY = re.compile(
+    r"^\W*(?:(?:oh|ok|well|and|no|i['’]?m|so|very) ){0,3}"
+    r"(?:sorry|sry|apologies|forgive me|my bad|beg pardon)\b|\b(?:sorry|sry|my bad)\W*$",
+    re.IGNORECASE,
+)
+# "you poor thing, that must have hurt", "I trust you slept well"
+_WISHES_WELL = re.compile(
+    r"\b(?:you|u|ye) poor\b|\bi (?:do )?(?:hope|trust|wish) (?:you|u|ye|your|ur)\b"
+    r"|\bmay (?:you|your|ur)\b|\bbless (?:you|your|ur)\b",
+    re.IGNORECASE,
 )
 # read as an apology; it is taken with thanks
 _CONDOLES = re.compile(r"\bsorry (?:to hear|for your|about your)\b", re.IGNORECASE)
@@ -187,14 +226,28 @@ def react(said: str, request: ReplyRequest) -> Reply:
     )
     if made.row == "greeting":
         made = greeting(request)
+    elif request.has_spoken and _greets_beside(acts, request):
+        made = replace(
+            made, text=f"{says('greeted again', request).text} {_unnamed(made, request)}"
+        )
     elif parts and "parting" not in made.row:
         farewell = parting_from(request).text
-        once = made.text.replace(f", {request.speaker}", "", 1)
+        once = _unnamed(made, request)
         said_first = once if request.speaker in farewell else made.text
         made = replace(made, text=f"{said_first} {farewell}")
     # what a line tells, asks or promises beside is not left to a small model
     is_social = all(act.kind in SOCIAL for act in acts)
     return replace(made, small_talk=made.small_talk and is_social)
+
+
+def _greets_beside(acts: Collection[SpeechAct], request: ReplyRequest) -> bool:
+    """Whether a line greets and is courteous besides: "Good morning, Mara, what a lovely bed!"."""
+    greets = courtesy_of(request.utterance) is Intent.GREETING
+    return greets and {act.kind for act in acts} <= {"greeting", "praise", "thanks", "claim_self"}
+
+
+def _unnamed(made: Reply, request: ReplyRequest) -> str:
+    return made.text.replace(f", {request.speaker}", "", 1)
 
 
 def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
@@ -204,18 +257,23 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
     """
     paid = closes(said) == "done"
     acts = [replace(act, kind=_kind(act, said, paid=paid)) for act in request.acts]
+    if tells_riddle(said):
+        acts = [SpeechAct("chatter", said)]
     acts = [
         act for act in acts if not _is_ruled_out(act, _sentence_of(act.text, said), said, request)
     ]
     if request.acts and not acts:
         acts = [SpeechAct("question" if asks(said) else "claim_self", said)]
     known = {act.kind for act in acts}
-    courtesy = courtesy_of(said)
+    greets = courtesy_of(request.utterance) is Intent.GREETING  # "Good morning, Mara. I …"
+    courtesy = courtesy_of(said) or (Intent.GREETING if greets else None)
     if known == {"greeting"} and not courtesy and len(said.split()) > LONGEST_GREETING:
         acts = [SpeechAct("claim_self", said)]
     if courtesy and courtesy.name.lower() not in known:
         acts.append(SpeechAct(courtesy.name.lower(), said))
-    if cries_out(said) and "alarm" not in known:
+    if "apology" not in known and not asks(said) and _apologises(request.utterance):
+        acts.append(SpeechAct("apology", said))
+    if "alarm" not in known and (cries_out(said) or _is_cried(acts, said, request)):
         acts.append(SpeechAct("alarm", said))
     if paid and known.isdisjoint(("settle", "debt")) and sums_in(said):
         acts.append(SpeechAct("settle", said))
@@ -227,6 +285,18 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
         if wants and is_kept(sentence):
             acts = _with_errand(acts, sentence)
     return replace(request, acts=tuple(acts))
+
+
+def _apologises(said: str) -> bool:
+    """Whether a line begins or ends with an apology: "sry mara wont happen again"."""
+    return bool(_SAYS_SORRY.search(said)) and not _CONDOLES.search(said)
+
+
+def _is_cried(acts: Collection[SpeechAct], said: str, request: ReplyRequest) -> bool:
+    """Whether a line that only tells, or asks for help, is an alarm: "Tibs has fainted!"."""
+    kinds = CLAIMS | ASKED if _CRIES.search(said) else CLAIMS
+    tells = bool(acts) and all(act.kind in kinds for act in acts) and not asks(said)
+    return tells and alarms.is_cried(said, request)
 
 
 def _tells_of_a_loss(said: str) -> bool:
@@ -247,14 +317,18 @@ def _kind(act: SpeechAct, said: str, *, paid: bool) -> str:
     words = _sentence_of(act.text, said)
     if act.kind == "apology" and _CONDOLES.search(words):
         return "praise"
+    if act.kind in FELT_FOR_IT and _WISHES_WELL.search(words) and not asks(words):
+        return "praise"
     if act.kind == "debt" and commitments.owes_words(words):
         return "apology"
     if act.kind in ASKED and _PREFERS.search(words):
         return "preference"
     if act.kind in ASKED and _OFFERS.match(words) and not requests(words):
         return "promise"
-    if act.kind == "question" and _DONT.match(words):
+    if act.kind == "question" and (_DONT.match(words) or _MAY_I_HAVE.match(words)):
         return "request"  # "dont hurt him tho??"
+    if act.kind == "preference" and _I_WOULD_LIKE.search(words):
+        return "request"
     asks_it = act.kind in ASKED and (_TELL_ME.search(words) or asks_leave(words))
     return "question" if asks_it else act.kind
 
@@ -269,6 +343,16 @@ def _with_errand(acts: Collection[SpeechAct], said: str) -> list[SpeechAct]:
 def asks_leave(said: str) -> bool:
     """Whether a line asks whether its speaker may do something: "can i bring my dog in"."""
     return bool(_MAY_I.search(said))
+
+
+def tells_riddle(said: str) -> bool:
+    """Whether a line answers its own question: "Why is it bald? Because it lost its hair."."""
+    return bool(_OWN_ANSWER.search(said))
+
+
+def is_order(said: str) -> bool:
+    """Whether a line has the form of an order: "I'd like a bath", "soup, please"."""
+    return bool(_ORDERS.search(said) or _MAY_I_HAVE.match(said) or _I_WOULD_LIKE.search(said))
 
 
 def wants_errand(said: str) -> bool:
@@ -351,8 +435,12 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
     called = _called(request)
     words = _sentence_of(act.text, said)
     if act.kind == "move" and request.kind == "pose":
-        shown = matter_of(said, act.kind, called) if _SHOWS.search(said) else ""
-        return says("shown", request, topic=shown) if shown else says("called", request)
+        return poses.answer_to(said, request)
+    if act.kind == "alarm":
+        usual = "alarm" if alarms.wants_water_and_cloths(said, request) else "alarm of another kind"
+        return alarms.to_do(said, request) or says(usual, request)
+    if act.kind in CLAIMS and _GIVES.search(said):
+        return says("gift", request)
     if act.kind == "parting":
         return parting_from(request)
     if act.kind == "correction" and _ONLY_DENIES.search(said):
@@ -368,6 +456,8 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
         with_matter = "owed between others"
     if act.kind in ASKED and (errand := _errand(act, said, request)):
         return errand
+    if act.kind in ASKED and is_order(words) and not keeps(act.text) and (what := ordered(words)):
+        return says("ordered", request, topic=what)
     if act.kind == "feeling" and _GLAD.search(said):
         with_matter, without = "glad of", "glad"
     tries = [words, said] if act.kind == "correction" else [words]
@@ -395,7 +485,7 @@ def _is_surely(act: SpeechAct, said: str, request: ReplyRequest) -> bool:
         tells = _states(_clause_of(act, words) if act.sure >= CLAUSE_FROM else words)
         return not tells or act.sure >= ASKED_BY_A_STATEMENT_FROM
     forms_of = {
-        "alarm": _CRIES.search(said),
+        "alarm": _CRIES.search(said) or (act.kind == "alarm" and alarms.to_do(said, request)),
         "debt": owes(words),
         "settle": closes(words) == "done",
         "parting": courtesy_of(words) is Intent.PARTING or _AT_NIGHT.search(words),
@@ -416,8 +506,18 @@ def _is_ruled_out(act: SpeechAct, words: str, said: str, request: ReplyRequest) 
         fainter = max(greets, default=act.sure) > act.sure
         return courtesy is Intent.GREETING or (fainter and courtesy is not Intent.PARTING)
     if act.kind == "alarm":
-        over = closes(words) == "done" or _is_of_another_day(said, request)
+        over = (
+            closes(words) == "done"
+            or _is_of_another_day(said, request)
+            or _is_elsewhere(words, request)
+        )
         return not _CRIES.search(said) and (over or asks(words))
+    sure = {each.kind: each.sure for each in sorted(request.acts, key=lambda each: each.sure)}
+    if act.kind == "correction" and sure.get("apology", 0.0) > act.sure + FAINTER_BY:
+        return True  # "It was the ale speaking. Forgive me."
+    outdone = sure.get("thanks", 0.0) > act.sure + OUTDONE_BY
+    if outdone and (act.kind == "feeling" or (act.kind == "praise" and act.sure < PRAISES_FROM)):
+        return True  # "Thank you. I should forget my head if it were not fastened."
     if act.kind == "feeling":
         faint = asks(words) and act.sure < FELT_IN_A_QUESTION_FROM
         return faint or bool(_FEELS_WELL.search(words))
@@ -448,6 +548,15 @@ def _is_of_another_day(said: str, request: ReplyRequest) -> bool:
     """Whether a line names a day that is not today: "the flood took it on sunday"."""
     named = dates(said, request.now, past=True) if request.now else ()
     return any(each.day.isoformat() != request.now[:10] for each in named)
+
+
+def _is_elsewhere(words: str, request: ReplyRequest) -> bool:
+    """Whether a sentence names a place that is not the NPC's: "the mast at Cold Anchor broke"."""
+    situation = request.situation
+    here = (request.npc_name, *request.npc_names, *situation.known_names, situation.place)
+    known = {word for name in here for word in words_of(name)}
+    places = (each["place"] for each in _AT_A_PLACE.finditer(words) if "!" not in words)
+    return any(known.isdisjoint(words_of(each)) for each in places)
 
 
 def _sentence_of(words: str, said: str) -> str:

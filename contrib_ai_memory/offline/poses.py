@@ -1,0 +1,101 @@
+"""Poses: what is done to the NPC without a word, and what it says to it.
+
+What is laid before it or held out is known by its verb. Whether a gesture is kind or hostile is
+judged by its nearness to a few of either, in the embedding model's space. Worker threads only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..embedding import embedder
+from ..embedding.model import ModelAway
+from ..records import Reply, ReplyRequest
+from ..text.names import forms
+from .acts import masked
+from .matter import matter_of, sums_in
+from .phrases import says
+
+# gestures by the kind of phrase that answers them
+GESTURES: Mapping[str, tuple[str, ...]] = {
+    "touched": (
+        "hugs them",
+        "smiles at them",
+        "bows to them politely",
+        "nods to them in greeting",
+        "raises a glass to them",
+        "kisses their hand",
+        "shakes their hand",
+        "winks at them",
+        "pats them on the shoulder",
+        "waves to them",
+    ),
+    "provoked": (
+        "slaps them",
+        "spits at them",
+        "throws something at them",
+        "makes a rude gesture at them",
+        "shoves them",
+        "sneers at them",
+        "shakes a fist at them",
+        "pokes them in the ribs",
+        "sticks out the tongue at them",
+        "glares at them",
+    ),
+    "called": (
+        "looks at them",
+        "turns to them",
+        "sits down beside them",
+        "points at something",
+        "leans on the table in front of them",
+        "shows them something",
+        "stares at them",
+        "clears the throat",
+        "sighs",
+        "beckons to them",
+        "hands them something",
+    ),
+}
+NEAREST = 2  # gestures of a kind, whose mean counts
+CLEARLY = 0.04  # cosine by which one kind has to be nearer than the others
+_PAYS = re.compile(
+    r"\W*(?:counts?|toss\w*|flips?|drops?|slides?|push\w*|hands?|pays?|puts?|lays?|gives?|throws?"
+    r"|plac\w+|press\w*)\b(?!.*\bat\b)",
+    re.IGNORECASE,
+)
+_SHOWS = re.compile(r"\b(?:hold|lay|put|set|offer|show|slid|push|hand|plac|pull|draw)\w*\b", re.I)
+_EMPTY = re.compile(r"\b(?:empty|drained)\b", re.IGNORECASE)
+_THEIR = re.compile(r"^(?:his|her|their|its)\b", re.IGNORECASE)
+
+
+def answer_to(done: str, request: ReplyRequest) -> Reply:
+    """Answer what the speaker does: "slides his empty mug across the bar to Mara"."""
+    called = {*forms((request.npc_name, *request.npc_names))}
+    if _PAYS.match(done) and (paid := [each for each in sums_in(done) if " " in each]):
+        return says("settled of", request, topic=paid[0])
+    if _SHOWS.search(done) and (shown := matter_of(done, "move", called)):
+        if _EMPTY.search(shown):
+            return says("asked for", request)
+        return says("shown", request, topic=_THEIR.sub("your", shown))
+    return says(_gesture(done, request), request)
+
+
+def _gesture(done: str, request: ReplyRequest) -> str:
+    """Return the kind of a gesture, "called" where it is not clear."""
+    own = forms((request.npc_name, *request.npc_names))
+    said = masked(done, [(name, "them") for name in own]).text
+    every = [each for some in GESTURES.values() for each in some]
+    try:
+        vectors = np.asarray(embedder.shared().encode([said, *every]))
+    except ModelAway:
+        return "called"
+    near = iter(vectors[1:] @ vectors[0])
+    of_kind = {
+        kind: float(np.mean(sorted(next(near) for _ in some)[-NEAREST:]))
+        for kind, some in GESTURES.items()
+    }
+    *_, second, first = sorted(of_kind, key=of_kind.__getitem__)
+    return first if of_kind[first] >= of_kind[second] + CLEARLY else "called"

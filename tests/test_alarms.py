@@ -1,0 +1,106 @@
+"""Alarms: what an NPC says at once where something happens."""
+
+from dataclasses import replace
+
+import pytest
+
+from contrib_ai_memory import offload
+from contrib_ai_memory.embedding.model import not_installed
+from contrib_ai_memory.offline import offline_reply, reactions
+from contrib_ai_memory.records import MemoryRecord, ReplyRequest, Situation, SpeechAct
+
+pytestmark = pytest.mark.skipif(bool(not_installed()), reason="the local model is not installed")
+
+RULES = (
+    "A mug of dark ale costs two pennies.",
+    "If there is a fire, everybody goes out by the yard door and fills buckets at the trough.",
+    "Whoever starts a brawl in the house is thrown out and pays for what is broken.",
+    "When somebody is hurt, send for Sister Amabel at the chapel.",
+    "If wolves come into the yard, bar the stable and put a torch on the gatepost.",
+)
+
+
+def request(said, *done, rules=RULES):
+    given = tuple(
+        MemoryRecord(id=str(n), content=each, record="taught") for n, each in enumerate(rules)
+    )
+    return ReplyRequest(
+        npc_name="Mara",
+        persona="",
+        speaker="Alice",
+        speaker_id="#7",
+        utterance=said,
+        now="2026-11-26T12:00:00+00:00",
+        npc_names=("Mara",),
+        given=given,
+        acts=tuple(SpeechAct(*each) for each in done),
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "done", "holds"),
+    [
+        ("help theres a wolf in the yard!!!", ("request", "help", 1.0), "Bar the stable"),
+        ("they're going to fight, really!", ("alarm", "fight", 1.5), "thrown out"),
+        (
+            "Bram, put that stool down! Mara, they're going to fight, they're going to fight!",
+            ("alarm", "they're going to fight", 1.8),
+            "thrown out",
+        ),
+        ("FIRE! the curtain is burning", ("alarm", "FIRE", 4.0), "Everybody goes out by the yard"),
+        ("Bram has fainted! He is white as chalk!", ("claim_other", "He", 0.2), "Sister Amabel"),
+        ("ow ow i burnt my hand mara its bad", ("alarm", "my", 0.8), "Sister Amabel"),
+    ],
+)
+def test_what_was_taught_is_ordered_where_it_happens(said, done, holds):
+    reply = offline_reply.reply(request(said, done))
+    assert holds in reply.text and reply.text.endswith("!") and reply.told
+
+
+@pytest.mark.parametrize(
+    ("said", "done"),
+    [
+        ("I have had a long day, what a day!", ("claim_self", "I", 1.0)),
+        ("my gloves are gone", ("alarm", "my gloves", 0.4)),
+        ("I won the race by a nose! Ha!", ("claim_self", "I won", 2.0)),
+    ],
+)
+def test_what_is_no_alarm_is_none_though_rules_were_taught(said, done):
+    assert "alarm" not in offline_reply.reply(request(said, done)).row
+
+
+def test_water_and_cloths_are_called_for_where_they_help():
+    bleeds = request("help, hes bleeding!", ("alarm", "hes bleeding", 3.0), rules=())
+    moves = request("the chalk wall is moving!", ("alarm", "moving", 3.0), rules=())
+    assert offline_reply.reply(bleeds).row == "alarm: alarm"
+    assert offline_reply.reply(moves).row == "alarm: alarm of another kind"
+
+
+@pytest.mark.parametrize(
+    ("said", "row"),
+    [
+        ("the mast at Cold Anchor has cracked", "claim_self: heard"),
+        ("her brother is being held in the Crow Cells", "claim_self: heard"),
+        ("The roof of the Drowned Lantern has caught", "alarm"),
+        ("There is a fire in Bram's room", "alarm"),
+        ("Fire at the Old Mill!", "alarm"),
+    ],
+)
+def test_what_happens_elsewhere_is_news(said, row):
+    here = Situation(place="The Drowned Lantern", known_names=("Bram",))
+    alarm = replace(request(said, ("alarm", said, 3.0), rules=()), situation=here)
+    assert reactions.react(said, reactions.with_rules(said, alarm)).row.startswith(row)
+
+
+def test_a_rule_that_a_builder_gave_is_called_out(mara, alice):
+    from evennia.utils.create import create_object
+
+    keeper = create_object("typeclasses.characters.Character", key="keeper", location=mara.location)
+    keeper.permissions.add("Developer")
+    keeper.execute_cmd(f"@memory/add Mara = {RULES[-1]}")
+    keeper.location = None
+    before = len(mara.memory.journal)
+    alice.execute_cmd("say Mara, help, theres a wolf in the yard!!!")
+    offload.wait(mara.assistant.at_tick())
+    own = [each for each in mara.memory.journal.read(before + 1) if each.origin == "self"]
+    assert own[-1].content == "Bar the stable and put a torch on the gatepost!"
