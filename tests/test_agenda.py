@@ -395,6 +395,7 @@ def test_what_is_whispered_is_as_private_as_the_whisper():
         ("mara i owe you three marks", "that's us square, mara", "done"),
         ("mara i owe you three marks", "and we're quits", "done"),
         ("mara i owe you three marks", "3 marks, all there, count em, we r SQUARE", "done"),
+        ("mara i owe you three marks", "so thats three marks i owe ya", "open"),
         ("mara i owe you three marks", "paid, mara!", "done"),
         ("mara i owe you 2 pennies", "thats the 2 pennies i borrowed", "done"),
         ("mara, i'll bring you a jar of plums on friday", "mara, i brought you the plums", "done"),

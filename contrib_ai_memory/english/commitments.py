@@ -110,9 +110,10 @@ _PAYS = re.compile(
     rf"{_SETTLES}|\b(?:{NUMBER_WORD}|\d+)\b"
     r"|\b(?:here|there)(?:'?s| is| are) (?:(?:your|ur)\b|.*\b(?:money|coins?|cash|payment)\b)"
 )
-# "that's the two pennies i borrowed": what is owed, in the hand
+# "that's the two pennies i borrowed": what is owed, in the hand; not "so that's 12 i owe ya"
 _PAYS_BACK = re.compile(
-    r"\b(?:this|that|here|those|these)(?:'?s| is| are) [^.!?]*\b(?:i(?:'?d)?|you|u)(?: had)?"
+    r"\b(?:here(?:'?s| is| are)|th(?:is|at|ose|ese)(?:'?s| is| are) (?:the|your|ur|yer|what))"
+    r"\b[^.!?]*\b(?:i(?:'?d)?|you|u)(?: had)?"
     r" (?:borrowed|owed?|lent|loaned|promised)\b",
     re.IGNORECASE,
 )
