@@ -104,3 +104,10 @@ def test_a_rule_that_a_builder_gave_is_called_out(mara, alice):
     offload.wait(mara.assistant.at_tick())
     own = [each for each in mara.memory.journal.read(before + 1) if each.origin == "self"]
     assert own[-1].content == "Bar the stable and put a torch on the gatepost!"
+
+
+@pytest.mark.parametrize("ends", ["Mara tells nobody of it.", "Mara keeps it secret."])
+def test_a_rule_that_it_tells_nobody_is_not_cried(ends):
+    secret = f"If thieves break in, take the gold from behind the stuffed pike. {ends}"
+    asked = request("thieves! thieves are breaking in!", ("alarm", "thieves", 4.0), rules=(secret,))
+    assert "pike" not in offline_reply.reply(asked).text

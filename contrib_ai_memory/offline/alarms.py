@@ -17,7 +17,7 @@ from ..records import MemoryRecord, Reply, ReplyRequest
 from . import reader
 from .acts import masked
 from .realisation import tell_all
-from .sentence_answers import of_builder
+from .sentence_answers import of_builder, of_what_was_given, repeats
 
 # scores of the reader for "What is to be done?" with a line: 0 is as sure as that nothing is
 RULE_FROM = 2.0  # from which a rule is for it
@@ -78,9 +78,10 @@ def _of_rules(tried: Sequence[str], npc: str, rules: tuple[str, ...]) -> list[fl
 
 def _rules(request: ReplyRequest) -> Iterator[MemoryRecord]:
     """Yield what builders gave the NPC to go by where something happens, a sentence each."""
-    for memory in request.given:
-        for sentence in sentences_of(memory.content) if of_builder(memory) else ():
-            if _RULE.search(sentence):
+    for memory in filter(of_builder, request.given):
+        told = " ".join(each.text for each in of_what_was_given(memory, request))
+        for sentence in sentences_of(memory.content):
+            if _RULE.search(sentence) and repeats(sentence, told):  # not what it tells nobody
                 yield replace(memory, content=sentence)
 
 

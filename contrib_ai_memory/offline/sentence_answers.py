@@ -417,10 +417,10 @@ def _sheet(request: ReplyRequest) -> Iterator[SentenceCandidate]:
             wish = own_wish(wants, _pronoun(request, request.goals))
             yield _own(f"I want to {wish}", None, request)
     for memory in request.given:
-        yield from _of_builder(memory, request)
+        yield from of_what_was_given(memory, request)
 
 
-def _of_builder(memory: MemoryRecord, request: ReplyRequest) -> Iterator[SentenceCandidate]:
+def of_what_was_given(memory: MemoryRecord, request: ReplyRequest) -> Iterator[SentenceCandidate]:
     """Yield the sentences of what a builder gave, a note as one."""
     pronoun, taught = _pronoun(request, memory.said), memory.record == "taught"
     note = sentences_of(oneline(memory.said))
@@ -489,7 +489,9 @@ def _recalled(request: ReplyRequest) -> Iterator[SentenceCandidate]:
         if memory.question:
             said = statements(said)
         for one in (
-            _of_builder(memory, request) if of_builder(memory) else _of_talk(memory, said, request)
+            of_what_was_given(memory, request)
+            if of_builder(memory)
+            else _of_talk(memory, said, request)
         ):
             if (
                 one.text.lower() not in seen
