@@ -178,7 +178,11 @@ class OfflineProvider:
             for entry, text, judgement in zip(told, texts, judged, strict=True)
         ]
         parts = iter(_judged([(entry, each) for entry, said in kept for each in said]))
-        worth = {(entry.id, each): _is_worth(next(parts)) for entry, said in kept for each in said}
+        worth = {
+            (entry.id, each): _is_worth(each, next(parts), entry)
+            for entry, said in kept
+            for each in said
+        }
         return [
             _fact_draft(group, entry, after=before.get(entry.id))
             for entry, said in kept
@@ -316,7 +320,11 @@ def _classifier() -> SentenceClassifier | None:
 
 
 def _worth_keeping(text: str, judgement: Judgement | None, entry: Entry) -> list[str]:
-    """Return the sentences of a line that are kept as a fact, none if it is not worth it."""
+    """Return the sentences of a line that are kept as a fact, none if it is not worth it.
+
+    The classifier learned from lively talk and finds "I am a smith." worth nothing: what tells
+    kin, home, trade or taste is kept too.
+    """
     said = sentences_of(text)
     commits = judgement is not None and judgement.any_of(*AGENDA_KINDS) >= AGENDA
     if entry.kind in TALK_KINDS:
@@ -327,12 +335,13 @@ def _worth_keeping(text: str, judgement: Judgement | None, entry: Entry) -> list
     clear = len(words) >= CLEAR and not (_UNCLEAR.match(text) or asks_of_you(text))
     telling = clear and (names_someone(text) or has_number(text))
     least = WORTH_KEEPING_IF_TELLING if telling else WORTH_KEEPING
-    return said if words and judgement.worth_keeping >= least else []
+    worth = judgement.worth_keeping >= least or any(_lasts(each, entry) for each in said)
+    return said if words and worth else []
 
 
-def _is_worth(judgement: Judgement | None) -> bool:
+def _is_worth(said: str, judgement: Judgement | None, entry: Entry) -> bool:
     """Whether a sentence of a line that is kept is kept with it."""
-    return judgement is None or judgement.worth_keeping >= BESIDE
+    return judgement is None or judgement.worth_keeping >= BESIDE or _lasts(said, entry)
 
 
 def _together(said: Sequence[str]) -> list[list[str]]:
@@ -344,6 +353,13 @@ def _together(said: Sequence[str]) -> list[list[str]]:
         else:
             groups.append([each])
     return groups
+
+
+def _lasts(said: str, entry: Entry) -> bool:
+    """Whether a statement tells its speaker's kin, home, trade or taste."""
+    if entry.kind not in TALK_KINDS or not reported_speech.speaks_of_self(said):
+        return False
+    return kind_of(reported(said, entry), entry.seen_as) in _SAID_ONCE
 
 
 def _tells_nobody(entry: Entry, npc_name: str) -> bool:
