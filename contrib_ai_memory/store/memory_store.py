@@ -156,6 +156,9 @@ def open_store(other: VectorStoreSettings | None = None, *, any_model: bool = Fa
         )
     condition.check_room(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    for former in ("novelty.sqlite3*", "embeddings.sqlite3*", "*.sqlite3.broken"):
+        for each in folder.glob(former):
+            each.unlink(missing_ok=True)
     model = embedder.shared()
     settings = other or conf.get().VECTOR_STORE
     if other is None and metadata.read(folder).get("moving") == place(settings):
