@@ -8,6 +8,7 @@ from evennia.utils.create import create_object
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.ingest.experiences import remember_or_reinforce
+from contrib_ai_memory.language import Intent
 from contrib_ai_memory.offline import offline_reply
 from contrib_ai_memory.offline.phrases import PHRASES, TONES
 from contrib_ai_memory.recall import reply
@@ -666,3 +667,32 @@ def test_what_the_asker_keeps_is_not_what_the_npc_keeps(asks, innkeeper, alice):
     asks(alice, "I prefer tea.")
     asks(alice, "I keep the ferry at Millbrook.")
     assert "ferry" in asks(alice, "What do I keep?")
+
+
+@pytest.mark.parametrize(
+    ("told", "asked", "holds", "lacks"),
+    [
+        ("I live on the barge Teacup now.", "where's {} living now?", "Teacup", "right here"),
+        ("the race got moved to next month", "when is the race?", "next month", "That is"),
+        ("I think that Bob painted the statue", "who painted the statue?", "thinks", "so Alice"),
+    ],
+)
+def test_others_are_told_what_was_asked_and_nothing_that_nobody_said(
+    asks, alice, bram, tavern, told, asked, holds, lacks
+):
+    bram.location = tavern
+    asks(alice, f"Mara, {told}")
+    answer = asks(bram, "Mara, " + asked.format("Alice"))
+    assert holds in answer and lacks not in answer
+
+
+@pytest.mark.parametrize(
+    ("intent", "said"),
+    [
+        ("KNOWN", "do you remember where I come from?"),
+        ("NAME", "what is your mother's name?"),
+    ],
+)
+def test_what_asks_for_more_than_a_stock_answer_gets_none(intent, said):
+    request = ReplyRequest("Mara", "", "Alice", "#7", said, met_before=True)
+    assert offline_reply._as_meant(Intent[intent], said, request) is None

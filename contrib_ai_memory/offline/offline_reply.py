@@ -102,12 +102,15 @@ _YOU_ARE = re.compile(
     r"(?P<whom>[^.,!?]+)",
     re.IGNORECASE,
 )
+_REMEMBERS_WHAT = re.compile(
+    r"\b(?:remember|recall|know|kno) (?:wh(?:at|o|ere|en|ich|y)|wot|wat|how|my)\b", re.IGNORECASE
+)
 _OF_ANOTHER_PLACE = re.compile(
     r"\b(?:after|before|next|last) (?:this|that|one|is|was|stop)\b", re.IGNORECASE
 )
 # "wots the prompters real name", "what is his sister's name"
 _OF_ANOTHERS_NAME = re.compile(
-    r"\b(?:the|an?|my|his|her|their|our) (?:\w+ )?\w+['’]?s (?:\w+ )?name\b", re.IGNORECASE
+    r"\b(?:the|an?|my|his|her|their|our|your|ur) (?:\w+ )?\w+['’]?s (?:\w+ )?name\b", re.IGNORECASE
 )
 _OF_MY_PLACE = re.compile(  # "where am i staying?"
     r"\b(?:am i (?!again\b)\w+in[g'’]?|do i (?:live|stay|work|sleep|lodge|come))(?!\w)",
@@ -336,6 +339,8 @@ def _as_meant(intent: Intent, said: str, request: ReplyRequest) -> Reply | None:
     if intent is Intent.PLACE and (_OF_MY_PLACE.search(said) or _OF_ANOTHER_PLACE.search(said)):
         return None
     whole = words_to_it(request)
+    if intent is Intent.KNOWN and _REMEMBERS_WHAT.search(whole):
+        return None  # "do you remember where I come from?"
     if intent is Intent.SERVICE and is_order(whole) and ordered(whole):
         return None  # which is said back
     if intent is Intent.PARTING:

@@ -41,6 +41,8 @@ _OF_THEIRS = (
     r"(?= [\w'’-]+)(?! (?:not|a|an|the|in|on|at|here|there|back|got|gone|been|late|ill|well|very|so"
     r"|too|\w+(?:ed|ing))\b)"
 )
+_OF_A_MONTH = re.compile(r"(?<!of )\b(?:this|next) month\b", re.I)  # which names no day
+_SAYS_IT = re.compile(r" (?:believes?|thinks?|says?|reckons?|hopes?|knows?|hears?|heard)\b", re.I)
 _AGO = frozenset("was were did had last ago since yesterday".split())
 
 
@@ -91,7 +93,7 @@ def _told(memory: MemoryRecord, request: ReplyRequest, *, by_date: bool) -> tupl
         until = on_day(date_of(memory.held_until), today).removeprefix("on ")
         said = f"{said} That was so until {until}."
     named = day_named(memory) if by_date else None
-    if named is None:
+    if named is None or _OF_A_MONTH.search(memory.said):
         return head, said
     return head, f"{said} That {'was' if named < today else 'is'} {dated(named, today)}."
 
@@ -140,7 +142,8 @@ def _head_and_words(
         told = reported_speech.capital(told)
     others_too = any(re.search(rf"\b{re.escape(each)}\b", told) for each in others if each)
     of_self = told.startswith(reported_speech.capital(memory.speaker))
-    if of_self and not (when or others_too):
+    says = _SAYS_IT.match(told.removeprefix(reported_speech.capital(memory.speaker)))
+    if of_self and not when and (says or not others_too):
         return "", told
     by = f"{memory.speaker} said {when}" if others_too or not of_self else f"I heard {when}"
     return "", _attributed(told, by if when else f"{memory.speaker} says")

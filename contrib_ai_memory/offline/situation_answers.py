@@ -61,6 +61,10 @@ _ARTICLE = re.compile(r"^(?:the|an?)\s", re.IGNORECASE)
 # "Odile runs the teahouse, a broad woman with a burned thumb": nobody says that of themselves
 _LOOKS = re.compile(r", an? [^,]*\b(?:m[ae]n|wom[ae]n|person|fellow|girl|boy|lad|lass)\b.*$", re.I)
 _CAME_OR_WENT = re.compile(r"\bwhen\b.*\b(?:leave|go|come|came|get|got|arrive)\b", re.IGNORECASE)
+_AT_HOME = re.compile(  # "where's Bram living now?"
+    r"\b(?:liv(?:e|es|in['’]?|ing)|lodg\w+|dwell\w*|work(?:s|in['’]?|ing)|moved)(?!\w)",
+    re.IGNORECASE,
+)
 _GONE = re.compile(
     rf"^\W*(?:where|which way) (?:did|has|is|['’]?s)\b|{_CAME_OR_WENT.pattern}", re.IGNORECASE
 )
@@ -213,7 +217,9 @@ def last_seen(request: ReplyRequest, whom: str) -> Reply | None:
     day = day_asked(asked[0], request.now) if asked else None
     if day and day < date_of(request.now):
         return _visit_on(day, person, request)
-    if person.here and _CAME_OR_WENT.search(request.utterance):
+    if person.here and (
+        _CAME_OR_WENT.search(request.utterance) or _AT_HOME.search(request.utterance)
+    ):
         return None
     if person.here:
         return Reply(f"{person.name} is right here.", told=())
