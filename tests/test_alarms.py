@@ -111,3 +111,24 @@ def test_a_rule_that_it_tells_nobody_is_not_cried(ends):
     secret = f"If thieves break in, take the gold from behind the stuffed pike. {ends}"
     asked = request("thieves! thieves are breaking in!", ("alarm", "thieves", 4.0), rules=(secret,))
     assert "pike" not in offline_reply.reply(asked).text
+
+
+@pytest.mark.parametrize(
+    ("said", "act"),
+    [
+        ("its out, fires out", "settle"),
+        ("The fire is out! The worst is past!", "world"),
+        ("The fire is out, Mara, the fire is out!", "alarm"),
+        ("Good news! The constable has found all my barrels, not one is missing!", "claim_other"),
+    ],
+)
+def test_what_is_over_is_a_relief_and_no_alarm(said, act):
+    reply = offline_reply.reply(request(said, (act, said, 1.5)))
+    assert reply.row.endswith("relieved") and not reply.told
+
+
+def test_a_farewell_is_not_answered_from_memory():
+    parting = request("Good night, Bram.", ("parting", "Good night, Bram.", 2.5))
+    assert offline_reply._surely_asked("Good night, Bram.", parting) is None
+    asked = request("priyas kids. names", rules=("Priya's kids are named Kiran and Dev.",))
+    assert "Kiran" in offline_reply._surely_asked("priyas kids. names", asked).text

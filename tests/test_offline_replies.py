@@ -696,3 +696,11 @@ def test_others_are_told_what_was_asked_and_nothing_that_nobody_said(
 def test_what_asks_for_more_than_a_stock_answer_gets_none(intent, said):
     request = ReplyRequest("Mara", "", "Alice", "#7", said, met_before=True)
     assert offline_reply._as_meant(Intent[intent], said, request) is None
+
+
+def test_a_departure_is_told_in_words_of_its_own(asks, mara, alice, bram, tavern):
+    bram.location = tavern
+    bram.move_to(create_object("typeclasses.rooms.Room", key="The Green"))
+    mara.memory.clock = lambda: "2026-11-25T12:00:00+00:00"
+    answer = asks(alice, "Mara, when did Bram leave, and where did he go?")
+    assert "heading for" not in answer and "The Green" in answer

@@ -75,6 +75,7 @@ STATES_NOTHING_FROM = 4.0  # score from which words that state nothing are a que
 ORDERS_FROM = 2.0  # score from which a line that has not the form of an order is one
 LIKELY = 1.0  # score from which what others said answers a line that is not read as a question
 STOCK = frozenset({Intent.SERVICE, Intent.TALE, Intent.SECRECY, Intent.PLACE})
+COURTEOUS = frozenset("parting thanks praise apology".split())
 MAY_ASK = frozenset("request order joke question insult".split())
 OF_WHOM = frozenset({Intent.LAST_SEEN, Intent.OPINION, Intent.WHISPERED})
 _US = re.compile(r"\b(?:we|us|me)\b", re.IGNORECASE)
@@ -221,7 +222,8 @@ def _answer(request: ReplyRequest) -> Reply:
     may = done <= MAY_ASK and not (asks_leave(said) or requests(said))
     likely = found.own or found.secret or asks_what or (may and found.score >= LIKELY)
     surely = max((act.sure for act in request.acts), default=0.0) >= ORDERS_FROM
-    of_others = surely and done <= ASKED and not (found.own or asks_what)  # "lend me 2 pence?"
+    told_so = (found.own and found.surely) or asks_what
+    of_others = surely and done <= ASKED and not told_so  # "lend me 2 pence?"
     if (done and "question" not in done and not likely) or orders or of_others:
         found = replace(found, reply=None, score=0.0)  # what others said answers questions alone
     if found.reply and found.secret:  # "what did i ask you to keep to yourself?"
@@ -277,7 +279,7 @@ def _known_anyway(request: ReplyRequest) -> Reply | None:
 
 def _surely_asked(said: str, request: ReplyRequest) -> Reply | None:
     """Return what answers a few words that state nothing: "priyas kids. names", "dead or not"."""
-    does_else = {act.kind for act in request.acts} & (OF_A_MATTER | {"thanks"})
+    does_else = {act.kind for act in request.acts} & (OF_A_MATTER | COURTEOUS)
     states = any(map(claims, sentences_of(in_full(said))))
     if does_else or states or len(said.split()) > FEW_WORDS:
         return None

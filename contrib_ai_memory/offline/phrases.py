@@ -217,6 +217,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "{topic}, {name}: right away.",
         "{topic}. You shall have it, {name}.",
     ),
+    "relieved": ("That is a relief, {name}.", "Thank goodness, {name}.", "Good to hear, {name}."),
     "forbidden": ("As you wish, {name}.", "Very well, {name}."),
     "passes on": (
         "{topic}: I will pass it on to {whom}.",
@@ -295,6 +296,7 @@ TONES: Mapping[str, Phrases] = {
         "sorry for": ("{topic}? Hard luck, {name}. Sit.",),
         "alarm": ("Out of the way! Water, cloths, and run!", "Make room! Water and cloths, quick!"),
         "alarm of another kind": ("Out of the way! Where, {name}?", "Nobody moves! Where is it?"),
+        "relieved": ("About time.", "Good. Back to work, then."),
         "asked for": ("Right.", "If I must, {name}."),
         "asked for a day": (
             "{topic}. Right, {name}.",

@@ -27,6 +27,8 @@ GESTURES: Mapping[str, tuple[str, ...]] = {
         "bows to them politely",
         "nods to them in greeting",
         "raises a glass to them",
+        "lifts a mug to them, toasts them",
+        "curtsies to them",
         "kisses their hand",
         "shakes their hand",
         "winks at them",

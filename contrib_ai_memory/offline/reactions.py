@@ -71,6 +71,7 @@ BEFORE_AN_ERRAND = frozenset("alarm secret".split())
 NO_ERRAND = frozenset("greeting chatter aside move question".split())
 OF_NO_MOMENT = frozenset("claim_self claim_other world chatter aside boast preference".split())
 CLAIMS = frozenset("claim_self claim_other world feeling".split())
+RELIEVED_BY = CLAIMS - {"feeling"} | {"settle"}
 FELT_FOR_IT = frozenset("feeling insult claim_self claim_other world".split())
 WEIGHTY = frozenset(REACTIONS) - NO_ERRAND - {"thanks", "parting"}
 JOY = frozenset(emotions.FAMILIES[0])
@@ -150,6 +151,12 @@ _ORDERS = re.compile(
     r"\b(?:please|pls|plz|i(?:['’]?ll| shall| will) (?:have|take)|give me|gimme)\b", re.I
 )
 _CRIES = re.compile(r"\b(?:help|fire|hurry|quick(?:ly)?)\b", re.IGNORECASE)
+_ALL_CLEAR = re.compile(  # "its out, fires out", "the worst is past", "good news! they found him"
+    r"\b(?:it|fire|flame|smoke|danger|storm|worst|wolf|wolves)(?:['’]?s|(?: is| are| was| were))?"
+    r" (?:all |now )?(?:out|over|past)\b(?! (?:of|to)\b)"
+    r"|\ball clear\b|\bgood news\b",
+    re.IGNORECASE,
+)
 _AT_A_PLACE = re.compile(  # "in the Crow Cells"; not "on Friday", "in Bram's room"
     r"\b(?:at|in|near|by|beneath|under|from|outside) (?:the )?"
     r"(?P<place>[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)*)(?<!['’]s)"
@@ -277,7 +284,8 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
         acts.append(SpeechAct("alarm", said))
     if paid and known.isdisjoint(("settle", "debt")) and sums_in(said):
         acts.append(SpeechAct("settle", said))
-    if known and known <= OF_NO_MOMENT and _tells_of_a_loss(said):
+    glad = _ALL_CLEAR.search(said)
+    if known and known <= OF_NO_MOMENT and not glad and _tells_of_a_loss(said):
         acts.append(SpeechAct("feeling", said))
     # "look after it, would you?" asks for no answer
     for sentence in sentences_of(said) if request.now else ():
@@ -296,7 +304,7 @@ def _is_cried(acts: Collection[SpeechAct], said: str, request: ReplyRequest) -> 
     """Whether a line that only tells, or asks for help, is an alarm: "Tibs has fainted!"."""
     kinds = CLAIMS | ASKED if _CRIES.search(said) else CLAIMS
     tells = bool(acts) and all(act.kind in kinds for act in acts) and not asks(said)
-    return tells and alarms.is_cried(said, request)
+    return tells and not _ALL_CLEAR.search(said) and alarms.is_cried(said, request)
 
 
 def _tells_of_a_loss(said: str) -> bool:
@@ -441,6 +449,8 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
         return alarms.to_do(said, request) or says(usual, request)
     if act.kind in CLAIMS and _GIVES.search(said):
         return says("gift", request)
+    if act.kind in RELIEVED_BY and _ALL_CLEAR.search(words) and not asks(words):
+        return says("relieved", request)
     if act.kind == "parting":
         return parting_from(request)
     if act.kind == "correction" and _ONLY_DENIES.search(said):
@@ -511,6 +521,8 @@ def _is_ruled_out(act: SpeechAct, words: str, said: str, request: ReplyRequest) 
             or _is_of_another_day(said, request)
             or _is_elsewhere(words, request)
         )
+        if _ALL_CLEAR.search(words):
+            return True
         return not _CRIES.search(said) and (over or asks(words))
     sure = {each.kind: each.sure for each in sorted(request.acts, key=lambda each: each.sure)}
     if act.kind == "correction" and sure.get("apology", 0.0) > act.sure + FAINTER_BY:

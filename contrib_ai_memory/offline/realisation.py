@@ -41,6 +41,7 @@ _OF_THEIRS = (
     r"(?= [\w'’-]+)(?! (?:not|a|an|the|in|on|at|here|there|back|got|gone|been|late|ill|well|very|so"
     r"|too|\w+(?:ed|ing))\b)"
 )
+_LEFT_FOR = re.compile(r"(?P<who>.+?) is leaving .+, heading for (?P<place>[^.]+)\.")
 _OF_A_MONTH = re.compile(r"(?<!of )\b(?:this|next) month\b", re.I)  # which names no day
 _SAYS_IT = re.compile(r" (?:believes?|thinks?|says?|reckons?|hopes?|knows?|hears?|heard)\b", re.I)
 _AGO = frozenset("was were did had last ago since yesterday".split())
@@ -114,6 +115,8 @@ def _head_and_words(
     said = reported_speech.capital(as_typed)
     if gift := _gift(memory, request):
         return "", " ".join(filter(None, [gift, when])) + "."
+    if left := _LEFT_FOR.fullmatch(said):  # as Evennia tells of it
+        return "", f"{left['who']} left for {left['place']} {when}".rstrip() + "."
     if memory.is_deed:  # a deed is nobody's words
         return (f"I saw it {when}", f": {said}") if when else ("", said)
     if memory.speaker == request.npc_name:
