@@ -126,7 +126,7 @@ def test_a_departure_does_not_answer_where_somebody_left_something():
     went = remembered(1, "Bram", "Bram is leaving the inn, heading for the road.", tags=("leave",))
     axe = remembered(2, "Bram", "Bram left his axe in the woodshed.")
     assert "woodshed" in answered("where did bram leave his axe?", went, axe)
-    assert "heading for the road" in answered("when did bram leave the inn?", went, axe)
+    assert "Bram left for the road" in answered("when did bram leave the inn?", went, axe)
 
 
 def test_without_the_reader_something_that_shares_no_word_is_not_told(monkeypatch):
