@@ -11,6 +11,7 @@ from evennia.utils.create import create_object
 
 from contrib_ai_memory import language, offload
 from contrib_ai_memory.admin import archive, edit, erase, forget
+from contrib_ai_memory.english import commitments
 from contrib_ai_memory.english.agenda_changes import changes
 from contrib_ai_memory.ingest.agenda_items import update
 from contrib_ai_memory.language import Circle
@@ -396,6 +397,9 @@ def test_what_is_whispered_is_as_private_as_the_whisper():
         ("mara i owe you three marks", "and we're quits", "done"),
         ("mara i owe you three marks", "3 marks, all there, count em, we r SQUARE", "done"),
         ("mara i owe you three marks", "so thats three marks i owe ya", "open"),
+        ("mara i owe you three marks", "I'll count them tomorrow.", "open"),
+        ("mara i owe you three marks", "You can count it yourself.", "open"),
+        ("mara i owe you three marks", "We're straight folk.", "open"),
         ("mara i owe you three marks", "paid, mara!", "done"),
         ("mara i owe you 2 pennies", "thats the 2 pennies i borrowed", "done"),
         ("mara, i'll bring you a jar of plums on friday", "mara, i brought you the plums", "done"),
@@ -681,3 +685,20 @@ def test_the_staff_page_shows_the_agenda_escaped(talked, client, django_user_mod
     assert "Promises, debts, requests and plans" in page
     assert "overdue" in page and "2026-03-06" in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page and "<script>alert(1)" not in page
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "mara, I will pay you the six pennies once and for all on Friday.",
+        "mara, I owe you 4 this week.",
+        "mara, here is how it is: I owe you 5 pennies.",
+    ],
+)
+def test_what_is_owed_is_kept_whatever_stands_beside_it(said):
+    assert [item.state for item in drawn(line(1, said))] == ["open"]
+
+
+def test_what_somebody_else_promised_pays_nothing():
+    assert commitments.closes("Those are the marks you promised me.") is None
+    assert commitments.errand("ask yourself whether it is worth it") is False

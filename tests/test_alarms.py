@@ -132,3 +132,59 @@ def test_a_farewell_is_not_answered_from_memory():
     assert offline_reply._surely_asked("Good night, Bram.", parting) is None
     asked = request("priyas kids. names", rules=("Priya's kids are named Kiran and Dev.",))
     assert "Kiran" in offline_reply._surely_asked("priyas kids. names", asked).text
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The wolves are out there in the yard!",
+        "the fire is over by the stable!",
+        "wolves are out tonight, bar the door!",
+        "I have been stabbed by Corvin!",
+        "Somebody is bleeding in the Cellar!",
+    ],
+)
+def test_what_is_out_there_or_in_the_house_is_an_alarm(said):
+    assert offline_reply.reply(request(said, ("alarm", said, 4.0))).row.startswith(
+        ("alarm", "to do")
+    )
+
+
+def test_of_a_note_only_what_is_told_of_it_is_cried():
+    note = (
+        "If there is a fire, Mara saves the gold under the altar. Mara tells nobody of it.\n"
+        "The altar has gold on it, and Mara saves candles. In a fire everybody runs."
+    )
+    asked = request("FIRE! the curtain is burning", ("alarm", "FIRE", 4.0), rules=(note,))
+    assert "gold" not in offline_reply.reply(asked).text
+
+
+def test_a_condition_of_two_parts_is_left_out_whole():
+    rule = "If wolves come, or bandits, bar the gate."
+    asked = request("wolves! the wolves are here!", ("alarm", "wolves", 4.0), rules=(rule,))
+    assert offline_reply.reply(asked).text == "Bar the gate!"
+
+
+@pytest.mark.parametrize(
+    ("said", "act", "lacks"),
+    [
+        ("I hope you rot in hell.", "insult", "kind"),
+        ("I brought you some bad news.", "claim_self", "hank"),
+        ("Give me another chance.", "order", "coming"),
+        ("I'll have the guards throw you out", "order", "coming"),
+    ],
+)
+def test_a_curse_a_word_and_a_threat_are_no_praise_gift_or_order(said, act, lacks):
+    assert lacks not in offline_reply.reply(request(said, (act, said, 4.0))).text
+
+
+def test_a_question_with_its_reason_is_answered():
+    asked = request(
+        "What does a mug of dark ale cost? Because I am thirsty.", ("question", "What", 3.0)
+    )
+    assert "two pennies" in offline_reply.reply(asked).text
+
+
+def test_what_is_handed_over_is_money_only_if_it_is_called_so():
+    posed = request("Alice hands Mara two letters.", ("move", "hands", 2.0))
+    assert "paid" not in offline_reply.reply(replace(posed, kind="pose")).text

@@ -81,7 +81,8 @@ _OF_US = re.compile(
 _NAME = re.compile(r"\b[A-Z]\w*")
 _SUM = re.compile(r"\d+(?:\.\d+)?")
 _AS_WORDS = re.compile(  # "ill pay 4 the stool", "wake me b4 dawn"
-    r"\b(?:b4|[24](?= (?:the|an?|my|me|your?|ur?|his|him|her|it|our|us|them|this|that)\b))",
+    r"\b(?:b4|[24](?= (?:the|an?|my|me|your?|ur?|his|him|her|it|our|us|them"
+    r"|th(?:is|at)(?! (?:week|month|day|time|evening|morning|year)))\b))",
     re.IGNORECASE,
 )
 _PAYS = re.compile(r"\b(?:pay|settle|owe)\b", re.IGNORECASE)

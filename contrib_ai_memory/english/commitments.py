@@ -46,7 +46,7 @@ _COMES = re.compile(
 _NOBODY = frozenset(
     "i you u ye ya he she it they me him her them us we it that this for in up off back around all "
     "my everybody everyone anybody anyone nobody none nothing what debt debts tab slate bill "
-    "money coin coins".split()
+    "money coin coins yourself himself herself themselves myself".split()
 )
 # "tell bram il pay him", "tell bram hes an ox"; not "tell old wes", "tell old hel"
 _PRONOUN_VERB = re.compile(
@@ -103,8 +103,9 @@ _REMIND_TO = re.compile(
 )
 _SETTLES = (
     r"\b(?:paid|payed|settled)(?: (?:up|off|back|you))?\b"
-    r"|\b(?:we(?:'?re| are| r)|that'?s(?: us)?) (?:all )?(?:square|even|quits|settled|straight)\b"
-    r"|\bcount (?:it|'?em|them)\b"
+    r"|\b(?:we(?:'?re| are| r)|that'?s(?: us)?) (?:all )?(?:square|even|quits|settled"
+    r"|straight(?=\W*$|[.,!;]| (?:now|then|again)\b))\b"
+    r"|(?:^|[.!,;] ?)count (?:it|'?em|them)\b(?! (?:yourself|tomorrow|as)\b)"
 )
 _PAYS = re.compile(
     rf"{_SETTLES}|\b(?:{NUMBER_WORD}|\d+)\b"
@@ -113,12 +114,16 @@ _PAYS = re.compile(
 # "that's the two pennies i borrowed": what is owed, in the hand; not "so that's 12 i owe ya"
 _PAYS_BACK = re.compile(
     r"\b(?:here(?:'?s| is| are)|th(?:is|at|ose|ese)(?:'?s| is| are) (?:the|your|ur|yer|what))"
-    r"\b[^.!?]*\b(?:i(?:'?d)?|you|u)(?: had)?"
-    r" (?:borrowed|owed?|lent|loaned|promised)\b",
+    r"\b[^.!?:,]*\b(?:(?:i(?:'?d)?|you|u)(?: had)? (?:borrowed|owed?|lent|loaned)"
+    r"|i(?:'?d)?(?: had)? promised)\b",
     re.IGNORECASE,
 )
 # a tale: "i lent my brother a cow once and never saw it again"
-_TOLD = re.compile(r"\b(?:i|we) once\b|(?<!\bat )\bonce(?=\W*$|,? (?:and|but|or)\b)", re.IGNORECASE)
+_TOLD = re.compile(
+    r"\b(?:i|we) once\b"
+    r"|(?<!\bat )(?<!\bthis )(?<!\bfor )\bonce(?! and for all)(?=\W*$|,? (?:and|but|or)\b)",
+    re.IGNORECASE,
+)
 _DONE = re.compile(
     rf"{_SETTLES}|{_PAYS_BACK.pattern}|\b(?:here|there)(?:'?s| is| are) (?:your|ur|the|my)\b"
     r"|\b(?:is|was|are|it'?s) (?:mended|fixed|back|finished|done|delivered)\b"

@@ -92,7 +92,7 @@ _ME_FOR_MY = re.compile(
     re.IGNORECASE,
 )
 _ME_AS_MY = re.compile(  # "me brother got nicked", "i changed me mind"; not "me and Bram"
-    r"(?P<behind>(?:^|[.!?,;] )\W*(?:(?:and|but|so) )?|\bI(?:'\w+)? [a-z]+ )me "
+    r"(?P<behind>(?:^|[.!?;] )\W{0,3}(?:(?:and|but|so) )?|\bI(?:'\w+)? [a-z]+ )me "
     rf"(?=[a-z]{{3}})(?!(?:and|but|{'|'.join(sorted(FUNCTION_WORDS))})\b)"
     r"(?!too|either|neither|again|lad|love|once|twice|yesterday|to(?:day|night|morrow))",
     re.IGNORECASE,
@@ -203,7 +203,7 @@ def _retold(text: str, subject: str, name: str = "") -> str:
     return "".join(out)
 
 
-_IN_EIGHT = re.compile(r"\b(?P<begins>h|m|l)8(?![0-9])", re.IGNORECASE)  # "i h8 eels"
+_IN_EIGHT = re.compile(r"(?P<begins>\b(?:i|we|they) h)8\b", re.IGNORECASE)  # "i h8 eels"
 _BARE_NOT = re.compile(
     r"(?<!my )(?<!his )(?<!her )(?<!the )\b(?P<verb>can|do|does|did|wo|is|are|was|were|could"
     r"|would|should|have|has|had)nt\b|\bcant\b",

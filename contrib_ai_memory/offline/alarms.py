@@ -17,7 +17,7 @@ from ..records import MemoryRecord, Reply, ReplyRequest
 from . import reader
 from .acts import masked
 from .realisation import tell_all
-from .sentence_answers import of_builder, of_what_was_given, repeats
+from .sentence_answers import is_for_the_actor, of_builder, of_what_was_given
 
 # scores of the reader for "What is to be done?" with a line: 0 is as sure as that nothing is
 RULE_FROM = 2.0  # from which a rule is for it
@@ -31,7 +31,10 @@ _FIRE_AND_WOUNDS = {
 }
 _KNOWN = tuple(_FIRE_AND_WOUNDS)
 _RULE = re.compile(r"^\W*(?:if|when(?:ever)?|who(?:so)?ever|in case|at|on)\b|\bin case\b", re.I)
-_CONDITION = re.compile(r"^\W*(?:if|when(?:ever)?|in case)\b[^,]*,\s*(?!or\b|and\b)", re.IGNORECASE)
+_CONDITION = re.compile(
+    r"^\W*(?:if|when(?:ever)?|in case)\b[^,]*(?:,\s*(?:or|and)\b[^,]*)*,(?!\s*(?:or|and)\b)\s*",
+    re.IGNORECASE,
+)
 
 
 def to_do(said: str, request: ReplyRequest) -> Reply | None:
@@ -79,10 +82,10 @@ def _of_rules(tried: Sequence[str], npc: str, rules: tuple[str, ...]) -> list[fl
 def _rules(request: ReplyRequest) -> Iterator[MemoryRecord]:
     """Yield what builders gave the NPC to go by where something happens, a sentence each."""
     for memory in filter(of_builder, request.given):
-        told = " ".join(each.text for each in of_what_was_given(memory, request))
-        for sentence in sentences_of(memory.content):
-            if _RULE.search(sentence) and repeats(sentence, told):  # not what it tells nobody
-                yield replace(memory, content=sentence)
+        for given in of_what_was_given(memory, request):
+            for sentence in sentences_of(given.text):
+                if _RULE.search(sentence) and not is_for_the_actor(sentence):
+                    yield replace(memory, content=sentence)
 
 
 @lru_cache(maxsize=256)

@@ -40,7 +40,7 @@ _ORDERED = re.compile(
     r"|\b(?:i(?:['’]?d| would) (?:like|love|fancy)|i(?:['’]?ll| shall| will) (?:have|take)"
     r"|(?:can|may|might|could) (?:i|we) (?:please )?(?:have|get|buy|order)"
     r"|give me|gimme|bring me|get me) (?:please )?)"
-    rf"(?P<what>(?:an?|another|some|the|one|{NUMBER_WORD}|\d+)"
+    rf"(?P<what>(?:an?|another|some|one|{NUMBER_WORD}|\d+)"
     r"(?: (?!(?:to|4|for|if|please|pls|plz|with|when|until|till?|so|because|cos|that|which|from"
     r"|before|then|now|too|me|is|was|are|of (?:you|it|that))\b)[a-z'’-]+){1,12})",
     re.IGNORECASE,

@@ -68,6 +68,12 @@ _PAYS = re.compile(
     r"|plac\w+|press\w*)\b(?!.*\bat\b)",
     re.IGNORECASE,
 )
+_MONEY = re.compile(
+    r"(?:coins?|penn(?:y|ies)|pence|coppers?|silvers?|golds?|crowns?|marks?|shillings?|farthings?"
+    r"|ducats?|florins?|guineas?|dollars?|euros?|cents?|credits?|bucks|quid|bits?|stars?|scrip|pips?"
+    r"|beads?|chits?|mon|sovereigns?|groats?|thalers?)$",
+    re.IGNORECASE,
+)
 _SHOWS = re.compile(r"\b(?:hold|lay|put|set|offer|show|slid|push|hand|plac|pull|draw)\w*\b", re.I)
 _EMPTY = re.compile(r"\b(?:empty|drained)\b", re.IGNORECASE)
 _THEIR = re.compile(r"^(?:his|her|their|its)\b", re.IGNORECASE)
@@ -76,7 +82,7 @@ _THEIR = re.compile(r"^(?:his|her|their|its)\b", re.IGNORECASE)
 def answer_to(done: str, request: ReplyRequest) -> Reply:
     """Answer what the speaker does: "slides his empty mug across the bar to Mara"."""
     called = {*forms((request.npc_name, *request.npc_names))}
-    if _PAYS.match(done) and (paid := [each for each in sums_in(done) if " " in each]):
+    if _PAYS.match(done) and (paid := [each for each in sums_in(done) if _MONEY.search(each)]):
         return says("settled of", request, topic=paid[0])
     if _SHOWS.search(done) and (shown := matter_of(done, "move", called)):
         if _EMPTY.search(shown):

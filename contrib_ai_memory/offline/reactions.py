@@ -19,7 +19,7 @@ from ..english.due_dates import dates, due
 from ..english.questions import asks, asks_of_you, sentences_of
 from ..english.reported_speech import second_person
 from ..english.small_talk import courtesy_of, cries_out, is_chatter, requests
-from ..english.tokens import BE, HAVE, MODALS, QUESTION_WORDS, is_past
+from ..english.tokens import QUESTION_WORDS, is_past
 from ..language import Intent
 from ..records import Reply, ReplyRequest, SpeechAct
 from ..text.names import forms, names
@@ -28,7 +28,7 @@ from . import alarms, poses
 from .courtesies import greeting
 from .matter import days_in, matter_of, ordered, sets_right, sums_in
 from .phrases import SMALL_TALK, says
-from .realisation import with_article
+from .realisation import FINITE, with_article
 
 # the most pressing first; each with its kinds of phrases, with a matter and without
 REACTIONS: dict[str, tuple[str, str]] = {
@@ -93,11 +93,11 @@ FELT_IN_A_QUESTION_FROM = 1.2  # "is it gona fall off im scared"; not "what is i
 FAINTER_BY = 2.0  # than what else a line does: "i will buy his boat. ninety gold he wants"
 OUTDONE_BY = 1.5  # by thanks, beside which a feeling or praise is no more than them
 PRAISES_FROM = 2.0  # beside thanks
+CURSES_FROM = 2.0  # though it wishes something
 CORRECTS_FROM = 2.0  # by words that do not say what is wrong
 OF_A_MATTER = frozenset("settle debt correction promise request order plan".split())
 SHORT = 12  # words of a line that has one matter
 LONGEST_GREETING = 4  # words of one in other words than the usual
-FINITE = (BE | HAVE | MODALS) - {"have"}
 MESSAGE = "message"  # the matter of what is to be told, remembered or kept
 _TELLS = re.compile(
     r"\b(?:tell|warn|inform|let|say to|message (?:for|to)|pass (?:it|this|that|word|a word))\b",
@@ -131,12 +131,13 @@ _MAY_I = re.compile(
     re.IGNORECASE,
 )
 _OWN_ANSWER = re.compile(
-    r"^\W*(?:why|what|how|who)\b[^?]*\?\W+(?:be)?(?:cause|cos|coz|cuz)\b", re.I
+    r"^\W*(?:why|how come)\b[^?]*\?\W+(?:be)?(?:cause|cos|coz|cuz)\b(?! (?:i|we|my)\b)", re.I
 )
 # "the pipe is a present for you", "I brought you some honey"
 _GIVES = re.compile(
     r"\b(?:present|gift) for (?:you|u|ye)\b|\bi(?:['’]?ve| have)? (?:just )?(?:brought|made|got"
-    r"|baked|bought|picked|knitted) (?:you|u|ye) (?:an?|some|this|these|the)\b",
+    r"|baked|bought|picked|knitted) (?:you|u|ye) (?:an?|some|this|these|the)\b"
+    r"(?! (?:\w+ )?(?:news|offer|promise|word|message|deal|sack)\b)",
     re.IGNORECASE,
 )
 _MAY_I_HAVE = re.compile(  # "may I have a bowl of stew?"
@@ -148,17 +149,20 @@ _I_WOULD_LIKE = re.compile(
     r"\bi(?:['’]?d| would) (?:like|love|fancy) (?:a|an|some|another|one|two|three|to)\b", re.I
 )
 _ORDERS = re.compile(
-    r"\b(?:please|pls|plz|i(?:['’]?ll| shall| will) (?:have|take)|give me|gimme)\b", re.I
+    r"\b(?:please|pls|plz|i(?:['’]?ll| shall| will) (?:have|take)|give me|gimme)\b"
+    r"(?!.*\b(?:price|cost|name|chance|break|kiss|reason|moment|minute|hand|idea|answer)\b)",
+    re.I,
 )
 _CRIES = re.compile(r"\b(?:help|fire|hurry|quick(?:ly)?)\b", re.IGNORECASE)
 _ALL_CLEAR = re.compile(  # "its out, fires out", "the worst is past", "good news! they found him"
     r"\b(?:it|fire|flame|smoke|danger|storm|worst|wolf|wolves)(?:['’]?s|(?: is| are| was| were))?"
-    r" (?:all |now )?(?:out|over|past)\b(?! (?:of|to)\b)"
+    r" (?:all |now )?(?:out|over|past)"
+    r"(?=(?: now| then| at last)?\W*(?:$|[.,!;]|(?:thank|phew|and|we)\b))"
     r"|\ball clear\b|\bgood news\b",
     re.IGNORECASE,
 )
 _AT_A_PLACE = re.compile(  # "in the Crow Cells"; not "on Friday", "in Bram's room"
-    r"\b(?:at|in|near|by|beneath|under|from|outside) (?:the )?"
+    r"\b(?:at|in|near|beneath|under|outside) (?:the (?=[A-Z]\S* [A-Z])|(?!the ))"
     r"(?P<place>[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)*)(?<!['’]s)"
 )
 _OF_WHAT_IS_HERE = re.compile(r"\b(?:you\w*|u|ur|ye|ya|yer|this|that|thats)\b", re.IGNORECASE)
@@ -325,7 +329,8 @@ def _kind(act: SpeechAct, said: str, *, paid: bool) -> str:
     words = _sentence_of(act.text, said)
     if act.kind == "apology" and _CONDOLES.search(words):
         return "praise"
-    if act.kind in FELT_FOR_IT and _WISHES_WELL.search(words) and not asks(words):
+    curses = act.kind == "insult" and act.sure >= CURSES_FROM  # "I hope you rot"
+    if act.kind in FELT_FOR_IT and not curses and _WISHES_WELL.search(words) and not asks(words):
         return "praise"
     if act.kind == "debt" and commitments.owes_words(words):
         return "apology"

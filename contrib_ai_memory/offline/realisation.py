@@ -19,7 +19,9 @@ from ..english.questions import asks, pieces, sentences_of
 from ..english.small_talk import is_idle
 from ..english.tokens import (
     BASES,
+    BE,
     FUNCTION_WORDS,
+    HAVE,
     MODALS,
     content_words,
     holds_number,
@@ -33,14 +35,15 @@ from ..text.sanitising import oneline
 from ..text.segmentation import words_of
 from .told_days import dated, day_told, on_day
 
+FINITE = (BE | HAVE | MODALS) - {"have"}
 _NO_NAMES = FUNCTION_WORDS | MODALS | BASES | {"may", "march", "august"}
 _DETERMINED = frozenset("a an the some my your his her their our".split())
 
-# behind a name with "'s": not "Jinx's here", "Jinx's got a cat"
-_OF_THEIRS = (
-    r"(?= [\w'’-]+)(?! (?:not|a|an|the|in|on|at|here|there|back|got|gone|been|late|ill|well|very|so"
-    r"|too|\w+(?:ed|ing))\b)"
+_NOT_THEIRS = frozenset(  # behind a name with "'s", which is "is" or "has" then
+    "not a an the in on at here there back got gone been late ill well very so too always never "
+    "still just now my your his her their our no one out off up down over".split()
 )
+_CLAUSE_ENDS = re.compile(r"[,.;:!?]| (?:because|cos|when|while|who|that|if|and|but|so) ")
 _LEFT_FOR = re.compile(r"(?P<who>.+?) is leaving .+, heading for (?P<place>[^.]+)\.")
 _OF_A_MONTH = re.compile(r"(?<!of )\b(?:this|next) month\b", re.I)  # which names no day
 _SAYS_IT = re.compile(r" (?:believes?|thinks?|says?|reckons?|hopes?|knows?|hears?|heard)\b", re.I)
@@ -115,7 +118,7 @@ def _head_and_words(
     said = reported_speech.capital(as_typed)
     if gift := _gift(memory, request):
         return "", " ".join(filter(None, [gift, when])) + "."
-    if left := _LEFT_FOR.fullmatch(said):  # as Evennia tells of it
+    if memory.is_deed and (left := _LEFT_FOR.fullmatch(said)):  # as Evennia tells of it
         return "", f"{left['who']} left for {left['place']} {when}".rstrip() + "."
     if memory.is_deed:  # a deed is nobody's words
         return (f"I saw it {when}", f": {said}") if when else ("", said)
@@ -140,9 +143,7 @@ def _head_and_words(
         )
     if not told:
         return f"{memory.speaker} said {when}".rstrip(), f': "{said}"'
-    if request.speaker:  # "your brother Tobb is in the cells", to Jinx
-        told = re.sub(rf"\b{re.escape(request.speaker)}['’]s{_OF_THEIRS}", "your", told)
-        told = reported_speech.capital(told)
+    told = reported_speech.capital(_as_theirs(told, request.speaker))
     others_too = any(re.search(rf"\b{re.escape(each)}\b", told) for each in others if each)
     of_self = told.startswith(reported_speech.capital(memory.speaker))
     says = _SAYS_IT.match(told.removeprefix(reported_speech.capital(memory.speaker)))
@@ -150,6 +151,26 @@ def _head_and_words(
         return "", told
     by = f"{memory.speaker} said {when}" if others_too or not of_self else f"I heard {when}"
     return "", _attributed(told, by if when else f"{memory.speaker} says")
+
+
+def _as_theirs(told: str, name: str) -> str:
+    """Tell somebody of what is theirs: "your brother Tobb is in the cells".
+
+    >>> _as_theirs("Jinx's brother Tobb is in the cells.", "Jinx")
+    'your brother Tobb is in the cells.'
+    >>> _as_theirs("Jinx's angry with Finn.", "Jinx"), _as_theirs("Old Jinx's mill burned.", "Jinx")
+    ("Jinx's angry with Finn.", "Old Jinx's mill burned.")
+    """
+
+    def theirs(found: re.Match[str]) -> str:
+        named_longer = told[: found.start()].split()[-1:]
+        words = _CLAUSE_ENDS.split(told[found.end() :] + " ")[0].lower().split()
+        is_noun = bool(words) and words[0] not in _NOT_THEIRS and not words[0].endswith("ing")
+        has_verb = any(each in FINITE or is_past(each) for each in words[1:])
+        other = named_longer and named_longer[0][:1].isupper()
+        return "your" if is_noun and has_verb and not other else found[0]
+
+    return re.sub(rf"\b{re.escape(name)}['’]s\b", theirs, told) if name else told
 
 
 def _attributed(told: str, by: str) -> str:

@@ -380,6 +380,11 @@ def _part(text: str, parts: Sequence[Clause], places: Sequence[int]) -> str:
     return text[parts[first].start : parts[places[-1]].end]
 
 
+def is_for_the_actor(sentence: str) -> bool:
+    """Whether a sentence is for whoever plays the NPC alone: "never reveal that …"."""
+    return bool(_FOR_THE_ACTOR.search(sentence))
+
+
 def of_builder(memory: MemoryRecord) -> bool:
     """Whether a memory is knowledge that a builder gave the NPC, which tells it as its own."""
     return memory.record == "taught" or memory.provider == BUILDER or BUILDER in memory.tags
@@ -405,7 +410,7 @@ def sentences(request: ReplyRequest) -> list[SentenceCandidate]:
 def _sheet(request: ReplyRequest) -> Iterator[SentenceCandidate]:
     """Yield what the NPC can say of itself, and what builders gave it."""
     for text in (request.persona, request.description):
-        said = [each for each in sentences_of(oneline(text)) if not _FOR_THE_ACTOR.search(each)]
+        said = [each for each in sentences_of(oneline(text)) if not is_for_the_actor(each)]
         yield from _in_own_words(said, None, request, _pronoun(request), persona=True)
     called = forms((request.npc_name, *request.npc_names))
     for goal in sentences_of(oneline(request.goals)):
