@@ -29,7 +29,7 @@ from ..english.tokens import (
 )
 from ..language import Named
 from ..local_time import date_of, local
-from ..records import MemoryRecord, ReplyRequest
+from ..records import MOVE_KINDS, MemoryRecord, ReplyRequest
 from ..text.names import forms
 from ..text.sanitising import oneline
 from ..text.segmentation import words_of
@@ -118,7 +118,8 @@ def _head_and_words(
     said = reported_speech.capital(as_typed)
     if gift := _gift(memory, request):
         return "", " ".join(filter(None, [gift, when])) + "."
-    if memory.is_deed and (left := _LEFT_FOR.fullmatch(said)):  # as Evennia tells of it
+    moves = MOVE_KINDS.intersection(memory.tags)
+    if moves and (left := _LEFT_FOR.fullmatch(said)):  # as Evennia tells of it
         return "", f"{left['who']} left for {left['place']} {when}".rstrip() + "."
     if memory.is_deed:  # a deed is nobody's words
         return (f"I saw it {when}", f": {said}") if when else ("", said)
