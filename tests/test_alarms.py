@@ -117,6 +117,7 @@ def test_a_rule_that_it_tells_nobody_is_not_cried(ends):
     ("said", "act"),
     [
         ("its out, fires out", "settle"),
+        ("all clear, the fire is out", "claim_other"),
         ("The fire is out! The worst is past!", "world"),
         ("The fire is out, Mara, the fire is out!", "alarm"),
         ("Good news! The constable has found all my barrels, not one is missing!", "claim_other"),

@@ -284,11 +284,11 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
         acts.append(SpeechAct(courtesy.name.lower(), said))
     if "apology" not in known and not asks(said) and _apologises(request.utterance):
         acts.append(SpeechAct("apology", said))
-    if "alarm" not in known and (cries_out(said) or _is_cried(acts, said, request)):
+    glad = _ALL_CLEAR.search(said)
+    if not glad and "alarm" not in known and (cries_out(said) or _is_cried(acts, said, request)):
         acts.append(SpeechAct("alarm", said))
     if paid and known.isdisjoint(("settle", "debt")) and sums_in(said):
         acts.append(SpeechAct("settle", said))
-    glad = _ALL_CLEAR.search(said)
     if known and known <= OF_NO_MOMENT and not glad and _tells_of_a_loss(said):
         acts.append(SpeechAct("feeling", said))
     # "look after it, would you?" asks for no answer
@@ -308,7 +308,7 @@ def _is_cried(acts: Collection[SpeechAct], said: str, request: ReplyRequest) -> 
     """Whether a line that only tells, or asks for help, is an alarm: "Tibs has fainted!"."""
     kinds = CLAIMS | ASKED if _CRIES.search(said) else CLAIMS
     tells = bool(acts) and all(act.kind in kinds for act in acts) and not asks(said)
-    return tells and not _ALL_CLEAR.search(said) and alarms.is_cried(said, request)
+    return tells and alarms.is_cried(said, request)
 
 
 def _tells_of_a_loss(said: str) -> bool:
