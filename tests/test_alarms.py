@@ -69,11 +69,22 @@ def test_what_is_no_alarm_is_none_though_rules_were_taught(said, done):
     assert "alarm" not in offline_reply.reply(request(said, done)).row
 
 
-def test_water_and_cloths_are_called_for_where_they_help():
-    bleeds = request("help, hes bleeding!", ("alarm", "hes bleeding", 3.0), rules=())
-    moves = request("the chalk wall is moving!", ("alarm", "moving", 3.0), rules=())
-    assert offline_reply.reply(bleeds).row == "alarm: alarm"
-    assert offline_reply.reply(moves).row == "alarm: alarm of another kind"
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("help, hes bleeding!", "alarm of a wound"),
+        ("the knife has gone into my hand, deep", "alarm of a wound"),
+        ("MO UR AWNING UR AWNING IS ON FIRE", "alarm of fire"),
+        ("a lamps gone over in the straw!!", "alarm of fire"),
+        ("the chalk wall is moving!", "alarm"),
+        ("GUYS somebodys in the dock. in the WATER. hes not swimming", "alarm"),
+        ("hey theres a kid on the baggage belt, STOP IT", "alarm"),
+        ("gas, number four bag, i can smell it!!", "alarm"),
+    ],
+)
+def test_cloths_and_water_are_called_for_where_they_help(said, kind):
+    asked = request(said, ("alarm", said, 3.0), rules=())
+    assert offline_reply.reply(asked).row == f"alarm: {kind}"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -16,13 +16,14 @@ from ..english.reported_speech import capital
 from ..records import MemoryRecord, Reply, ReplyRequest
 from . import reader
 from .acts import masked
+from .poses import nearest_kind
 from .realisation import tell_all
 from .sentence_answers import is_for_the_actor, of_builder, of_what_was_given
 
 # scores of the reader for "What is to be done?" with a line: 0 is as sure as that nothing is
 RULE_FROM = 2.0  # from which a rule is for it
 CRIED_FROM = 4.0  # from which a line with an exclamation mark is an alarm by that alone
-# where everybody fetches water and cloths, and how it is said in a few words
+# what may be taught in many words, and how it is said in a few
 _FIRE_AND_WOUNDS = {
     "If there is a fire, fetch water and wet blankets.": "Something burns.",
     "If somebody is hurt or has fainted, bring cloths and water and fetch a healer.": (
@@ -30,6 +31,58 @@ _FIRE_AND_WOUNDS = {
     ),
 }
 _KNOWN = tuple(_FIRE_AND_WOUNDS)
+# cries by the kind of phrase that answers them where nothing was taught
+KINDS: Mapping[str, tuple[str, ...]] = {
+    "alarm of fire": (
+        "fire! it's burning!",
+        "the roof is in flames",
+        "the curtain has caught fire",
+        "a lamp fell over in the straw",
+        "my sleeve is on fire, help",
+        "the barn is on fire and the horses are inside",
+        "there is smoke coming from the cellar, something is burning",
+        "the stove pipe is red hot and the beams have caught",
+    ),
+    "alarm of a wound": (
+        "he is bleeding, there is blood everywhere",
+        "she cut her hand on the knife, it is deep",
+        "I burned my arm on the pot, it hurts",
+        "he fell off the ladder and will not wake up",
+        "she fainted",
+        "his hand is caught in the hook",
+        "I think my leg is broken",
+        "he has been stabbed",
+        "something bit me, I cannot feel my arm",
+        "he is not breathing, help him",
+    ),
+    "alarm": (
+        "wolves! there are wolves in the yard",
+        "a lion is out of its cage",
+        "somebody fell in the water and cannot swim",
+        "the boat is sinking",
+        "water is coming through the ceiling",
+        "thief! stop him",
+        "a fight, they have knives",
+        "look out, he has a knife",
+        "a man with a gun",
+        "somebody broke in, I heard footsteps",
+        "they killed her, a murder",
+        "armed men are coming up the road",
+        "police are outside with their lights off",
+        "the wall is coming down, it cracks",
+        "the bridge is giving way",
+        "I smell gas",
+        "the lights went out and the air is getting thin",
+        "the machine is moving by itself",
+        "the horse bolted, get out of the way",
+        "a child is on the rails and the train is due",
+        "my child is missing",
+        "somebody is over the edge of the cliff",
+        "we are locked in",
+        "a storm is coming",
+        "it is opening by itself, what is it",
+    ),
+}
 _RULE = re.compile(r"^\W*(?:if|when(?:ever)?|who(?:so)?ever|in case|at|on)\b|\bin case\b", re.I)
 _CONDITION = re.compile(
     r"^\W*(?:if|when(?:ever)?|in case)\b[^,]*(?:,\s*(?:or|and)\b[^,]*)*,(?!\s*(?:or|and)\b)\s*",
@@ -54,15 +107,15 @@ def to_do(said: str, request: ReplyRequest) -> Reply | None:
     return Reply(f"{told.rstrip('.! ')}!", told=(rules[best].id,), row="to do")
 
 
+def kind_of(said: str, request: ReplyRequest) -> str:
+    """Return the kind of phrase that answers an alarm of which nothing was taught."""
+    return nearest_kind(_unnamed(said, request), KINDS) or "alarm"
+
+
 def is_cried(said: str, request: ReplyRequest) -> bool:
     """Whether something is surely to be done about what a line cries: "Tibs has fainted!"."""
     rules = (*(each.content for each in _rules(request)), *_KNOWN)
     return "!" in said and max(_scores(said, request.npc_name, rules), default=0.0) >= CRIED_FROM
-
-
-def wants_water_and_cloths(said: str, request: ReplyRequest) -> bool:
-    """Whether something burns or somebody is hurt, as far as the network can tell."""
-    return max(_scores(said, request.npc_name, _KNOWN)) >= 0
 
 
 def _unnamed(said: str, request: ReplyRequest) -> str:

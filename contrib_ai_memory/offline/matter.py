@@ -104,7 +104,7 @@ def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
 
     Args:
         said: The words, in the first person of their speaker.
-        kind: The act, one of `offline.acts.ACTS`.
+        kind: The act, one of `offline.acts.ACTS`, or glad, a feeling.
         names: Words by which speaker and NPC are called, in lower case.
 
     >>> matter_of("remind me weds the trapdoor wants oil", "request")
@@ -125,6 +125,7 @@ def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
     counted = [each for each in sums if " " in each]  # "dryer two is on fire" is not about two
     if meant := _CORRECTED.search(told):  # "saturday, no, sunday, fridays is all pies"
         days = [*islice(days_in(told[meant.end() :]), 1)] or days[-1:]
+    own = [each for each in things if each.startswith(("your ", "the "))]
     known = [each for each in [*things, *people] if not each.startswith(("a ", "an "))]
     first = {
         "settle": sums or things,
@@ -132,7 +133,8 @@ def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
         "correction": (sums_in(denied) and sums) or days[-1:] or people or sums or things,
         "request": things or sums or people,
         "order": things or sums or people,
-        "feeling": known or counted,
+        "glad": known or counted,
+        "feeling": own or people,  # "I am sorry about her boots" is worse than nothing
     }
     parts = [] if kind in _BY_DAY else first.get(kind, things or people or counted)[:1]
     if kind in _DATED:
@@ -209,8 +211,13 @@ def _noun(thing: str, names: Collection[str]) -> list[str]:
         words[-1].lower() in _NO_MATTER or words[-1].lower() in names or words[-1][-2:] == "ly"
     ):
         words.pop()
-    # "your dog" of "my dog died"
-    words = words[: next((n for n, word in enumerate(words) if n and is_past(word)), None)]
+    # "your dog" of "my dog died" and "my dog limping"; nothing of "my heads splitting"
+    verbs = (n for n, word in enumerate(words) if n and (is_past(word) or word[-3:] == "ing"))
+    begins = next(verbs, None)
+    is_short_for_is = begins and words[begins][-3:] == "ing" and words[begins - 1][-1] == "s"
+    words = [] if is_short_for_is else words[:begins]
+    if words and words[-1][-2:] in ("'s", "’s"):
+        return []
     last = words[-1].lower() if words and not (len(words) == 1 and is_past(words[0])) else ""
     return words if last and zipf(last) < COMMON else []
 

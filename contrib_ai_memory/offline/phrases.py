@@ -84,12 +84,17 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "That will do, {name}.",
         "Once more, {name}, and you go.",
     ),
-    "alarm": (
-        "Quick, water and cloths, whatever is at hand! Hold on, {name}, I am coming!",
-        "Hold on, {name}, I am coming! Run for water, somebody, and bring a blanket!",
-        "Stand back, all of you! Cloths and water, quick! Show me where, {name}!",
+    "alarm of fire": (
+        "Water, wet blankets, sand, whatever is at hand! Out of the way, all of you!",
+        "I am coming, {name}! Get everybody out, and bring water!",
+        "Buckets, all of you! Stay low, and away from the smoke!",
     ),
-    "alarm of another kind": (
+    "alarm of a wound": (
+        "Cloths and water, quick! Make room, I am coming!",
+        "I am coming, {name}! Bring cloths and water, and do not move them!",
+        "Stand back, all of you! Clean cloths, and press on it, {name}!",
+    ),
+    "alarm": (
         "Stay together, everybody! Show me where, {name}!",
         "I am coming, {name}! Keep away from it, all of you!",
         "To me, all of you! What do you see, {name}?",
@@ -167,16 +172,16 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "One moment, {name}. I will look.",
     ),
     "sorry": (
-        "I am sorry, {name}. Sit down a while.",
-        "That is hard, {name}. Come and sit with me.",
-        "I am sorry to hear it, {name}. Stay as long as you like.",
-        "Come and sit, {name}. That is no small thing.",
+        "I am sorry, {name}. I am here.",
+        "That is hard, {name}. Take your time.",
+        "I am sorry to hear it, {name}.",
+        "That is no small thing, {name}.",
     ),
     "sorry for": (
-        "I am sorry, {name}. Sit down and tell me about {topic}.",
-        "{topic}... that is hard, {name}. Stay a while.",
-        "Come and sit by me, {name}. I am sorry about {topic}.",
-        "That is no small thing, {name}. Sit, and tell me more of {topic}.",
+        "I am sorry about {topic}, {name}.",
+        "{topic}... that is hard, {name}. I am here.",
+        "I am sorry, {name}. Tell me about {topic}.",
+        "That is no small thing, {name}. I am sorry about {topic}.",
     ),
     "glad": ("Well done, {name}! I am glad to hear it.", "That is good news, {name}. Bravo!"),
     "glad of": (
@@ -250,7 +255,7 @@ SMALL_TALK = frozenset(
 )
 FORMER = (  # kinds that are said no more
     "doubt,not sure,tired,so it is,of itself,riddle,no such thing,asks name,asks what happened,"
-    "asks who,taken up,joked,joked of,boasted,boasted of,insulted by,alarm of,unsaid,misheard,"
+    "asks who,taken up,joked,joked of,boasted,boasted of,insulted by,alarm of,alarm of another kind,unsaid,misheard,"
     "dropped,no more"
 ).split(",")
 TONES: Mapping[str, Phrases] = {
@@ -293,9 +298,10 @@ TONES: Mapping[str, Phrases] = {
             "Noted, {name}.",
         ),
         "sorry": ("That is hard, {name}.", "Hard luck, {name}.", "Bad business, that."),
-        "sorry for": ("{topic}? Hard luck, {name}. Sit.",),
-        "alarm": ("Out of the way! Water, cloths, and run!", "Make room! Water and cloths, quick!"),
-        "alarm of another kind": ("Out of the way! Where, {name}?", "Nobody moves! Where is it?"),
+        "sorry for": ("{topic}? Hard luck, {name}.",),
+        "alarm of fire": ("Out of the way! Water, and run!", "Water, quick! Mind the smoke!"),
+        "alarm of a wound": ("Make room! Cloths and water!", "Cloths, quick! Hold still!"),
+        "alarm": ("Out of the way! Where, {name}?", "Nobody moves! Where is it?"),
         "relieved": ("About time.", "Good. Back to work, then."),
         "asked for": ("Right.", "If I must, {name}."),
         "asked for a day": (

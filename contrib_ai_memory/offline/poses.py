@@ -7,7 +7,7 @@ judged by its nearness to a few of either, in the embedding model's space. Worke
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -94,16 +94,24 @@ def answer_to(done: str, request: ReplyRequest) -> Reply:
 def _gesture(done: str, request: ReplyRequest) -> str:
     """Return the kind of a gesture, "called" where it is not clear."""
     own = forms((request.npc_name, *request.npc_names))
-    said = masked(done, [(name, "them") for name in own]).text
-    every = [each for some in GESTURES.values() for each in some]
+    return nearest_kind(masked(done, [(name, "them") for name in own]).text, GESTURES) or "called"
+
+
+def nearest_kind(said: str, kinds: Mapping[str, Sequence[str]]) -> str:
+    """Return the kind of which a text is an example, "" where none is clearly nearer than others.
+
+    Args:
+        kinds: Examples of each.
+    """
+    every = [each for some in kinds.values() for each in some]
     try:
         vectors = np.asarray(embedder.shared().encode([said, *every]))
     except ModelAway:
-        return "called"
+        return ""
     near = iter(vectors[1:] @ vectors[0])
     of_kind = {
         kind: float(np.mean(sorted(next(near) for _ in some)[-NEAREST:]))
-        for kind, some in GESTURES.items()
+        for kind, some in kinds.items()
     }
     *_, second, first = sorted(of_kind, key=of_kind.__getitem__)
-    return first if of_kind[first] >= of_kind[second] + CLEARLY else "called"
+    return first if of_kind[first] >= of_kind[second] + CLEARLY else ""

@@ -450,8 +450,7 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
     if act.kind == "move" and request.kind == "pose":
         return poses.answer_to(said, request)
     if act.kind == "alarm":
-        usual = "alarm" if alarms.wants_water_and_cloths(said, request) else "alarm of another kind"
-        return alarms.to_do(said, request) or says(usual, request)
+        return alarms.to_do(said, request) or says(alarms.kind_of(said, request), request)
     if act.kind in CLAIMS and _GIVES.search(said):
         return says("gift", request)
     if act.kind in RELIEVED_BY and _ALL_CLEAR.search(words) and not asks(words):
@@ -479,6 +478,8 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
     if act.kind == "feeling":  # what a long line names beside it is seldom what is felt
         tries = [act.text, *([said] if len(said.split()) <= SHORT else [])]
     kinds = [act.kind, MESSAGE] if act.kind in ASKED and keeps(act.text) else [act.kind]
+    if without == "glad":
+        kinds = [without]
     topics = (matter_of(each, kind, called) for kind in kinds for each in tries if with_matter)
     topic = next(filter(None, topics), "")
     return says(with_matter, request, topic=topic) if topic else says(without, request)
