@@ -255,8 +255,8 @@ SMALL_TALK = frozenset(
 )
 FORMER = (  # kinds that are said no more
     "doubt,not sure,tired,so it is,of itself,riddle,no such thing,asks name,asks what happened,"
-    "asks who,taken up,joked,joked of,boasted,boasted of,insulted by,alarm of,alarm of another kind,unsaid,misheard,"
-    "dropped,no more"
+    "asks who,taken up,joked,joked of,boasted,boasted of,insulted by,alarm of,"
+    "alarm of another kind,unsaid,misheard,dropped,no more"
 ).split(",")
 TONES: Mapping[str, Phrases] = {
     "plain": {},
