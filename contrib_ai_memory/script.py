@@ -610,7 +610,9 @@ class AssistantScript(DefaultScript):
             if state.answering_line is line:
                 state.answering_line = None
             thinking.cancel()
-        said = exchange(entry, answer.rounds, own, actions.spoken, answer.provenance)
+        acted = map(memory.journal.get, actions.spoken)
+        every = [*filter(None, acted), *([own] if own else [])]
+        said = exchange(entry, answer.rounds, every, answer.provenance)
         memory.chat_log.add([*answer.overheard, *said])
         if own:
             self._note_said(own, answer, entry)

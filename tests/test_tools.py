@@ -372,19 +372,46 @@ def test_a_server_that_is_started_again_without_tools_is_talked_to_without(
     assert "Well met." in heard[-1]
 
 
-def test_a_server_without_tools_is_told_in_words_what_tools_brought_up_before(
-    server, calls, llm, mara, alice
-):
-    alice.execute_cmd("say I keep the ferry at Millbrook.")
+def test_for_a_server_that_takes_no_tools_results_become_words():
+    call = {"id": "c1", "type": "function", "function": {"name": "recall", "arguments": "{}"}}
+    made = tools.without_tools(
+        [
+            {"role": "user", "content": "Who keeps it?"},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "content": "Alice keeps it."},
+        ]
+    )
+    assert made == [
+        {"role": "user", "content": "Who keeps it?"},
+        {"role": "user", "content": "(What came of it: Alice keeps it.)"},
+    ]
+
+
+def test_what_tools_brought_up_is_not_shown_again(server, calls, llm, mara, alice):
     calls(("recall", {"query": "Who keeps the ferry?"}))
     alice.execute_cmd("say Good day.")
-    llm(model="another")  # of which nothing is known yet
-    server.behave(refuses=("tools",), text="Well met.")
+    server.behave(text="Well met.")
     alice.execute_cmd("say Good day again.")
-    last = server.requests[-1]
-    assert {message["role"] for message in last.messages} == {"system", "user", "assistant"}
-    assert not any("tool_calls" in message for message in last.messages)
-    assert "(What came of it: You remembered it.)" in last.text
+    roles = [message["role"] for message in server.requests[-1].messages]
+    assert roles == ["system", "user", "assistant", "user"]
+
+
+def test_words_beside_a_call_are_shown_once_to_all_who_heard_them(
+    server, calls, llm, mara, alice, bram
+):
+    """Though a secret of Alice came to mind, which the words do not tell."""
+    alice.execute_cmd("whisper Mara = I burnt down the mill oven.")
+    note = {"name": "Bram", "text": "The order is six sacks."}
+    words = "*jerks a thumb at Bram* He has two good ears. Six sacks, Bram."
+    called = {"function": {"name": "note_about", "arguments": json.dumps(note)}, "id": "c1"}
+    message = {"role": "assistant", "content": words, "tool_calls": [called]}
+    server.behave_once(body=json.dumps({"choices": [{"message": message}]}).encode())
+    alice.execute_cmd("say Mara, tell Bram of the mill: six sacks.")
+    server.behave(text="Well.")
+    bram.execute_cmd("say Mara, what did you just say?")
+    assert server.requests[-1].text.count("He has two good ears.") == 1
+    said = [m["content"] for m in server.requests[-1].messages if m["role"] == "assistant"]
+    assert said[-1] == words
 
 
 @pytest.mark.parametrize("fault", [{"status": 500}, {"hangs_up": True}, {"body": b"<html>"}])

@@ -329,15 +329,12 @@ def _with_standing(person: KnownPerson) -> str:
 def in_turn(messages: Messages) -> Messages:
     """Let the roles of messages alternate, as the strictest chat templates demand.
 
-    Neighbours of one role become one message. Tool calls and their results stay as they are; where
-    they were all that was answered, what was said by them stands as the answer.
+    Neighbours of one role become one message. Tool calls and their results stay as they are.
     """
     turns: Messages = []
     for message in messages:
         role, last = message["role"], turns[-1] if turns else {"role": "system"}
-        if role == "user" and last["role"] == "tool":
-            turns.append({"role": "assistant", "content": _said_by_tools(turns)})
-        elif role == "assistant" and last["role"] == "system":
+        if role == "assistant" and last["role"] == "system":
             turns.append({"role": "user", "content": _SPEAK_FIRST})
         last = turns[-1] if turns else last
         if role in ("user", "assistant") and role == last["role"] and not last.get("tool_calls"):
@@ -347,20 +344,6 @@ def in_turn(messages: Messages) -> Messages:
         else:
             turns.append(message)
     return turns
-
-
-def _said_by_tools(turns: Messages) -> str:
-    """Return the words said beside and by the calls after the last user's message, or `SILENCE`."""
-    said: list[str] = []
-    for message in reversed(turns):
-        if message["role"] == "user":
-            break
-        for call in reversed(message.get("tool_calls") or ()):
-            if call["function"]["name"] in ("say", "whisper"):
-                said.insert(0, json.loads(call["function"]["arguments"]).get("text", ""))
-        if message.get("tool_calls") and message["content"]:
-            said.insert(0, message["content"])
-    return " ".join(filter(None, said)) or SILENCE
 
 
 def said(turn: Message, kind: str = "say") -> dict[str, Any]:

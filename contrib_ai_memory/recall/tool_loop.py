@@ -233,7 +233,9 @@ class ToolLoop:
             )
         privacy = shared_privacy([*self._sources, *self._whispers])
         beside = {"private": privacy.private, "witnesses": list(privacy.witnesses)}
-        self.rounds += [message | beside for message in messages]
+        # the words beside the calls are kept as what they are: the NPC's own, heard by those here
+        calls, *results = messages
+        self.rounds += [each | beside for each in (calls | {"content": None}, *results)]
         return messages
 
     @defer.inlineCallbacks

@@ -7,6 +7,7 @@ together: equally private, sent together or not at all. Reactor thread only.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from ..llm import prompts
@@ -51,16 +52,14 @@ def bare(message: Stored) -> dict[str, Any]:
 def exchange(
     asked: Entry,
     rounds: Iterable[Stored],
-    answered: Entry | None,
-    spoken: Iterable[int] = (),
+    own: Iterable[Entry],
     provenance: Provenance = NO_PROVENANCE,
 ) -> list[Stored]:
     """Return the messages of one exchange: a line, the tool calls for it, and the answer.
 
     Args:
         rounds: Tool calls and results, each with `private` and `witnesses`.
-        answered: The NPC's own words; None if it had nothing more to say.
-        spoken: Ids of own entries made by its tools.
+        own: What the NPC said and did.
         provenance: What the provider was given for it.
     """
     with_whom = sorted({*filter(None, [asked.source_entity]), *provenance.sources})
@@ -73,10 +72,11 @@ def exchange(
         if each["role"] == "tool" and each["content"].startswith("<memory>"):
             # the answer was made from them, and the next request brings its own
             messages[-1]["content"] = REMEMBERED
-    if answered is not None:
-        own = {"role": "assistant", "content": answered.content}
-        messages.append(beside | own | _privacy(answered))
-    messages[-1]["own"] = [*spoken, *([answered.id] if answered else [])]
+    for _heard, some in groupby(own, key=lambda each: (each.private, each.witnesses)):
+        entries = [*some]
+        content = " ".join(map(_as_answered, entries))
+        one = {"role": "assistant", "content": content, "own": [each.id for each in entries]}
+        messages.append(beside | one | _privacy(entries[-1]))
     messages[-1] |= {"told": list(provenance.evidence), "talk": provenance.context}
     return messages
 
@@ -142,7 +142,7 @@ class ChatLog:
         self._write([*kept, *new])
 
     def heard_by(self, listener: str, *, private: bool) -> tuple[list[Stored], list[Stored]]:
-        """Return the messages that may be used in talk with `listener`.
+        """Return the words that may be used in talk with `listener`, without calls of tools.
 
         Returns what anyone may hear, and the exchanges with secrets. These are left out unless the
         talk is `private`, heard by the listener alone: they would colour what others hear.
@@ -151,6 +151,8 @@ class ChatLog:
             message
             for message in self.messages
             if may_hear(message["unjudged"], message["witnesses"], (listener,))
+            and message["role"] != "tool"
+            and not message.get("tool_calls")
         ]
         aloud = {m["entry"] for m in messages if m["role"] == "user" and not m["private"]}
         public = [
@@ -159,14 +161,10 @@ class ChatLog:
             else message
             for message in messages
             if not message["private"]
-            or (
-                message["entry"] in aloud
-                and message["role"] == "assistant"
-                and not message.get("tool_calls")
-            )
+            or (message["entry"] in aloud and message["role"] == "assistant")
         ]
         if not private:
-            return paired(public), []
+            return public, []
         shared = {
             message["entry"]
             for message in messages
@@ -179,7 +177,7 @@ class ChatLog:
             and may_hear(message["private"], message["witnesses"], (listener,))
             and not (message["summary"] and not message["private"])
         ]
-        return paired(public), paired(secret)
+        return public, secret
 
     def note_judged(self, confided: Mapping[int, bool]) -> None:
         """Record which entries were said in confidence."""
@@ -242,6 +240,13 @@ class ChatLog:
         self._read = messages
         if script.pk:  # it may have been deleted meanwhile
             attributes.write(script, ATTRIBUTE, messages)
+
+
+def _as_answered(own: Entry) -> str:
+    """Return own words, or an act between asterisks, as a model writes both."""
+    if own.kind != "pose":
+        return own.content
+    return f"*{own.content.removeprefix(f'{own.seen_as} ').rstrip('.')}*"
 
 
 def _privacy(of: Entry | Message) -> dict[str, Any]:
