@@ -93,6 +93,10 @@ SPOKEN = [
     ("", ""),
     ("...", ""),
     ("*nods*", ""),
+    (
+        "I'll stop the geese. *the corner of her mouth moves, barely* Two coppers a head.",
+        "I'll stop the geese. Two coppers a head.",
+    ),
 ]
 
 # what looks like one of these and is none

@@ -298,6 +298,7 @@ _GESTURES = frozenset(
     "murmurs taps drums slides pushes pulls reaches picks hands offers takes holds grips claps "
     "cackles giggles snickers rolls narrows softens straightens adjusts polishes stirs".split()
 )
+TOLD_FROM = 3  # words of a stage direction that has another subject
 _SUBJECTS = frozenset("she he they i it her his their my the a".split())
 
 
@@ -346,10 +347,16 @@ def _is_action(inner: str, before: str, after: str, voice: Voice, *, bracket: bo
     if _BOUNDARY_BEFORE.search(before) and (
         _BOUNDARY_AFTER.match(after) or len(WORD.findall(inner)) > 1
     ):
-        return _has_verb(inner, voice)
+        return _has_verb(inner, voice) or _begins_with_subject(inner)
     if _PAUSE_BEFORE.search(before) or len(WORD.findall(inner)) > 1:
         return inner[:1].islower() and _gesture(inner, voice)
     return False
+
+
+def _begins_with_subject(inner: str) -> bool:
+    """Whether words in lower case tell of something: "the corner of her mouth moves"."""
+    words = WORD.findall(inner)
+    return inner[:1].islower() and words[0] in _SUBJECTS and len(words) >= TOLD_FROM
 
 
 def _lead(inner: str, voice: Voice) -> tuple[str, bool]:
