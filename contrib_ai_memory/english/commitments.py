@@ -38,7 +38,8 @@ _THEM = frozenset("him her them em 'em".split())
 # whoever "him" is in "if bram comes by, tell him"
 _COMES = re.compile(
     r"\b(?:if|when|whenever|once|should|as soon as|(?:the )?next time)"
-    r" (?:(?:you|u|ye) (?:next )?see (?:the )?(?P<seen>[\w'-]+)|(?P<who>[\w'-]+(?: [\w'-]+)??)"
+    r" (?:(?:you|u|ye) (?:next )?see (?:the )?(?P<seen>[\w'-]+)"
+    r"|(?P<is>[\w-]+)'s (?:not|around|here|in|back|away|out|gone)\b|(?P<who>[\w'-]+(?: [\w'-]+)??)"
     r"(?:,| (?:comes?|turns?|shows?|drops?|calls?|stops?|looks?|gets?|asks?|walks?|passes|is"
     r"|returns?)\b))",
     re.IGNORECASE,
@@ -229,6 +230,8 @@ def recipient(text: str) -> str:
     ('old tom', 'bram')
     >>> recipient("if bram comes by tell him the boat is mended"), recipient("tell bram hes an ox")
     ('bram', 'bram')
+    >>> recipient("if bram's not around when I've gone, can u tell him the boat is mended")
+    'bram'
     >>> recipient("tell my partner Nell that I am off"), recipient("tell my fortune")
     ('partner nell', '')
     >>> recipient("tell Wes that his boat is mended"), recipient("let Hel know it")
@@ -243,8 +246,10 @@ def recipient(text: str) -> str:
     if len(words) > 1 and does and (is_past(does[0]) or does[0] in AUXILIARIES):
         words = words[:1]  # "tell nell rolf had puppies"
     sentence = _STOP.split(said[: found.start()])[-1]
-    if words[0] in _THEM and (comes := [*_COMES.finditer(sentence)]):
-        words = (comes[-1]["seen"] or comes[-1]["who"]).lower().split()
+    if words[0] in _THEM:
+        comes = (next(filter(None, each.groups())).lower() for each in _COMES.finditer(sentence))
+        others = [each for each in comes if re.split(r"\W", each)[0] not in _PRONOUNS]
+        words = others[-1].split() if others else words
     named = list(itertools.takewhile(_may_be_of_a_name, words))
     return "" if named and named[0] in _NOBODY else " ".join(named)
 
