@@ -363,6 +363,18 @@ def test_what_is_known_comes_first_and_then_what_happened_day_by_day():
     )
 
 
+def test_what_builders_give_is_known_and_no_news_of_the_day_it_was_typed():
+    typed = {"record": "entry", "tags": ("builder",), "created_at": "2026-03-02T10:00:00+00:00"}
+    told = budget.prompt_block(
+        [
+            memory("I shut the gate at ten.", **typed),
+            memory("# The goat\n\nIt held the gate.", record="taught"),
+        ]
+    )
+    lines = ["Known:", "The goat: It held the gate.", "I shut the gate at ten."]
+    assert sorted(told.splitlines()[1:-1]) == sorted(lines)
+
+
 def test_a_fact_that_is_over_is_marked_though_it_tells_what_was():
     over = {"record": "fact", "invalid_at": "2026-03-05T20:00:00+00:00", "superseded_by": "x"}
     told = budget.prompt_block([memory("Wilf says that he caught the pike.", **over)])

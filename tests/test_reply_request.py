@@ -123,6 +123,12 @@ def test_it_tells_when_and_where_and_who_is_there_and_how_known(asked, mara, ali
     assert not any("keeps sheep" in line for line in lines), "nobody asked about Bram"
 
 
+def test_whom_it_has_just_talked_with_is_no_stranger(asked, mara, alice, bram):
+    asked(alice, "say Mara, good evening.")
+    lines = scene(asked(alice, "say Mara, I am Alice."))
+    assert "Here with you: Alice, Bram (stranger)." in lines
+
+
 def test_somebody_whom_it_has_met_is_no_stranger_and_was_last_there_when_seen(
     asked, mara, alice, bram
 ):

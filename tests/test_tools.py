@@ -396,6 +396,16 @@ def test_what_tools_brought_up_is_not_shown_again(server, calls, llm, mara, alic
     assert roles == ["system", "user", "assistant", "user"]
 
 
+def test_a_note_is_private_only_where_it_may_tell_a_secret(server, calls, llm, mara, alice, bram):
+    alice.execute_cmd("whisper Mara = I burnt down the mill oven.")
+    calls(("note_about", {"name": "Bram", "text": "The flour order is six sacks."}))
+    alice.execute_cmd("say Mara, the order for the mill is six sacks.")
+    calls(("note_about", {"name": "Alice", "text": "She burnt down the mill oven."}))
+    alice.execute_cmd("say Mara, do you remember the mill oven?")
+    notes = [each for each in mara.memory.journal.tail(20) if each.kind == "note"]
+    assert [each.private for each in notes] == [False, True]
+
+
 def test_words_beside_a_call_are_shown_once_to_all_who_heard_them(
     server, calls, llm, mara, alice, bram
 ):

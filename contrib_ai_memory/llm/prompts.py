@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import count, groupby
 from string import ascii_uppercase
@@ -281,7 +281,8 @@ def scene(request: ReplyRequest) -> Iterator[str]:
         yield f"Place: {seen.place}."
     with_you = [each for each in seen.people if each.identity == request.speaker_id][:1]
     if seen.place and (here := [*with_you, *seen.company]):
-        yield f"Here with you: {', '.join(map(_with_standing, here))}."
+        spoke = {turn.name for turn in request.conversation}
+        yield f"Here with you: {', '.join(_with_standing(each, spoke) for each in here)}."
     for each in seen.people:
         known = list(each.attributes)
         if met := each.seen_before if each.here else each.last_seen:
@@ -319,9 +320,9 @@ def _presence(request: ReplyRequest) -> Iterator[str]:
         )
 
 
-def _with_standing(person: KnownPerson) -> str:
-    """Name somebody, with how they stand with the NPC; one whom it has met is no stranger."""
-    if person.standing == "stranger" and person.seen_before:
+def _with_standing(person: KnownPerson, spoke: Collection[str]) -> str:
+    """Name somebody, with how they stand with the NPC; whom it has met or heard is no stranger."""
+    if person.standing == "stranger" and (person.seen_before or person.name in spoke):
         return person.name
     return f"{person.name} ({person.standing})"
 

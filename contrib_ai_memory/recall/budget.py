@@ -15,7 +15,7 @@ from datetime import date
 from .. import language
 from ..errors import InputError
 from ..local_time import day_of
-from ..records import OWN, MemoryRecord, Recalled, RecallRequest, ScoreParts
+from ..records import BUILDER, OWN, MemoryRecord, Recalled, RecallRequest, ScoreParts
 from ..text.sanitising import neutralise
 
 PROCEDURAL_SHARE = 0.25  # of the budget, for preferences; they do not count for top_k
@@ -25,6 +25,7 @@ HAPPENED = ("entry", "experience", "summary")  # records of a day; others are kn
 WORDS_OF_A_SPEAKER = ("entry", "taught")  # records whose content is shown with its speaker
 
 _WORDS = re.compile(r"\w+")
+_HEADING = re.compile(r"^#+[ \t]*(?P<words>[^\n]+?)[ \t:]*\n+", re.MULTILINE)
 
 Loaded = tuple[MemoryRecord, ScoreParts]
 # the tokens of a memory's content, and what loads it, None if it is gone meanwhile: most of what is
@@ -130,16 +131,22 @@ def _tagged(memory: MemoryRecord) -> str:
 
 def _under_days(memories: Iterable[MemoryRecord]) -> Iterator[str]:
     """Yield headings of days and the memories under them."""
-    told = sorted(memories, key=lambda each: (each.record in HAPPENED, each.created_at))
+    told = sorted(memories, key=lambda each: (_happened(each), each.created_at))
     heading = ""
     for memory in told:
-        day = day_of(memory.created_at) if memory.record in (*HAPPENED, "fact") else ""
-        known = "" if memory.record in HAPPENED else "Known since "
+        dated = _happened(memory) or memory.record == "fact"
+        day = day_of(memory.created_at) if dated else ""
+        known = "" if _happened(memory) else "Known since "
         under = f"{known}{date.fromisoformat(day):%A} {day}:" if day else "Known:"
         if under != heading:
             yield under
         heading = under
         yield _until(memory, text_with_speaker(memory))
+
+
+def _happened(memory: MemoryRecord) -> bool:
+    """Whether a memory is of a day; what a builder notes holds at any time."""
+    return memory.record in HAPPENED and BUILDER not in memory.tags
 
 
 def _until(memory: MemoryRecord, text: str) -> str:
@@ -153,7 +160,7 @@ def _until(memory: MemoryRecord, text: str) -> str:
 
 def text_with_speaker(memory: MemoryRecord) -> str:
     """Return the neutralised content, with its speaker if the words are somebody's or its own."""
-    content = neutralise(memory.content)
+    content = neutralise(_HEADING.sub(r"\g<words>: ", memory.content))
     has_speaker = memory.record in WORDS_OF_A_SPEAKER and memory.speaker
     if has_speaker and memory.key != memory.content:
         speaker = "You" if OWN in memory.tags else neutralise(memory.speaker)

@@ -260,7 +260,7 @@ class ToolLoop:
 
     @defer.inlineCallbacks
     def _memorize(self, arguments: tools.Memorize) -> Generator[Any, Any, str]:
-        noted = self._note(arguments.essence)
+        noted = yield self._note(arguments.essence)
         experience = MemoryRecord.drawn(
             memory_id_for(self._memory.id, "experience", noted.id),
             arguments.essence,
@@ -278,10 +278,16 @@ class ToolLoop:
         yield self._work.run(commit, self._memory.id, experience)
         return "It is remembered."
 
-    def _note(self, text: str, *about: str) -> Entry:
-        """Write a note of the NPC into its journal; it is never learned from or pruned."""
+    @defer.inlineCallbacks
+    def _note(self, text: str, *about: str) -> Generator[Any, Any, Entry]:
+        """Write a note of the NPC into its journal; it is never learned from or pruned.
+
+        It is kept to those who may know all that the model was given, if it may tell a secret.
+        """
         entry = self._entry
-        privacy = shared_privacy(self._sources)
+        secret = entry.private or (yield self.tells(text, marked=True))
+        privacy = shared_privacy(self._sources if secret else [entry])
+        self._work.check()
         return self._memory.perceive(
             Percept(
                 content=text,
@@ -326,9 +332,10 @@ class ToolLoop:
         self._result_tokens += found.total_tokens
         return found.prompt_block or "You remember nothing about that."
 
-    def _note_about(self, arguments: tools.NoteAbout) -> str:
+    @defer.inlineCallbacks
+    def _note_about(self, arguments: tools.NoteAbout) -> Generator[Any, Any, str]:
         identity = self._identity_of(arguments.name)
-        noted = self._note(arguments.text, identity)
+        noted = yield self._note(arguments.text, identity)
         profiles = self._memory.profiles
         profile = profiles.get(identity) or Profile(identity, name=arguments.name)
         witnesses = noted.witnesses if noted.private else ()
