@@ -123,6 +123,20 @@ def test_it_tells_when_and_where_and_who_is_there_and_how_known(asked, mara, ali
     assert not any("keeps sheep" in line for line in lines), "nobody asked about Bram"
 
 
+def test_what_was_done_stands_between_what_was_said(asked, mara, alice, bram):
+    asked(alice, "say Mara, good evening.")
+    alice.execute_cmd("pose holds out a crust to the dog.")
+    bram.execute_cmd("say The dog likes that.")
+    request = asked(alice, "say Mara, what is her name?")
+    told = request.last.partition("<scene>")[0]
+    assert told.splitlines() == [
+        "Alice holds out a crust to the dog.",
+        "Bram says: The dog likes that.",
+    ]
+    again = asked(alice, "say Mara, and how old is she?")
+    assert again.text.count("holds out a crust") == request.text.count("holds out a crust") == 1
+
+
 def test_whom_it_has_just_talked_with_is_no_stranger(asked, mara, alice, bram):
     asked(alice, "say Mara, good evening.")
     lines = scene(asked(alice, "say Mara, I am Alice."))

@@ -15,6 +15,7 @@ from typing import Any
 from twisted.internet import defer
 
 from .. import conf, language, offload
+from ..attention import TALK_OVER
 from ..embedding import embedder
 from ..embedding.model import ModelAway
 from ..ingest.corrected_lines import corrected_before, set_right
@@ -44,6 +45,7 @@ from ..records import (
     Situation,
     TalkLine,
     Weighed,
+    seconds_between,
 )
 from ..store import chat_log, memory_store
 from ..store.chat_log import bare, provenance_of_messages
@@ -99,6 +101,8 @@ BEST_LINES = 6  # ... of so many memories
 TELLS_WORDS, TELLS_SHARE = 2, 0.5  # of a message's words in words that tell it
 WORTHLESS = 0.1  # importance of a line that tells nothing
 LESSONS = 2  # in one answer
+DEEDS = frozenset({"pose", "give"})  # kinds of entries that a model is told between the lines
+DEEDS_READ = 20  # newest entries among which these are looked for
 WEIGHED = 8  # memories kept beside the answer of a model
 # a lesson bears on a line if its experience is among so many best memories, and as similar
 LESSONS_AMONG = 3
@@ -606,10 +610,11 @@ def _transcript(memory: Memory, entry: Entry, listener: str, request: ReplyReque
     for every listener. The oldest exchanges are left out if the context window cannot hold them.
     """
     public, secret = memory.chat_log.heard_by(listener, private=entry.private)
+    beside = sorted(
+        (*request.conversation, *_deeds_before(memory, entry)), key=lambda turn: turn.entry_id
+    )
     overheard = [
-        as_stored(memory, turn)
-        for turn in request.conversation
-        if not memory.chat_log.covers(turn.entry_id)
+        as_stored(memory, turn) for turn in beside if not memory.chat_log.covers(turn.entry_id)
     ]
     # in the order of the log, where they will stand next time
     public += [message for message in overheard if not message["private"]]
@@ -637,6 +642,16 @@ def _transcript(memory: Memory, entry: Entry, listener: str, request: ReplyReque
         tuple(each for each in overheard if each in told),
         frozenset(number for each in told for number in (each["entry"], *each["own"])),
     )
+
+
+def _deeds_before(memory: Memory, entry: Entry) -> Iterator[Message]:
+    """Yield what others did before a line, and both saw: poses and gifts of this talk."""
+    for each in memory.journal.tail(DEEDS_READ):
+        if each.id < entry.id and each.kind in DEEDS and each.origin == "perceived":
+            near = abs(seconds_between(each.timestamp, entry.timestamp)) < TALK_OVER
+            seen = entry.source_entity in each.witnesses and not (each.private or each.unjudged)
+            if near and seen:
+                yield Message(each.id, "user", each.seen_as, each.content, False, each.witnesses)
 
 
 def _within(told: list[dict[str, Any]], room: float) -> list[dict[str, Any]]:
