@@ -6,7 +6,7 @@ draws on what anybody may hear: an insight is public, and contains no secret.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any
 
 from twisted.internet import defer
@@ -112,7 +112,7 @@ def _insights(
     """Answer three questions that the entries raise, each from ten memories: the provider, insights
     that are not known yet, and the journal ids of all that a language model was shown for them."""
     ids = [entry_memory_id(memory.id, entry.id) for entry in important]
-    memories = yield work.run(memory_store.get, ids)
+    memories = in_order((yield work.run(memory_store.get, ids)))
     provider, questions = yield work.ask("ask_oneself", memories, memory.name)
     asked: list[tuple[str, list[MemoryRecord]]] = []
     for question in questions:
@@ -171,7 +171,12 @@ def _evidence(memory: Memory, question: str) -> Generator[Any, Any, list[MemoryR
     except BudgetExceeded:
         return []
     recalled = (item.memory for item in found.memories)
-    return [each for each in recalled if each.record != INSIGHT and each.learnable]
+    return in_order(each for each in recalled if each.record != INSIGHT and each.learnable)
+
+
+def in_order(memories: Iterable[MemoryRecord]) -> list[MemoryRecord]:
+    """Return memories as they were told: what was said last holds."""
+    return sorted(memories, key=lambda each: (each.created_at, each.journal_ids))
 
 
 def _write(memory: Memory, insight: InsightDraft, provider: str, shown: str) -> None:
