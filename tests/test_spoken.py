@@ -431,6 +431,13 @@ def test_no_reply_of_a_strong_model_is_an_assistants(mara):
         assert not [text for text in replies.values() if is_of_assistant(text)]
 
 
+def test_an_answer_may_take_up_what_it_heard(server, llm, mara, alice, hears):
+    server.behave(text="A stone in the hoof. Good for Bessie, and good for the smith's lad.")
+    heard = hears(alice)
+    alice.execute_cmd("say Mara, Bessie's fine, just a stone in the hoof, so shes not lame.")
+    assert heard[-1].endswith("and good for the smith's lad.\"")
+
+
 def test_a_whisper_label_is_taken_off_and_the_words_are_spoken(server, llm, mara, alice, hears):
     server.behave(text='*whispers* to Alice: "I hope you find him soon."')
     heard = hears(alice)

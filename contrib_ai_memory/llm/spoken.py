@@ -469,6 +469,7 @@ def _plain(text: str) -> str:
 
 COPIED_FROM = 4  # words of a sentence that stands in what the model was given
 ECHO_SHARE = 0.75  # of the words of a sentence, in the line that it answers
+MOSTLY = 0.5  # share of the words of an answer in echoes
 LOOP_FROM = 40  # words of a text that may go round in circles
 _OF_ONESELF = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our)\b")
 _IS_ONESELF = re.compile(  # before one's own name: "I am it, Mara", "it is me, Mara"
@@ -493,7 +494,12 @@ def _is_fit(text: str, voice: Voice) -> bool:
         _bare(said) == heard or _letters(said) == _letters(voice.heard)
     ):
         return False
-    if any(_is_copy(each, heard, told, own) for each in _cut(said)):
+    sentences = _cut(said)
+    echoes = [each for each in sentences if _is_echo(each, heard)]
+    # "A stone in the hoof. Good for her." takes up what was said
+    if echoes and len(_bare(" ".join(echoes)).split()) >= MOSTLY * len(_bare(said).split()):
+        return False
+    if any(_is_recited(each, told, own) for each in sentences):
         return False
     again = {_bare(each) for line in voice.said for each in _cut(line)}
     if any(len(each.split()) >= COPIED_FROM and each in again for each in map(_bare, _cut(text))):
@@ -529,17 +535,21 @@ def _letters(text: str) -> str:
     return "".join(WORD.findall(text.lower())).replace("'", "").replace("’", "")
 
 
-def _is_copy(sentence: str, heard: str, told: str, own: tuple[str, ...]) -> bool:
-    """Whether a sentence was heard, or recites how the model was told of the speaker."""
+def _is_echo(sentence: str, heard: str) -> bool:
+    """Whether a sentence was heard."""
     words = _bare(sentence)
     count = len(words.split())
-    of_itself = bool(_OF_ONESELF.search(words))
     repeats = f" {words} " in f" {heard} "
     if f" {words}".endswith(f" {heard}"):  # with little before: "Alice to you" and the line
         repeats = len(heard.split()) >= ECHO_SHARE * count
-    if repeats and count > COPIED_FROM:
-        return not sentence.endswith("?")
-    if count < COPIED_FROM or of_itself or f" {words} " not in f" {told} ":
+    return repeats and count > COPIED_FROM and not sentence.endswith("?")
+
+
+def _is_recited(sentence: str, told: str, own: tuple[str, ...]) -> bool:
+    """Whether a sentence recites how the model was told of the speaker."""
+    words = _bare(sentence)
+    of_itself = bool(_OF_ONESELF.search(words))
+    if len(words.split()) < COPIED_FROM or of_itself or f" {words} " not in f" {told} ":
         return False
     return bool(_OF_ANOTHER.search(words)) or language.get().named(sentence, own) is not Named.NOT
 

@@ -134,6 +134,8 @@ def _stands(memory: Memory, item: AgendaItem, entry: Entry) -> bool:
     """Whether an item is open, or closed by being told in this talk: who asks is told again."""
     if item.state == "open":
         return True
+    if not rules_answer(memory.settings):
+        return False  # a model has the talk before it
     said = memory.journal.get(item.closed_by[-1]) if item.closed_by else None
     if said is None or said.origin != "self" or said.kind not in TALK_KINDS:
         return False
