@@ -186,8 +186,8 @@ class OfflineProvider:
         return [
             _fact_draft(group, entry, after=before.get(entry.id))
             for entry, said in kept
-            for group in _together([e for e in said if worth[entry.id, e] or _GOES_ON.match(e)])
-            if worth[entry.id, group[0]]
+            for group in _together(_kept(said, [worth[entry.id, each] for each in said]))
+            if any(worth[entry.id, each] for each in group)
         ]
 
     def digest(self, passage: Passage) -> Digest:
@@ -342,6 +342,17 @@ def _worth_keeping(text: str, judgement: Judgement | None, entry: Entry) -> list
 def _is_worth(said: str, judgement: Judgement | None, entry: Entry) -> bool:
     """Whether a sentence of a line that is kept is kept with it."""
     return judgement is None or judgement.worth_keeping >= BESIDE or _lasts(said, entry)
+
+
+def _kept(said: Sequence[str], worth: Sequence[bool]) -> list[str]:
+    """Return the sentences that are worth it, each with those that say who "she" is."""
+    goes_on = [bool(_GOES_ON.match(each)) for each in said]
+    leans = [of and on for of, on in zip(worth[1:], goes_on[1:], strict=True)]
+    return [
+        each
+        for each, *wanted in zip(said, worth, goes_on, [*leans, False], strict=False)
+        if any(wanted)
+    ]
 
 
 def _together(said: Sequence[str]) -> list[list[str]]:
