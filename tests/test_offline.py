@@ -343,6 +343,19 @@ def test_sentences_that_need_one_another_are_one_fact():
     assert draft.text == f'Alice says: "{text}"'
 
 
+@pytest.mark.parametrize(
+    ("before", "text"),
+    [
+        ("Marcus Ferrand, darling.", "He plays the cello in the Harbour Orchestra."),
+        ("Will you hold my shed key for nephew Tobit?", "He is down on Friday's lift."),
+    ],
+)
+def test_a_fact_of_him_says_who_he_is(before, text):
+    entry = Entry(1, "2026-01-01T00:00:00+00:00", f"{before} {text}", "say", seen_as="Alice")
+    [draft] = OfflineProvider().extract_facts([entry], "Mara")
+    assert draft.text == f'Alice says: "{before} {text}"'
+
+
 def test_a_promise_weighs_more_than_small_talk_and_a_note_is_weighed_by_rules():
     def score(text, kind="say"):
         entry = Entry(1, "2026-01-01T00:00:00+00:00", text, kind, seen_as="Alice")

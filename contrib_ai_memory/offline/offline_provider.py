@@ -186,7 +186,9 @@ class OfflineProvider:
         return [
             _fact_draft(group, entry, after=before.get(entry.id))
             for entry, said in kept
-            for group in _together(_kept(said, [worth[entry.id, each] for each in said]))
+            for group in _together(
+                _kept(said, [worth[entry.id, e] or bool(_GOES_ON.match(e)) for e in said])
+            )
             if any(worth[entry.id, each] for each in group)
         ]
 
@@ -328,7 +330,8 @@ def _worth_keeping(text: str, judgement: Judgement | None, entry: Entry) -> list
     said = sentences_of(text)
     commits = judgement is not None and judgement.any_of(*AGENDA_KINDS) >= AGENDA
     if entry.kind in TALK_KINDS:
-        said = [each for each in said if tells(each) or (commits and asks(each))]
+        told = [tells(each) or (commits and asks(each)) for each in said]
+        said = _kept(said, told)
     words = content_words(" ".join(said))
     if judgement is None:
         return said if len(words) > 1 else []
@@ -344,15 +347,11 @@ def _is_worth(said: str, judgement: Judgement | None, entry: Entry) -> bool:
     return judgement is None or judgement.worth_keeping >= BESIDE or _lasts(said, entry)
 
 
-def _kept(said: Sequence[str], worth: Sequence[bool]) -> list[str]:
-    """Return the sentences that are worth it, each with those that say who "she" is."""
-    goes_on = [bool(_GOES_ON.match(each)) for each in said]
-    leans = [of and on for of, on in zip(worth[1:], goes_on[1:], strict=True)]
-    return [
-        each
-        for each, *wanted in zip(said, worth, goes_on, [*leans, False], strict=False)
-        if any(wanted)
-    ]
+def _kept(said: Sequence[str], wanted: Sequence[bool]) -> list[str]:
+    """Return the sentences that are wanted, each with the one before that says who "she" is."""
+    lean = [of and bool(_GOES_ON.match(each)) for each, of in zip(said, wanted, strict=True)][1:]
+    kept = zip(said, wanted, [*lean, False], strict=False)
+    return [each for each, of, names in kept if of or names]
 
 
 def _together(said: Sequence[str]) -> list[list[str]]:
