@@ -413,7 +413,8 @@ class AssistantScript(DefaultScript):
             spent = is_spent(line, self.state.floor, settings.UNASKED_REPLIES)
             lean = LEAN[settings.TALKATIVENESS]
             answers = judged(read, line, before, spent=spent, lean=lean)
-            answers = answers or (not spent and has_word_for(npc.memory, entry))
+            if not (answers or spent or line.is_for_another):
+                answers = has_word_for(npc.memory, entry)
             if answers and may_be_anothers(line, before):  # two who answer are a chorus
                 since = npc.memory.journal.read(entry.id + 1)
                 answers = not any(OF_NPC in each.tags for each in since)

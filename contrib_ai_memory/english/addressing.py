@@ -51,7 +51,9 @@ _LIVES = re.compile(r"\s+(?:lives?|lived|left|works|worked|died|moved|married)\b
 _ASKED_OF = re.compile(
     r"\s+(?:do|does|did) (?!(?:not|nothing|never|well|all|everything|something|so|her|his)\b)"
     r"[\w'-]+ \w+"
-    r"|\s+(?:do|does|did|is|are|was|were|has|have|had|can|could|will|would|should|may|might|must)\b"
+    r"|\s+(?:got|seen|saw|heard|had|want|need|know) any(?!way)"  # "mara got any soap"
+    r"|\s+(?:do|does|did|is|are|was|were|has|have|had|can|could|will|would|should|may|might|must"
+    r"|got|seen|heard)\b"
     r"(?!.*(?:n't (?:she|he|they|it)|\bright|\beh)\W*$).*\?\W*$"
 )
 

@@ -21,14 +21,16 @@ from .tokens import AUXILIARIES, BASES, FILLERS, QUESTION_WORDS, is_past
 LONGEST = 200  # characters of a line that is completed
 FEW_WORDS = 3  # "and the old mill?"
 
-_OPENING = re.compile(r"^\W*(?:(?:and|but|so|then|ok|okay|well|oh|hm+|n)\b[\s,]*)+", re.IGNORECASE)
-_AND = re.compile(r"^\W*(?:and|n)\b", re.IGNORECASE)
+_OPENING = re.compile(
+    r"^\W*(?:(?:and|but|so|then|ok|okay|well|oh|omg|hm+|n|an['’])(?!\w)[\s,]*)+", re.IGNORECASE
+)
+_AND = re.compile(r"^\W*(?:and|n|an['’])(?!\w)", re.IGNORECASE)
 _QUESTION_WORD = rf"(?:{'|'.join(sorted(QUESTION_WORDS, key=len, reverse=True))})"
 _BARE = re.compile(
     rf"(?:since |with )?{_QUESTION_WORD}(?: (?:much|many|long|for|not|time|day))?", re.I
 )
 _BEGINS = re.compile(rf"^\W*{_QUESTION_WORD}\b\s*", re.IGNORECASE)
-_WHAT_ABOUT = re.compile(r"(?:what|how) about (?P<whom>.+)", re.IGNORECASE)
+_WHAT_ABOUT = re.compile(r"(?:wh?[ao]t|how) (?:a?bout|abt) (?P<whom>.+)", re.IGNORECASE)
 _PERSON = re.compile(r"\b(?P<whom>he|she|him|her|his|hers|they|their)\b", re.IGNORECASE)
 _THING = re.compile(r"(?<!n['’]t )(?<!nt )\b(?:it|that one|this one)(?= costs?$|$)", re.IGNORECASE)
 _LEANS = re.compile(  # "it" may mean nothing: "will it rain?"
@@ -106,7 +108,9 @@ def asks_on(line: str) -> bool:
     >>> [asks_on(each) for each in ("And how much was it?", "when did he die", "how are you?")]
     [True, True, False]
     """
-    return asks(line) and bool(_AND.match(line) or _LEANS.search(_bare(line)))
+    bare = _bare(line)
+    leans = _AND.match(line) or _LEANS.search(bare) or _WHAT_ABOUT.fullmatch(bare)
+    return bool(leans) and (asks(line) or asks(bare))
 
 
 def _bare(line: str) -> str:

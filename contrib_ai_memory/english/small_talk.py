@@ -37,6 +37,10 @@ _THANKS = re.compile(
     re.IGNORECASE,
 )
 _CRIES_OUT = re.compile(r"\W*(?:help|fire)\b\s*[,!]", re.IGNORECASE)
+CRIES = re.compile(
+    r"\b(?:help|fire|hurry|quick(?:ly)?|do (?:something|summat|smth|sth))\b", re.IGNORECASE
+)
+_EXCLAIMS = re.compile(rf"!|\b(?:omg|oh god)\b|{CRIES.pattern}", re.IGNORECASE)
 _REQUESTS = re.compile(
     r"\b(?:please|pls|plz|(?:could|can|may|might|would|will|do|have) (?:i|you|u|ye) (?!not\b)"
     r"|i(?:[’']?ll have|[’']?d like| would like| want| need)|give me|gimme"
@@ -77,6 +81,11 @@ def courtesy_of(text: str) -> Intent | None:
 def cries_out(text: str) -> bool:
     """Return whether a line begins with a cry for help: "Help, he bleeds!"."""
     return bool(_CRIES_OUT.match(text))
+
+
+def exclaims(text: str) -> bool:
+    """Return whether a line may be a cry, by its form alone."""
+    return bool(_EXCLAIMS.search(text))
 
 
 def requests(text: str) -> bool:
