@@ -29,8 +29,9 @@ FIRST_FROM = 3.0  # what is read of the first line in a silent room that wants a
 # acts that want somebody to answer, whoever it is
 CALLING = frozenset("question request order alarm greeting thanks apology secret settle".split())
 TURNED_SECONDS = 60.0  # after a pose, in which what its poser says is for whom it names
-ALARM_SECONDS = 120.0  # in which what a good NPC would answer is, whomever it is said to
-REPORT_FROM = 1.0  # what is read of such a line
+# what is read of a line that is answered soon after an alarm, or that calls somebody by a title
+LIKELY_FROM = 0.5
+ALARM_SECONDS = 120.0
 TALK_OVER = 1800.0  # seconds of silence after which a talk begins anew
 SPEAKERS_KEPT = 50  # of whom the floor knows how they talked
 FEW_WORDS = 5
@@ -201,7 +202,7 @@ def attend(
     if line.kind == "whisper":
         return True
     if line.kind == "pose":
-        return False
+        return not line.of_npc and language.get().manner(line.text).collapses
     if not line.others:
         return not (line.of_npc and spent)  # no endless talk between NPCs
     if not is_undecided(line, max_unasked) or (spent and not _wants_an_answer(line.text)):
@@ -265,8 +266,11 @@ def judged(
         return True
     if line.is_for_another:
         return False
-    if floor.in_alarm(line) and read.answer >= REPORT_FROM:
-        return True  # "it is dropping", "the danger is over"
+    calls_it = manner.titled and not line.shared and not floor.part(line.speaker).to_another
+    calls_it = calls_it and _wants_an_answer(line.text)  # "what's it cost, missus?"
+    # or it reports: "it is dropping", "the danger is over"
+    if (calls_it or floor.in_alarm(line)) and read.answer >= LIKELY_FROM:
+        return True
     told_of = line.names_npc is Named.TOLD_OF  # "the innkeeper has a cellar"
     calls = any(act.kind in CALLING for act in read.acts)
     if floor.lines == 0 and calls and not told_of:  # no talk tells for whom it is

@@ -622,7 +622,7 @@ class AssistantScript(DefaultScript):
             return  # it was deleted meanwhile
         memory.note_answered(entry, answer)
         state.last_reply = time.monotonic()
-        self._note_exchange(line)
+        self._note_exchange(line, in_alarm=answer.row.startswith("alarm"))
         if actions.wants_sleep:
             self._fall_asleep(entry)
         if not state.compacting:  # nobody waits for it
@@ -696,12 +696,15 @@ class AssistantScript(DefaultScript):
             memory.reasons.note(reasons, conf.WHY_DAYS)
         close_told(memory, answer.done_by_telling, own)
 
-    def _note_exchange(self, line: PendingLine) -> None:
+    def _note_exchange(self, line: PendingLine, *, in_alarm: bool) -> None:
         now, identity, state = self.obj.memory.clock(), line.entry.source_entity, self.state
         state.exchanges[identity] = now
         state.exchanges = dict([*state.exchanges.items()][-EXCHANGES_KEPT:])
         if identity and line.entry.kind != "whisper":
-            state.floor = state.floor.spoken(identity, datetime.fromisoformat(now).timestamp())
+            at = datetime.fromisoformat(now).timestamp()
+            state.floor = state.floor.spoken(identity, at)
+            if in_alarm:
+                state.floor = replace(state.floor, alarmed=at)
 
     def _tell_asleep(self, speaker: Any) -> None:
         now = time.monotonic()

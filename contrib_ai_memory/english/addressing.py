@@ -228,6 +228,23 @@ def _how(text: str, found: re.Match[str], people: tuple[str, ...]) -> Named:
     return Named.CALLED if between else Named.NAMED
 
 
+# "What's it cost, missus?", "Right, sir, a bed"; not "my missus", "yes sir"
+_TITLE = (
+    r"(?:missus|missis|miss|ma['’]?am|madam|mistress|mister|sir|lass(?:ie)?|guv(?:['’]?nor)?"
+    r"|landlady|landlord|barkeep)"
+)
+_TITLED = re.compile(
+    rf"(?:^\W*(?:\w+,? )?|[,.!?]\s*){_TITLE}(?=[,.!?])"
+    rf"|\b(?<!\bmy )(?<!\bthe )(?<!\ba )(?<!\bhis )(?!miss\b){_TITLE}\W*$",
+    re.IGNORECASE,
+)
+
+
+def titled(text: str) -> bool:
+    """Whether a line calls somebody by a title and no name: "what's it cost, missus?"."""
+    return bool(_TITLED.search(text))
+
+
 # --- confidences ---------------------------------------------------------------------------------
 
 # players have other wordings ("u didn't hear it from me"): `python -m benchmarks.confidences`
@@ -330,7 +347,8 @@ def confides(text: str) -> bool:
     if asks_in_known_words(text):
         return True
     # "tell Kaspo that his boot is in the piano" is a message, however it sounds
-    return confidence(text) >= 0 and not commitments.passes_on(text)
+    what_else = commitments.passes_on(text) or commitments.forbids(text)
+    return confidence(text) >= 0 and not what_else
 
 
 def asks_in_known_words(text: str) -> bool:

@@ -142,9 +142,7 @@ class English(Language):
     confides = staticmethod(addressing.confides)
     read = staticmethod(acts.read)
 
-    def read_for_whom(
-        self, heard: LineInTalk, given: Sequence[MemoryRecord]
-    ) -> LineReading | None:
+    def read_for_whom(self, heard: LineInTalk, given: Sequence[MemoryRecord]) -> LineReading | None:
         read = acts.read(heard)
         return read and replace(
             read,
@@ -195,6 +193,8 @@ class English(Language):
             questions.asks_of_you(text),
             small_talk.cries_out(text),
             small_talk.exclaims(text),
+            small_talk.collapses(text),
+            addressing.titled(text),
             follow_ups.asks_on(text),
         )
 

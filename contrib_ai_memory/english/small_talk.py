@@ -11,7 +11,7 @@ from .reported_speech import speaks_of_self
 from .tokens import FILLERS
 
 _GREETS = re.compile(
-    r"^\W*(?:h?[aeu]llo+|hi+(?:ya)?|hey+[ao]?|wotcha|alright(?=,|\W*$)"
+    r"^\W*(?:h?[aeu]llo+|oi,? oi|hi+(?:ya)?|hey+[ao]?|wotcha|alright(?=,|\W*$)"
     r"|yo|ey ?up|hail|howdy|greetings|well met|evenin['’]?g?"
     r"|mornin['’]?g?|good (?:morning|day|evening|afternoon|morrow)|salut\w*|welcome back)\b",
     re.IGNORECASE,
@@ -40,7 +40,15 @@ _CRIES_OUT = re.compile(r"\W*(?:help|fire)\b\s*[,!]", re.IGNORECASE)
 CRIES = re.compile(
     r"\b(?:help|fire|hurry|quick(?:ly)?|do (?:something|summat|smth|sth))\b", re.IGNORECASE
 )
-_EXCLAIMS = re.compile(rf"!|\b(?:omg|oh god)\b|{CRIES.pattern}", re.IGNORECASE)
+_EXCLAIMS = re.compile(rf"!|{CRIES.pattern}", re.IGNORECASE)
+_COLLAPSES = re.compile(  # not "and a coin drops to the floor"
+    r"(?:^\W*(?:[\w'’-]+ ){0,3}|, |\b(?:and|then|\w+ly) )"
+    r"(?:(?:faints|swoons|keels over|bleeds|chokes)\b|passes out(?=\W*$| (?:on|in|from|cold)\b)"
+    r"|collapses(?=\W*$)|(?:clutches|grabs) (?:at )?(?:his|her|their) (?:chest|throat|heart)\b"
+    r"|(?:collapses|crumples|topples|sinks|slumps|falls|drops) (?:\w+ )?(?:on)?to (?:\w+ ){0,2}"
+    r"(?:floor|ground|tiles|boards|flagstones|stones|deck|grass|snow|sand)\b)",
+    re.IGNORECASE,
+)
 _REQUESTS = re.compile(
     r"\b(?:please|pls|plz|(?:could|can|may|might|would|will|do|have) (?:i|you|u|ye) (?!not\b)"
     r"|i(?:[’']?ll have|[’']?d like| would like| want| need)|give me|gimme"
@@ -86,6 +94,15 @@ def cries_out(text: str) -> bool:
 def exclaims(text: str) -> bool:
     """Return whether a line may be a cry, by its form alone."""
     return bool(_EXCLAIMS.search(text))
+
+
+def collapses(text: str) -> bool:
+    """Return whether somebody falls down or bleeds in a pose.
+
+    >>> [collapses(each) for each in ("Bram keels over.", "Bram collapses into a chair, grinning.")]
+    [True, False]
+    """
+    return bool(_COLLAPSES.search(text))
 
 
 def requests(text: str) -> bool:

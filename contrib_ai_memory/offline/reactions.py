@@ -18,7 +18,15 @@ from ..english.commitments import closes, errand, keeps, owes, recipient, remind
 from ..english.due_dates import dates, due
 from ..english.questions import asks, asks_of_you, sentences_of
 from ..english.reported_speech import second_person
-from ..english.small_talk import CRIES, courtesy_of, cries_out, exclaims, is_chatter, requests
+from ..english.small_talk import (
+    CRIES,
+    collapses,
+    courtesy_of,
+    cries_out,
+    exclaims,
+    is_chatter,
+    requests,
+)
 from ..english.tokens import QUESTION_WORDS, is_past
 from ..language import Intent
 from ..records import LineInTalk, MemoryRecord, Reply, ReplyRequest, SpeechAct
@@ -77,6 +85,7 @@ WEIGHTY = frozenset(REACTIONS) - NO_ERRAND - {"thanks", "parting"}
 JOY = frozenset(emotions.FAMILIES[0])
 LONGEST_GIFT = 6  # words
 ASKED = frozenset({"request", "order"})
+FAINTED = "Somebody has fainted or is badly hurt!"  # what a pose shows in which somebody collapses
 # acts that are reacted to though a line only does them rather than anything else
 MAYBE = frozenset("correction request order question greeting parting thanks".split())
 # how surely a line does an act before it is answered as that, where its words have not the form: a
@@ -157,7 +166,7 @@ _ALL_CLEAR = re.compile(  # "its out, fires out", "the worst is past", "good new
     r"\b(?:it|fire|flame|smoke|danger|storm|worst|wolf|wolves)(?:['’]?s|(?: is| are| was| were))?"
     r" (?:all |now )?(?:out|over|past)"
     r"(?=(?: now| then| at last)?\W*(?:$|[.,!;]|(?:thank|phew|and|we)\b))"
-    r"|\ball clear\b|\bgood news\b",
+    r"|\ball clear\b|\bgood news\b|\bi(?:['’]?m| am) (?:all ?right|ok(?:ay)?|fine) now\b",
     re.IGNORECASE,
 )
 _AT_A_PLACE = re.compile(  # "in the Crow Cells"; not "on Friday", "in Bram's room"
@@ -298,14 +307,14 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
     return replace(request, acts=tuple(acts))
 
 
-def is_alarm(
-    heard: LineInTalk, acts: tuple[SpeechAct, ...], given: Sequence[MemoryRecord]
-) -> bool:
+def is_alarm(heard: LineInTalk, acts: tuple[SpeechAct, ...], given: Sequence[MemoryRecord]) -> bool:
     """Whether a line is an alarm, by its acts and what a builder `given` the NPC to go by."""
+    said = heard.line.text
+    if _ALL_CLEAR.search(said):
+        return False
     if any(act.kind == "alarm" for act in acts):
         return True
-    said = heard.line.text
-    if not exclaims(said) or _ALL_CLEAR.search(said):
+    if not exclaims(said) or len(said.split()) < 2:
         return False
     request = ReplyRequest(
         npc_name=heard.npc[0],
@@ -470,12 +479,14 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
     called = _called(request)
     words = _sentence_of(act.text, said)
     if act.kind == "move" and request.kind == "pose":
+        if collapses(said):
+            return alarms.to_do(FAINTED, request) or says("alarm of a wound", request)
         return poses.answer_to(said, request)
     if act.kind == "alarm":
         return alarms.to_do(said, request) or says(alarms.kind_of(said, request), request)
     if act.kind in CLAIMS and _GIVES.search(said):
         return says("gift", request)
-    if act.kind in RELIEVED_BY and _ALL_CLEAR.search(words) and not asks(words):
+    if act.kind in RELIEVED_BY and _ALL_CLEAR.search(said) and not asks(words):
         return says("relieved", request)
     if act.kind == "parting":
         return parting_from(request)
