@@ -115,7 +115,16 @@ def test_a_cry_is_answered_whomever_it_names(mara, alice, bram, line):
     assert len(spoken(mara)) == 1
 
 
-@pytest.mark.parametrize("line", ["Alice, you beauty! You won!", "OMG!!", "Alice! Over here!"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Alice, you beauty! You won!",
+        "OMG!!",
+        "Alice! Over here!",
+        "Put another log on the fire, Alice!",
+        "sit by the fire alice",
+    ],
+)
 def test_what_is_only_said_loudly_to_another_is_not_answered(mara, alice, bram, line):
     bram.execute_cmd(f"say {line}")
     assert not spoken(mara)

@@ -37,10 +37,9 @@ _THANKS = re.compile(
     re.IGNORECASE,
 )
 _CRIES_OUT = re.compile(r"\W*(?:help|fire)\b\s*[,!]", re.IGNORECASE)
-CRIES = re.compile(
-    r"\b(?:help|fire|hurry|quick(?:ly)?|do (?:something|summat|smth|sth))\b", re.IGNORECASE
-)
-_EXCLAIMS = re.compile(rf"!|{CRIES.pattern}", re.IGNORECASE)
+_DO_SOMETHING = r"\b(?:do (?:something|summat|smth|sth)|get help)\b"
+CRIES = re.compile(rf"\b(?:help|(?<!the )fire|hurry|quick(?:ly)?)\b|{_DO_SOMETHING}", re.IGNORECASE)
+_EXCLAIMS = re.compile(rf"!|{_DO_SOMETHING}|\b(?:help|hurry|quick)\W*$", re.IGNORECASE)
 _COLLAPSES = re.compile(  # not "and a coin drops to the floor"
     r"(?:^\W*(?:[\w'’-]+ ){0,3}|, |\b(?:and|then|\w+ly) )"
     r"(?:(?:faints|swoons|keels over|bleeds|chokes)\b|passes out(?=\W*$| (?:on|in|from|cold)\b)"
