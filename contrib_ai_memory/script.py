@@ -696,7 +696,7 @@ class AssistantScript(DefaultScript):
             memory.reasons.note(reasons, conf.WHY_DAYS)
         close_told(memory, answer.done_by_telling, own)
 
-    def _note_exchange(self, line: PendingLine, *, in_alarm: bool) -> None:
+    def _note_exchange(self, line: PendingLine, *, in_alarm: bool = False) -> None:
         now, identity, state = self.obj.memory.clock(), line.entry.source_entity, self.state
         state.exchanges[identity] = now
         state.exchanges = dict([*state.exchanges.items()][-EXCHANGES_KEPT:])
