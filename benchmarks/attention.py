@@ -49,7 +49,7 @@ from contrib_ai_memory.attention import (
     read_features,
 )
 from contrib_ai_memory.offline.acts import ACTS, ActReader
-from contrib_ai_memory.offline.reactions import is_kept
+from contrib_ai_memory.offline.reactions import is_alarm, is_kept
 from contrib_ai_memory.recall import sheet
 from contrib_ai_memory.records import LineInTalk, LineReading, TalkLine
 from contrib_ai_memory.text.names import forms
@@ -110,11 +110,13 @@ Evening = Sequence[Labelled | Spoken]
 @cache
 def _reading(heard: LineInTalk, known: tuple[str, ...]) -> LineReading:
     reader = READER[0]
+    read = reader.read(heard)
     return replace(
-        reader.read(heard),
+        read,
         lead=reader.lead(heard),
         known=sheet.nearness(heard.line.text, known),
         errand=is_kept(heard.line.text),
+        alarm=is_alarm(heard, read.acts, ()),
     )
 
 

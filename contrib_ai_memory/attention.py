@@ -29,6 +29,9 @@ FIRST_FROM = 3.0  # what is read of the first line in a silent room that wants a
 # acts that want somebody to answer, whoever it is
 CALLING = frozenset("question request order alarm greeting thanks apology secret settle".split())
 TURNED_SECONDS = 60.0  # after a pose, in which what its poser says is for whom it names
+# what is read of a line that is answered soon after an alarm, or that calls somebody by a title
+LIKELY_FROM = 0.5
+ALARM_SECONDS = 120.0
 TALK_OVER = 1800.0  # seconds of silence after which a talk begins anew
 SPEAKERS_KEPT = 50  # of whom the floor knows how they talked
 FEW_WORDS = 5
@@ -107,6 +110,7 @@ class Floor:
     last: HeardLine | None = None  # the last line that was said aloud or given
     spoke_to: str | None = None  # whom the NPC answered since that line; None if it has not spoken
     lines: int = 0  # number of lines
+    alarmed: float = -math.inf  # time at which the NPC last said what is to be done at once
     # everybody's part, by identity, who spoke last at the end
     parts: Mapping[str, Participation] = field(default_factory=dict)
 
@@ -158,6 +162,10 @@ class Floor:
         unasked = 0 if asked else self.unasked + 1 if line.speaker == self.partner else 1
         return replace(self.spoken(line.speaker, line.at), unasked=unasked)
 
+    def in_alarm(self, line: HeardLine) -> bool:
+        """Return whether a line is said soon after an alarm that the NPC answered."""
+        return line.at - self.alarmed <= ALARM_SECONDS
+
     def spoken(self, to: str, at: float) -> Floor:
         """Return the floor after the NPC's words to somebody."""
         part = replace(self.part(to), answered=at, answered_line=self.lines)
@@ -194,7 +202,7 @@ def attend(
     if line.kind == "whisper":
         return True
     if line.kind == "pose":
-        return False
+        return not line.of_npc and language.get().manner(line.text).collapses
     if not line.others:
         return not (line.of_npc and spent)  # no endless talk between NPCs
     if not is_undecided(line, max_unasked) or (spent and not _wants_an_answer(line.text)):
@@ -205,8 +213,14 @@ def attend(
 
 
 def is_undecided(line: HeardLine, max_unasked: int) -> bool:
-    """Return whether only what is done with its words tells if a line is answered."""
-    return is_open(line) and bool(max_unasked)
+    """Return whether only what is done with its words tells if a line is answered.
+
+    That is so of a cry too, whomever it names: "Bram has fainted!".
+    """
+    cries = line.is_for_another and line.kind == "say" and bool(line.others)
+    cries = cries and not (line.barred or line.of_npc)
+    cries = cries and language.get().manner(line.text).exclaims
+    return (is_open(line) or cries) and bool(max_unasked)
 
 
 def may_be_anothers(line: HeardLine, floor: Floor) -> bool:
@@ -215,8 +229,9 @@ def may_be_anothers(line: HeardLine, floor: Floor) -> bool:
 
 
 def asks_on(line: HeardLine, floor: Floor) -> bool:
-    """Return whether a line asks on where the NPC has just answered its speaker: "Who is Greta?" -
-    "Bram's cousin." - "And how is she related to Dessa?". It calls nobody, whomever it names.
+    """Return whether a line asks on where the NPC has just answered a question or an alarm: "Who is
+    Greta?" - "Bram's cousin." - "And how is she related to Dessa?". It calls nobody, whomever it
+    names, and may be another's than the question.
     """
     last = floor.last
     return (
@@ -225,8 +240,8 @@ def asks_on(line: HeardLine, floor: Floor) -> bool:
         and not (line.barred or line.of_npc)
         and line.names_other is not Named.CALLED
         and last is not None
-        and last.speaker == line.speaker == floor.spoke_to
-        and language.get().asks(last.text)
+        and last.speaker == floor.spoke_to
+        and (language.get().asks(last.text) or floor.in_alarm(line))
         and language.get().manner(line.text).asks_on
     )
 
@@ -244,11 +259,17 @@ def judged(
 
     The arguments are those of `attend`; `spent` is as `is_spent` finds it now.
     """
-    cries = language.get().manner(line.text).cries_out
-    if cries or any(act.kind == "alarm" for act in read.acts):
+    manner, floor = language.get().manner(line.text), floor.at(line)
+    if manner.cries_out or read.alarm:
         return True  # whoever is meant
-    floor = floor.at(line)
     if not spent and asks_on(line, floor):
+        return True
+    if line.is_for_another:
+        return False
+    calls_it = manner.titled and not line.shared and not floor.part(line.speaker).to_another
+    calls_it = calls_it and _wants_an_answer(line.text)  # "what's it cost, missus?"
+    # or it reports: "it is dropping", "the danger is over"
+    if (calls_it or floor.in_alarm(line)) and read.answer >= LIKELY_FROM:
         return True
     told_of = line.names_npc is Named.TOLD_OF  # "the innkeeper has a cellar"
     calls = any(act.kind in CALLING for act in read.acts)

@@ -97,6 +97,9 @@ class Manner:
     tells_past: bool = False  # whether it is in a past tense
     says_you: bool = False  # whether it speaks of the one whom it is said to
     cries_out: bool = False  # whether it calls for help, whoever can give it
+    exclaims: bool = False  # whether it may be a cry
+    collapses: bool = False  # whether somebody falls down or bleeds in it, if it is a pose
+    titled: bool = False  # whether it calls somebody by a title and no name: "missus"
     asks_on: bool = False  # whether it asks about what was said just before: "and how old is she?"
 
 
@@ -480,8 +483,9 @@ class Language:
         """Read what is done with the words of a line; None if nothing can (worker thread)."""
         return None
 
-    def read_for_whom(self, heard: LineInTalk) -> LineReading | None:
-        """Read a line of company and for whom it is: `lead` and `errand` too (worker thread)."""
+    def read_for_whom(self, heard: LineInTalk, given: Sequence[MemoryRecord]) -> LineReading | None:
+        """Read a line of company and for whom it is: `lead`, `errand` and `alarm` too (worker
+        thread), by what builders have `given` the NPC."""
         return self.read(heard)
 
     # --- what texts say ---

@@ -670,6 +670,7 @@ class LineReading:
     lead: float = 0.0  # how much more surely than anybody else who hears it
     known: float = 0.0  # how near it is to what the NPC was made to know, a cosine
     errand: bool = False  # whether it asks for something that waits: a message, a reminder
+    alarm: bool = False  # whether something is to be done at once
 
 
 @dataclass(frozen=True, slots=True)

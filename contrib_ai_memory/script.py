@@ -413,7 +413,8 @@ class AssistantScript(DefaultScript):
             spent = is_spent(line, self.state.floor, settings.UNASKED_REPLIES)
             lean = LEAN[settings.TALKATIVENESS]
             answers = judged(read, line, before, spent=spent, lean=lean)
-            answers = answers or (not spent and has_word_for(npc.memory, entry))
+            if not (answers or spent or line.is_for_another):
+                answers = has_word_for(npc.memory, entry)
             if answers and may_be_anothers(line, before):  # two who answer are a chorus
                 since = npc.memory.journal.read(entry.id + 1)
                 answers = not any(OF_NPC in each.tags for each in since)
@@ -621,7 +622,7 @@ class AssistantScript(DefaultScript):
             return  # it was deleted meanwhile
         memory.note_answered(entry, answer)
         state.last_reply = time.monotonic()
-        self._note_exchange(line)
+        self._note_exchange(line, in_alarm=answer.row.startswith("alarm"))
         if actions.wants_sleep:
             self._fall_asleep(entry)
         if not state.compacting:  # nobody waits for it
@@ -695,12 +696,15 @@ class AssistantScript(DefaultScript):
             memory.reasons.note(reasons, conf.WHY_DAYS)
         close_told(memory, answer.done_by_telling, own)
 
-    def _note_exchange(self, line: PendingLine) -> None:
+    def _note_exchange(self, line: PendingLine, *, in_alarm: bool = False) -> None:
         now, identity, state = self.obj.memory.clock(), line.entry.source_entity, self.state
         state.exchanges[identity] = now
         state.exchanges = dict([*state.exchanges.items()][-EXCHANGES_KEPT:])
         if identity and line.entry.kind != "whisper":
-            state.floor = state.floor.spoken(identity, datetime.fromisoformat(now).timestamp())
+            at = datetime.fromisoformat(now).timestamp()
+            state.floor = state.floor.spoken(identity, at)
+            if in_alarm:
+                state.floor = replace(state.floor, alarmed=at)
 
     def _tell_asleep(self, speaker: Any) -> None:
         now = time.monotonic()

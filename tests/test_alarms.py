@@ -57,6 +57,24 @@ def test_what_was_taught_is_ordered_where_it_happens(said, done, holds):
     assert holds in reply.text and reply.text.endswith("!") and reply.told
 
 
+FAINTING = "If somebody faints in the heat, lay them on their side and send for Doctor Pell."
+
+
+@pytest.mark.parametrize(
+    ("said", "done", "kind"),
+    [
+        ("Alice has fainted!", ("claim_other", "Alice", 0.6), "say"),
+        ("Alice 'as fainted! Somebody do summat!", ("order", "do summat", -0.1), "say"),
+        ("bram fainted, quick get help", ("request", "get help", -0.1), "say"),
+        ("Alice crumples to the floor.", ("move", "crumples", 4.0), "pose"),
+    ],
+)
+def test_a_drill_for_somebody_is_ordered(said, done, kind):
+    asked = request(said, done, rules=(RULES[0], FAINTING))
+    reply = offline_reply.reply(replace(asked, kind=kind))
+    assert reply.text == "Lay them on their side and send for Doctor Pell!"
+
+
 @pytest.mark.parametrize(
     ("said", "done"),
     [
@@ -129,6 +147,8 @@ def test_a_rule_that_it_tells_nobody_is_not_cried(ends):
     [
         ("its out, fires out", "settle"),
         ("all clear, the fire is out", "claim_other"),
+        ("It is back under the mark. The danger is over.", "world"),
+        ("I am all right now. It was only the heat.", "claim_self"),
         ("The fire is out! The worst is past!", "world"),
         ("The fire is out, Mara, the fire is out!", "alarm"),
         ("Good news! The constable has found all my barrels, not one is missing!", "claim_other"),

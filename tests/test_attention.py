@@ -106,6 +106,80 @@ def test_a_cry_for_help_is_answered_whomever_its_speaker_talked_with(mara, alice
     assert [each for each in spoken(mara) if "water" in each.lower()]
 
 
+@pytest.mark.parametrize(
+    "line", ["Alice 'as fainted! Somebody do summat!", "Alice, yer sleeve is on fire!"]
+)
+def test_a_cry_is_answered_whomever_it_names(mara, alice, bram, line):
+    alice.execute_cmd("say Bram, did you sell the mule?")
+    bram.execute_cmd(f"say {line}")
+    assert len(spoken(mara)) == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Alice, you beauty! You won!",
+        "OMG!!",
+        "Alice! Over here!",
+        "Put another log on the fire, Alice!",
+        "sit by the fire alice",
+    ],
+)
+def test_what_is_only_said_loudly_to_another_is_not_answered(mara, alice, bram, line):
+    bram.execute_cmd(f"say {line}")
+    assert not spoken(mara)
+
+
+def test_reports_and_the_all_clear_are_answered_soon_after_an_alarm(mara, alice, bram, at):
+    lines = [
+        (bram, "omg what do we do", 1),
+        (alice, "I've thrown a wet blanket on it and the flames are dropping.", 1),
+        (bram, "The fire is out. The danger is over.", 1),
+        (alice, "Are you hurt, Bram?", 0),
+        (bram, "Nah. Lost me eyebrows.", 0),
+    ]
+    alice.execute_cmd("say Mara! The curtain is on fire!")
+    for second, (who, line, answers) in enumerate(lines, 1):
+        at(10 * second)
+        before = len(spoken(mara))
+        who.execute_cmd(f"say {line}")
+        assert len(spoken(mara)) - before == answers, line
+
+
+def test_the_same_report_is_nobodys_without_an_alarm(mara, alice, bram):
+    alice.execute_cmd("say Bram, how does the stove do?")
+    bram.execute_cmd("say It smokes.")
+    alice.execute_cmd("say I've turned the damper left and it's dropping.")
+    assert not spoken(mara)
+
+
+@pytest.mark.parametrize(
+    "line", ["Right, missus, what's it cost to stay?", "how much for a bed sir"]
+)
+def test_a_question_to_a_title_is_for_the_only_npc(mara, alice, bram, line):
+    for who, said in [
+        (alice, "Hello, Bram. You ought to shut your window."),
+        (bram, "Got no window. Just a hole."),
+    ]:
+        who.execute_cmd(f"say {said}")
+    bram.execute_cmd(f"say {line}")
+    assert len(spoken(mara)) == 1
+
+
+def test_a_title_is_another_players_while_they_are_spoken_to_by_name(mara, alice, bram):
+    alice.execute_cmd("say Bram, that is my chair.")
+    alice.execute_cmd("say What did it cost, sir?")
+    assert not spoken(mara)
+
+
+@pytest.mark.parametrize("line", ["Who's mending it, then?", "An' when's 'e comin'?"])
+def test_another_than_the_asker_may_ask_on(mara, alice, bram, line):
+    alice.execute_cmd("say Mara, is the old well free?")
+    before = len(spoken(mara))
+    bram.execute_cmd(f"say {line}")
+    assert len(spoken(mara)) == before + 1
+
+
 def test_an_exchange_is_over_when_somebody_else_has_spoken(mara, alice, bram):
     alice.execute_cmd("say Mara, good day.")
     bram.execute_cmd("say What a storm.")
@@ -260,6 +334,9 @@ def test_somebody_known_by_an_alias_is_named_by_it(mara, alice, bram):
         ("Yes. Mara. Now.", Named.CALLED),
         ("mara did they mend it", Named.CALLED),
         ("mara is she in??", Named.CALLED),
+        ("mara got any soap", Named.CALLED),
+        ("mara heard about the fire?", Named.CALLED),
+        ("mara got a new cat", Named.TOLD_OF),
         ("write it down mara", Named.NAMED),
         ("Mara is out.", Named.TOLD_OF),
         ("I like Mara’s stew.", Named.TOLD_OF),
@@ -333,6 +410,27 @@ def test_what_is_done_to_it_is_answered(mara, alice, bram, pose):
     "pose", ["nods to Bram.", "takes a broken blade from Bram, in front of Mara.", "stretches."]
 )
 def test_what_is_done_to_somebody_else_or_to_nobody_is_not_answered(mara, alice, bram, pose):
+    alice.execute_cmd(f"pose {pose}")
+    assert not spoken(mara)
+
+
+@pytest.mark.parametrize(
+    "pose", ["sways and sinks down onto the tiles.", "clutches her chest and falls to the ground."]
+)
+def test_who_collapses_is_seen_to(mara, alice, bram, pose):
+    alice.execute_cmd(f"pose {pose}")
+    assert [each for each in spoken(mara) if "water" in each.lower()]
+
+
+@pytest.mark.parametrize(
+    "pose",
+    [
+        "collapses into a chair, laughing.",
+        "takes off her coat and a coin drops to the floor.",
+        "passes out the mugs.",
+    ],
+)
+def test_who_does_not_collapse_is_left_alone(mara, alice, bram, pose):
     alice.execute_cmd(f"pose {pose}")
     assert not spoken(mara)
 

@@ -51,7 +51,9 @@ _LIVES = re.compile(r"\s+(?:lives?|lived|left|works|worked|died|moved|married)\b
 _ASKED_OF = re.compile(
     r"\s+(?:do|does|did) (?!(?:not|nothing|never|well|all|everything|something|so|her|his)\b)"
     r"[\w'-]+ \w+"
-    r"|\s+(?:do|does|did|is|are|was|were|has|have|had|can|could|will|would|should|may|might|must)\b"
+    r"|\s+(?:got|seen|saw|heard|had|want|need|know) any(?!way)"  # "mara got any soap"
+    r"|\s+(?:do|does|did|is|are|was|were|has|have|had|can|could|will|would|should|may|might|must"
+    r"|got|seen|heard)\b"
     r"(?!.*(?:n't (?:she|he|they|it)|\bright|\beh)\W*$).*\?\W*$"
 )
 
@@ -226,6 +228,23 @@ def _how(text: str, found: re.Match[str], people: tuple[str, ...]) -> Named:
     return Named.CALLED if between else Named.NAMED
 
 
+# "What's it cost, missus?", "Right, sir, a bed"; not "my missus", "yes sir"
+_TITLE = (
+    r"(?:missus|missis|miss|ma['’]?am|madam|mistress|mister|sir|lass(?:ie)?|guv(?:['’]?nor)?"
+    r"|landlady|landlord|barkeep)"
+)
+_TITLED = re.compile(
+    rf"(?:^\W*(?:\w+,? )?|[,.!?]\s*){_TITLE}(?=[,.!?])"
+    rf"|\b(?<!\bmy )(?<!\bthe )(?<!\ba )(?<!\bhis )(?!miss\b){_TITLE}\W*$",
+    re.IGNORECASE,
+)
+
+
+def titled(text: str) -> bool:
+    """Whether a line calls somebody by a title and no name: "what's it cost, missus?"."""
+    return bool(_TITLED.search(text))
+
+
 # --- confidences ---------------------------------------------------------------------------------
 
 # players have other wordings ("u didn't hear it from me"): `python -m benchmarks.confidences`
@@ -328,7 +347,8 @@ def confides(text: str) -> bool:
     if asks_in_known_words(text):
         return True
     # "tell Kaspo that his boot is in the piano" is a message, however it sounds
-    return confidence(text) >= 0 and not commitments.passes_on(text)
+    what_else = commitments.passes_on(text) or commitments.forbids(text)
+    return confidence(text) >= 0 and not what_else
 
 
 def asks_in_known_words(text: str) -> bool:

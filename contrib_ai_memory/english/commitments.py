@@ -67,6 +67,11 @@ _KEEPS = re.compile(
     r"|let (?:me|us) know)\b(?!\W*$)",
     re.IGNORECASE,
 )
+_FORBIDS = re.compile(
+    rf"{_HEAD}(?:don'?t|do not|never) let (?:any|no) ?(?:one|body)"
+    r" (?!(?:else )?(?:know|hear|see|find|learn|guess|tell|say|get wind|on)\b)\w",
+    re.IGNORECASE,
+)
 _AT_ONCE = re.compile(  # "hold your tongue", "keep quiet", "keep it to yourself"
     r"\b(?:keep|hold|watch)(?: (?:your|yer|ur)\b| (?:\w+ )?to (?:your|yer|ur)sel\w*"
     r"| (?:on(?! to)|up|still|going|quiet|away|off|out|calm"
@@ -347,7 +352,16 @@ def keeps(text: str) -> bool:
     goes_on = _KEEPS_ON.search(text)
     if goes_on and {goes_on["does"].lower(), goes_on["does"].lower() + "e"} & BASES:
         return False
-    return bool(_KEEPS.search(_AT_ONCE.sub(" ", text.translate(_QUOTES))))
+    return forbids(text) or bool(_KEEPS.search(_AT_ONCE.sub(" ", text.translate(_QUOTES))))
+
+
+def forbids(text: str) -> bool:
+    """Whether a text asks to let nobody do something; not "don't let anyone know".
+
+    >>> forbids("it has eggs in so dont let no one sit on it"), forbids("I don't let anyone sit.")
+    (True, False)
+    """
+    return bool(_FORBIDS.search(text.translate(_QUOTES)))
 
 
 def in_a_case(text: str) -> bool:

@@ -21,7 +21,7 @@ from ..language import (
 )
 from ..offline import acts, intents, phrases, reactions, reported_lines, told_days
 from ..offline.offline_provider import OfflineProvider
-from ..records import LineInTalk, LineReading
+from ..records import LineInTalk, LineReading, MemoryRecord
 from ..text.names import forms
 from . import (
     addressing,
@@ -142,10 +142,14 @@ class English(Language):
     confides = staticmethod(addressing.confides)
     read = staticmethod(acts.read)
 
-    def read_for_whom(self, heard: LineInTalk) -> LineReading | None:
+    def read_for_whom(self, heard: LineInTalk, given: Sequence[MemoryRecord]) -> LineReading | None:
         read = acts.read(heard)
-        errand = reactions.is_kept(heard.line.text)
-        return read and replace(read, lead=acts.lead(heard), errand=errand)
+        return read and replace(
+            read,
+            lead=acts.lead(heard),
+            errand=reactions.is_kept(heard.line.text),
+            alarm=reactions.is_alarm(heard, read.acts, given),
+        )
 
     sentences = staticmethod(questions.sentences_of)
     content_words = staticmethod(tokens.content_words)
@@ -188,6 +192,9 @@ class English(Language):
             bool(_TELLS_PAST.search(text)),
             questions.asks_of_you(text),
             small_talk.cries_out(text),
+            small_talk.exclaims(text),
+            small_talk.collapses(text),
+            addressing.titled(text),
             follow_ups.asks_on(text),
         )
 

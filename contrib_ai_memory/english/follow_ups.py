@@ -15,25 +15,31 @@ from ..text.names import folded
 from ..text.segmentation import words_of
 from .questions import asks, asks_of_oneself, asks_of_you, sentences_of
 from .salience import telling_words
-from .small_talk import courtesy_of
+from .small_talk import courtesy_of, exclaims
 from .tokens import AUXILIARIES, BASES, FILLERS, QUESTION_WORDS, is_past
 
 LONGEST = 200  # characters of a line that is completed
 FEW_WORDS = 3  # "and the old mill?"
 
-_OPENING = re.compile(r"^\W*(?:(?:and|but|so|then|ok|okay|well|oh|hm+|n)\b[\s,]*)+", re.IGNORECASE)
-_AND = re.compile(r"^\W*(?:and|n)\b", re.IGNORECASE)
+_OPENING = re.compile(
+    r"^\W*(?:(?:and|but|so|then|ok|okay|well|oh|omg|hm+|n|an['’])(?!\w)[\s,]*)+", re.IGNORECASE
+)
+_AND = re.compile(r"^\W*(?:and|n|an['’])(?!\w)", re.IGNORECASE)
+_THEN = re.compile(r",? then$", re.IGNORECASE)
 _QUESTION_WORD = rf"(?:{'|'.join(sorted(QUESTION_WORDS, key=len, reverse=True))})"
 _BARE = re.compile(
     rf"(?:since |with )?{_QUESTION_WORD}(?: (?:much|many|long|for|not|time|day))?", re.I
 )
 _BEGINS = re.compile(rf"^\W*{_QUESTION_WORD}\b\s*", re.IGNORECASE)
-_WHAT_ABOUT = re.compile(r"(?:what|how) about (?P<whom>.+)", re.IGNORECASE)
-_PERSON = re.compile(r"\b(?P<whom>he|she|him|her|his|hers|they|their)\b", re.IGNORECASE)
+_WHAT_ABOUT = re.compile(r"(?:wh?[ao]t|how) (?:a?bout|abt) (?P<whom>.+)", re.IGNORECASE)
+_WHAT_TO_DO = re.compile(r"wh?[ao]t (?:do|should|can|shall) (?:we|i) do(?: now)?", re.IGNORECASE)
+_PERSON = re.compile(
+    r"(?:\b(?P<whom>he|she|him|her|his|hers|they|their)|(?<!\w)['’](?:e|im|er))\b", re.IGNORECASE
+)
 _THING = re.compile(r"(?<!n['’]t )(?<!nt )\b(?:it|that one|this one)(?= costs?$|$)", re.IGNORECASE)
 _LEANS = re.compile(  # "it" may mean nothing: "will it rain?"
     rf"\b(?:that|this|there|then|else|he|she|him|her|they|them|we|us)\b"
-    rf"|^{_QUESTION_WORD}(?: (?:is|was)|['’]?s) it$",
+    rf"|^{_QUESTION_WORD}\b.* it$",
     re.IGNORECASE,
 )
 _NOBODY = frozenset("you me us i we yourself this that it".split())
@@ -78,6 +84,9 @@ def completed(line: str, turns: Sequence[SaidBefore], names: Iterable[str]) -> s
         return line
     question = _asked_before(turns, names)
     if not whom:
+        cried = next((each.text for each in reversed(turns) if not each.own), "")
+        if exclaims(cried) and _WHAT_TO_DO.fullmatch(bare):
+            return f"{cried} {bare}?"
         own = _person_in(bare, names) or _NOUN.search(bare) or not asks(line)
         filled = bare if own else _filled(bare, turns, names)
         if filled != bare:
@@ -106,11 +115,13 @@ def asks_on(line: str) -> bool:
     >>> [asks_on(each) for each in ("And how much was it?", "when did he die", "how are you?")]
     [True, True, False]
     """
-    return asks(line) and bool(_AND.match(line) or _LEANS.search(_bare(line)))
+    bare = _bare(line)
+    leans = _AND.match(line) or _LEANS.search(line) or _WHAT_ABOUT.fullmatch(bare)
+    return bool(leans) and (asks(line) or asks(bare))
 
 
 def _bare(line: str) -> str:
-    return _OPENING.sub("", line.strip()).rstrip(" ?!.…")
+    return _THEN.sub("", _OPENING.sub("", line.strip()).rstrip(" ?!.…"))
 
 
 def _is_whole(line: str) -> bool:

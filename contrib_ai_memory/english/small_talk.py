@@ -11,7 +11,7 @@ from .reported_speech import speaks_of_self
 from .tokens import FILLERS
 
 _GREETS = re.compile(
-    r"^\W*(?:h?[aeu]llo+|hi+(?:ya)?|hey+[ao]?|wotcha|alright(?=,|\W*$)"
+    r"^\W*(?:h?[aeu]llo+|oi,? oi|hi+(?:ya)?|hey+[ao]?|wotcha|alright(?=,|\W*$)"
     r"|yo|ey ?up|hail|howdy|greetings|well met|evenin['’]?g?"
     r"|mornin['’]?g?|good (?:morning|day|evening|afternoon|morrow)|salut\w*|welcome back)\b",
     re.IGNORECASE,
@@ -37,6 +37,17 @@ _THANKS = re.compile(
     re.IGNORECASE,
 )
 _CRIES_OUT = re.compile(r"\W*(?:help|fire)\b\s*[,!]", re.IGNORECASE)
+_DO_SOMETHING = r"\b(?:do (?:something|summat|smth|sth)|get help)\b"
+CRIES = re.compile(rf"\b(?:help|(?<!the )fire|hurry|quick(?:ly)?)\b|{_DO_SOMETHING}", re.IGNORECASE)
+_EXCLAIMS = re.compile(rf"!|{_DO_SOMETHING}|\b(?:help|hurry|quick)\W*$", re.IGNORECASE)
+_COLLAPSES = re.compile(  # not "and a coin drops to the floor"
+    r"(?:^\W*(?:[\w'’-]+ ){0,3}|, |\b(?:and|then|\w+ly) )"
+    r"(?:(?:faints|swoons|keels over|bleeds|chokes)\b|passes out(?=\W*$| (?:on|in|from|cold)\b)"
+    r"|collapses(?=\W*$)|(?:clutches|grabs) (?:at )?(?:his|her|their) (?:chest|throat|heart)\b"
+    r"|(?:collapses|crumples|topples|sinks|slumps|falls|drops) (?:\w+ )?(?:on)?to (?:\w+ ){0,2}"
+    r"(?:floor|ground|tiles|boards|flagstones|stones|deck|grass|snow|sand)\b)",
+    re.IGNORECASE,
+)
 _REQUESTS = re.compile(
     r"\b(?:please|pls|plz|(?:could|can|may|might|would|will|do|have) (?:i|you|u|ye) (?!not\b)"
     r"|i(?:[’']?ll have|[’']?d like| would like| want| need)|give me|gimme"
@@ -77,6 +88,20 @@ def courtesy_of(text: str) -> Intent | None:
 def cries_out(text: str) -> bool:
     """Return whether a line begins with a cry for help: "Help, he bleeds!"."""
     return bool(_CRIES_OUT.match(text))
+
+
+def exclaims(text: str) -> bool:
+    """Return whether a line may be a cry, by its form alone."""
+    return bool(_EXCLAIMS.search(text))
+
+
+def collapses(text: str) -> bool:
+    """Return whether somebody falls down or bleeds in a pose.
+
+    >>> [collapses(each) for each in ("Bram keels over.", "Bram collapses into a chair, grinning.")]
+    [True, False]
+    """
+    return bool(_COLLAPSES.search(text))
 
 
 def requests(text: str) -> bool:

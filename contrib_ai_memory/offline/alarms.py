@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from ..english.questions import sentences_of
 from ..english.reported_speech import capital
+from ..english.small_talk import exclaims
 from ..records import MemoryRecord, Reply, ReplyRequest
 from . import reader
 from .acts import masked
@@ -115,7 +116,7 @@ def kind_of(said: str, request: ReplyRequest) -> str:
 def is_cried(said: str, request: ReplyRequest) -> bool:
     """Whether something is surely to be done about what a line cries: "Tibs has fainted!"."""
     rules = (*(each.content for each in _rules(request)), *_KNOWN)
-    return "!" in said and max(_scores(said, request.npc_name, rules), default=0.0) >= CRIED_FROM
+    return exclaims(said) and max(_scores(said, request.npc_name, rules), default=0.0) >= CRIED_FROM
 
 
 def _unnamed(said: str, request: ReplyRequest) -> str:

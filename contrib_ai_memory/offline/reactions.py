@@ -8,7 +8,7 @@ PHRASES). Where the local model is not installed, only the acts that rules find 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from ..embedding import emotions
@@ -18,10 +18,18 @@ from ..english.commitments import closes, errand, keeps, owes, recipient, remind
 from ..english.due_dates import dates, due
 from ..english.questions import asks, asks_of_you, sentences_of
 from ..english.reported_speech import second_person
-from ..english.small_talk import courtesy_of, cries_out, is_chatter, requests
+from ..english.small_talk import (
+    CRIES,
+    collapses,
+    courtesy_of,
+    cries_out,
+    exclaims,
+    is_chatter,
+    requests,
+)
 from ..english.tokens import QUESTION_WORDS, is_past
 from ..language import Intent
-from ..records import Reply, ReplyRequest, SpeechAct
+from ..records import LineInTalk, MemoryRecord, Reply, ReplyRequest, SpeechAct
 from ..text.names import forms, names
 from ..text.segmentation import words_of
 from . import alarms, poses
@@ -77,6 +85,7 @@ WEIGHTY = frozenset(REACTIONS) - NO_ERRAND - {"thanks", "parting"}
 JOY = frozenset(emotions.FAMILIES[0])
 LONGEST_GIFT = 6  # words
 ASKED = frozenset({"request", "order"})
+FAINTED = "Somebody has fainted or is badly hurt!"  # what a pose shows in which somebody collapses
 # acts that are reacted to though a line only does them rather than anything else
 MAYBE = frozenset("correction request order question greeting parting thanks".split())
 # how surely a line does an act before it is answered as that, where its words have not the form: a
@@ -153,12 +162,11 @@ _ORDERS = re.compile(
     r"(?!.*\b(?:price|cost|name|chance|break|kiss|reason|moment|minute|hand|idea|answer)\b)",
     re.I,
 )
-_CRIES = re.compile(r"\b(?:help|fire|hurry|quick(?:ly)?)\b", re.IGNORECASE)
 _ALL_CLEAR = re.compile(  # "its out, fires out", "the worst is past", "good news! they found him"
     r"\b(?:it|fire|flame|smoke|danger|storm|worst|wolf|wolves)(?:['’]?s|(?: is| are| was| were))?"
     r" (?:all |now )?(?:out|over|past)"
     r"(?=(?: now| then| at last)?\W*(?:$|[.,!;]|(?:thank|phew|and|we)\b))"
-    r"|\ball clear\b|\bgood news\b",
+    r"|\ball clear\b|\bgood news\b|\bi(?:['’]?m| am) (?:all ?right|ok(?:ay)?|fine) now\b",
     re.IGNORECASE,
 )
 _AT_A_PLACE = re.compile(  # "in the Crow Cells"; not "on Friday", "in Bram's room"
@@ -299,6 +307,29 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
     return replace(request, acts=tuple(acts))
 
 
+def is_alarm(heard: LineInTalk, acts: tuple[SpeechAct, ...], given: Sequence[MemoryRecord]) -> bool:
+    """Whether a line is an alarm, by its acts and what a builder `given` the NPC to go by."""
+    said = heard.line.text
+    if _ALL_CLEAR.search(said):
+        return False
+    if any(act.kind == "alarm" for act in acts):
+        return True
+    if not exclaims(said) or len(said.split()) < 2:
+        return False
+    request = ReplyRequest(
+        npc_name=heard.npc[0],
+        persona="",
+        speaker=heard.line.speaker,
+        speaker_id="",
+        utterance=said,
+        now="",
+        npc_names=heard.npc,
+        given=tuple(given),
+        acts=acts,
+    )
+    return _is_cried(acts, said, request)
+
+
 def _apologises(said: str) -> bool:
     """Whether a line begins or ends with an apology: "sry mara wont happen again"."""
     return bool(_SAYS_SORRY.search(said)) and not _CONDOLES.search(said)
@@ -306,7 +337,7 @@ def _apologises(said: str) -> bool:
 
 def _is_cried(acts: Collection[SpeechAct], said: str, request: ReplyRequest) -> bool:
     """Whether a line that only tells, or asks for help, is an alarm: "Tibs has fainted!"."""
-    kinds = CLAIMS | ASKED if _CRIES.search(said) else CLAIMS
+    kinds = CLAIMS | ASKED if CRIES.search(said) else CLAIMS
     tells = bool(acts) and all(act.kind in kinds for act in acts) and not asks(said)
     return tells and alarms.is_cried(said, request)
 
@@ -448,12 +479,14 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
     called = _called(request)
     words = _sentence_of(act.text, said)
     if act.kind == "move" and request.kind == "pose":
+        if collapses(said):
+            return alarms.to_do(FAINTED, request) or says("alarm of a wound", request)
         return poses.answer_to(said, request)
     if act.kind == "alarm":
         return alarms.to_do(said, request) or says(alarms.kind_of(said, request), request)
     if act.kind in CLAIMS and _GIVES.search(said):
         return says("gift", request)
-    if act.kind in RELIEVED_BY and _ALL_CLEAR.search(words) and not asks(words):
+    if act.kind in RELIEVED_BY and _ALL_CLEAR.search(said) and not asks(words):
         return says("relieved", request)
     if act.kind == "parting":
         return parting_from(request)
@@ -501,7 +534,7 @@ def _is_surely(act: SpeechAct, said: str, request: ReplyRequest) -> bool:
         tells = _states(_clause_of(act, words) if act.sure >= CLAUSE_FROM else words)
         return not tells or act.sure >= ASKED_BY_A_STATEMENT_FROM
     forms_of = {
-        "alarm": _CRIES.search(said) or (act.kind == "alarm" and alarms.to_do(said, request)),
+        "alarm": CRIES.search(said) or (act.kind == "alarm" and alarms.to_do(said, request)),
         "debt": owes(words),
         "settle": closes(words) == "done",
         "parting": courtesy_of(words) is Intent.PARTING or _AT_NIGHT.search(words),
@@ -529,7 +562,7 @@ def _is_ruled_out(act: SpeechAct, words: str, said: str, request: ReplyRequest) 
         )
         if _ALL_CLEAR.search(words):
             return True
-        return not _CRIES.search(said) and (over or asks(words))
+        return not CRIES.search(said) and (over or asks(words))
     sure = {each.kind: each.sure for each in sorted(request.acts, key=lambda each: each.sure)}
     if act.kind == "correction" and sure.get("apology", 0.0) > act.sure + FAINTER_BY:
         return True  # "It was the ale speaking. Forgive me."

@@ -81,7 +81,8 @@ _OF_COMING = re.compile(  # not "where did he leave his axe"
 _FOR_THE_ACTOR = re.compile(
     r"\b(?:never|must|should|don['’]?t|do not|secret\w*|hid(?:e|es|den|ing)|reveal\w*|pretend\w*"
     r"|lies? (?:about|to)|(?:nobody|no ?one|none) (?:knows?|else)|unknown to|unless"
-    r"|if (?:asked|anyone|anybody|somebody|someone|a player)|players?|npc|responds?|repl(?:y|ies)"
+    r"|if (?:asked|a player|(?:any|some)(?:one|body) (?:asks?|wants?|tries|mentions?|says?))"
+    r"|players?|npc|responds?|repl(?:y|ies)"
     r"|speaks?|talks?|answers?)\b",
     re.IGNORECASE,
 )

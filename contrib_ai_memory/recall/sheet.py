@@ -90,9 +90,8 @@ def read_line(
     For attention, where the bundled embedding model is installed (worker thread). `own` is what
     the sheet says of it (`OWN`).
     """
-    read = language.get().read_for_whom(heard)
-    if read is None:
-        return None
     said = heard.line.text
-    told = (each.content for each in given(agent_id, said, listeners, now))
-    return replace(read, known=nearness(said, (*own, *told)))
+    found = given(agent_id, said, listeners, now)
+    read = language.get().read_for_whom(heard, found)
+    told = (each.content for each in found)
+    return read and replace(read, known=nearness(said, (*own, *told)))
