@@ -17,6 +17,8 @@ from .questions import asks
 from .tokens import AUXILIARIES, BASES, FUNCTION_WORDS, NUMBER_WORD, is_past, without_quotations
 
 Closing = Literal["done", "off", "broken"]
+# "I said Monday, but it's Tuesday": what was said before it is wrong
+SAID_WRONG = r"\b(?:i|we) (?:said|told (?:you|u)|did say)\b[^.!?;]{1,40}?\bbut\b"
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'"})
 _STOP = re.compile(r"[.!?;]+(?:\s|$)")
@@ -52,6 +54,10 @@ _NOBODY = frozenset(
 # "tell bram il pay him", "tell bram hes an ox"; not "tell old wes", "tell old hel"
 _PRONOUN_VERB = re.compile(
     r"(?:i'?(?:m|ve|ll?|d)|(?:s?he|it|there|that)'?(?:s|ll|d)|(?:they|we|you)'?(?:ve|ll|d|re))"
+)
+_OWN = frozenset("i me my we us our".split())
+_PROMISES = re.compile(  # not "as i promised", which is done with that
+    r"(?<!\bas )(?<!\bas i )\b(?:promised?|swore|swear|my word)\b", re.IGNORECASE
 )
 _PRONOUNS = frozenset("i he she they me him her them".split())
 _ITS_HOUSE = frozenset("inn house tavern shop forge mill stall bar us we".split())
@@ -102,6 +108,12 @@ _REMIND_TO = re.compile(
     r"|\bremind (?:me|us)(?:(?: (?:on )?[\w-]+)? about (?P<of>(?:the|my|a|an) .+))?$",
     re.IGNORECASE,
 )
+_AS_I_GO = re.compile(
+    r"\b(?:when(?:ever)?|before|if|once|as) (?:i|we)(?:'?m| am|'?re| are)?"
+    r" (?:leav(?:e|ing)|go|going|head(?:ing)? (?:off|out|home)|set(?:ting)? off|part)\b"
+    r"(?! (?:to|up|down|in|into|on)\b)|\b(?:before|on) (?:leaving|my way out)\b",
+    re.IGNORECASE,
+)
 _SETTLES = (
     r"\b(?:paid|payed|settled)(?: (?:up|off|back|you))?\b"
     r"|\b(?:we(?:'?re| are| r)|that'?s(?: us)?) (?:all )?(?:square|even|quits|settled"
@@ -123,6 +135,23 @@ _PAYS_BACK = re.compile(
 _TOLD = re.compile(
     r"\b(?:i|we) once\b"
     r"|(?<!\bat )(?<!\bthis )(?<!\bfor )\bonce(?! and for all)(?=\W*$|,? (?:and|but|or)\b)",
+    re.IGNORECASE,
+)
+# what is owed is handed over where it is named: "I owe you a penny for the towel. Here it is."
+_HANDS_OVER = re.compile(
+    r"(?:^|[.!?,;:-] *)(?:(?:so|and|now|well) )?(?:here|there)"
+    r"(?:(?:'?s it| it is| they are| (?:yo)?u (?:go|are)| ye are)(?=\W*$|[.!,;]| now\b)|\W*$)"
+    r"|\btake (?:it|them)\W*$"
+)
+_REST = r"\bthe (?:rest|remainder|other half)\b"
+_LEAVES_REST = re.compile(
+    rf"(?:\b(?:owe|will|shall|can|could|may|pay|bring|give)\b|'ll\b|\b(?:ill|il|giv)\b)[^.!?]*{_REST}"
+    rf"|{_REST} (?:later|tomorrow|tonight|next|on|by|when|after|\w+day)\b"
+)
+# what somebody has is not what they owe: "i only got 2 pence on me, can i owe u the rest"
+_HAS = re.compile(
+    r"\b(?:i|we)(?:'?ve)? (?:(?:have|got|had) )*(?:(?:only|just|but) (?:(?:have|got|had) )*)+"
+    rf"(?:an?|one|{NUMBER_WORD}|\d+)\b(?: \w+)?|\ball (?:that )?i(?:'?ve)? (?:have|got)[^.,;!?]*",
     re.IGNORECASE,
 )
 _DONE = re.compile(
@@ -270,6 +299,43 @@ def pays_back(text: str) -> bool:
     return bool(_PAYS_BACK.search(text.translate(_QUOTES)))
 
 
+def hands_over(text: str) -> bool:
+    """Whether the speaker names what they owe and pays all of it in the same breath.
+
+    >>> said = "i owe u 2 pence, here you go", "i owe you 5. here you go, the rest on friday"
+    >>> [hands_over(each) for each in said]
+    [True, False]
+    """
+    plain = text.translate(_QUOTES).lower()
+    if not _HANDS_OVER.search(plain) or leaves_rest(plain):
+        return False
+    return owes(plain) and sides(plain, most=_DEBTS)[0] in _OWN
+
+
+def says_wrong(text: str) -> bool:
+    """Whether a text takes back what its speaker has said: "I said Monday, but it's Tuesday"."""
+    return bool(re.search(SAID_WRONG, text.translate(_QUOTES), re.IGNORECASE))
+
+
+def promises(text: str) -> bool:
+    """Whether a text says that its speaker promises, not "as I promised"."""
+    return bool(_PROMISES.search(text.translate(_QUOTES)))
+
+
+def leaves_rest(text: str) -> bool:
+    """Whether a text leaves a part of what is owed for later."""
+    return bool(_LEAVES_REST.search(text.translate(_QUOTES).lower()))
+
+
+def without_means(text: str) -> str:
+    """Return a text without what its speaker says to have, of which another sum is owed.
+
+    >>> without_means("i only got 2 pence on me can i owe u the rest")
+    ' on me can i owe u the rest'
+    """
+    return _HAS.sub("", text.translate(_QUOTES)) if leaves_rest(text) else text
+
+
 def is_told(text: str) -> bool:
     """Whether a text tells of what was once, which commits nobody."""
     return bool(_TOLD.search(text))
@@ -321,6 +387,11 @@ def reminds(text: str) -> bool:
     return bool(_REMIND_TO.search(text.translate(_QUOTES)))
 
 
+def reminds_at_parting(text: str) -> bool:
+    """Whether a text asks for a reminder as its speaker goes: "remind me when I leave"."""
+    return reminds(text) and bool(_AS_I_GO.search(text.translate(_QUOTES)))
+
+
 def errand(text: str, *, dated: bool = False) -> bool:
     """Whether a text asks for a reminder, or to tell or give somebody something.
 
@@ -370,6 +441,8 @@ def closes(text: str) -> Closing | None:
         return "off"
     if _BROKEN.search(lower):
         return "broken"
+    if hands_over(lower):
+        return "done"
     done = _DONE.search(lower)
     so_far = _STOP.split(lower[: done.start()])[-1] if done else ""
     return "done" if done and not (_NOT_YET.search(so_far) or asks(text)) else None

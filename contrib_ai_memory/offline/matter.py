@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterator
 from itertools import islice
 
-from ..english.commitments import closes
+from ..english.commitments import SAID_WRONG, closes, without_means
 from ..english.due_dates import DAY, MONTHS, TOMORROW, TONIGHT, WEEKDAYS, spelt
 from ..english.tokens import FILLERS, FUNCTION_WORDS, NUMBER_WORD, NUMBERS, is_past, zipf
 
@@ -28,21 +28,37 @@ _NO_UNIT = (
     r"|from|with|it|more|times?|the|that|a|if|so|this|next|till?|old|last|back|left|just|again|oh"
     r"|already|still|each|ago|n|not|no|cos|because|we|he|she|they|its|dont|who|much|many|o['’]?clock)\b)"
 )
+COIN = (  # which is one with an article, too: "a penny"
+    r"(?:(?:ha['’]|half-?)?penny|coin|copper|silver|crown|mark|shilling|farthing|ducat|florin|guinea"
+    r"|dollar|euro|cent|credit|quid|sovereign|groat|thaler|pip)\b"
+)
 _FOR = r"4 (?:me|u|you|the|an?|my|it|us|him|her|them|this|that|2nite|tonight|now)\b"  # "for"
 _SUM = re.compile(
     rf"\b(?!{_FOR})(?:(?P<number>\d{{1,6}}(?:[.,]\d{{1,3}})?|{NUMBER_WORD}|one|half)"
     rf"(?: (?P<of>{_NO_UNIT}[a-z][a-z'’-]+))?"
-    r"|(?P<pence>\w{3,}pence))(?![\w’'])",
+    rf"|(?P<pence>\w{{3,}}pence)|(?P<coin>(?:an?|another) {COIN}))(?![\w’'])",
     re.IGNORECASE,
 )
+_HANDS_MONEY = re.compile(
+    r"\W*(?:counts?|toss\w*|flips?|drops?|slides?|push\w*|hands?|pays?|puts?|lays?|gives?|throws?"
+    r"|plac\w+|press\w*|slaps?|slips?|sets?|leaves?)\b(?!.*\bat\b)",
+    re.IGNORECASE,
+)
+_MONEY = re.compile(
+    r"(?:coins?|penn(?:y|ies)|pence|coppers?|silvers?|golds?|crowns?|marks?|shillings?|farthings?"
+    r"|ducats?|florins?|guineas?|dollars?|euros?|cents?|credits?|bucks|quid|bits?|stars?|scrip|pips?"
+    r"|beads?|chits?|mon|sovereigns?|groats?|thalers?)$",
+    re.IGNORECASE,
+)
+_COUNT = rf"an?|another|some|one|{NUMBER_WORD}|\d+"
 _ORDERED = re.compile(
     r"(?:^\W*(?:then |so |and )?"
     r"|\b(?:i(?:['’]?d| would) (?:like|love|fancy)|i(?:['’]?ll| shall| will) (?:have|take)"
     r"|(?:can|may|might|could) (?:i|we) (?:please )?(?:have|get|buy|order)"
     r"|give me|gimme|bring me|get me) (?:please )?)"
-    rf"(?P<what>(?:an?|another|some|one|{NUMBER_WORD}|\d+)"
-    r"(?: (?!(?:to|4|for|if|please|pls|plz|with|when|until|till?|so|because|cos|that|which|from"
-    r"|before|then|now|too|me|is|was|are|of (?:you|it|that))\b)[a-z'’-]+){1,12})",
+    rf"(?P<what>(?:{_COUNT})(?:(?: |, (?=(?:{_COUNT}) ))"
+    r"(?!(?:to|4|for|if|please|pls|plz|with|when|until|till?|so|because|cos|that|which|from"
+    r"|before|then|now|too|me|is|was|are|of (?:you|it|that))\b)(?:[a-z'’-]+|\d+\b)){1,12})",
     re.IGNORECASE,
 )
 # "hamo not hanno", "Hadlow, not Hadley"
@@ -74,8 +90,10 @@ _THING = re.compile(
     rf"(?P<thing>(?:(?!(?:{'|'.join(_END)})\b)[a-z][a-z'’-]+ ?){{1,3}})",
     re.IGNORECASE,
 )
-_CORRECTED = re.compile(r"\b(?:no|nah|wait|scratch|i mean|rather)\b", re.IGNORECASE)
-_MEANT = re.compile(r"^\W*(?:no|nah|wait|scratch that)\b|\b(?:i meant?|actually)\b", re.I)
+_CORRECTED = re.compile(rf"\b(?:no|nah|wait|scratch|i mean|rather)\b|{SAID_WRONG}", re.IGNORECASE)
+_MEANT = re.compile(
+    rf"^\W*(?:no|nah|wait|scratch that)\b|\b(?:i meant?|actually)\b|{SAID_WRONG}", re.I
+)
 _AS_SAID_BACK = {"my": "your", "our": "your", "your": "my", "ur": "my", "yer": "my"}
 _AS_SAID_BACK |= dict.fromkeys(("that", "this", "some", "dem"), "the")
 _BY_DAY = frozenset("plan promise".split())  # of which the day alone is said back
@@ -115,6 +133,7 @@ def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
     ('Hadlow', 'seven marks')
     """
     told = _DENIED.sub("", said) if kind == "correction" else said
+    told = without_means(told) if kind == "debt" else told
     if not (_WORD.search(told) or _SUM.search(told)):
         return ""  # it only denies
     on = ",".join(each for each in _CLAUSE.split(told) if closes(each) not in ("off", "broken"))
@@ -147,11 +166,13 @@ def ordered(said: str) -> str:
 
     >>> ordered("Then I shall have one mug of the dark ale and a bowl of the stew, please.")
     'one mug of the dark ale and a bowl of the stew'
+    >>> ordered("gimme one soap, 2 towels and a comb"), ordered("one soap and")
+    ('one soap, 2 towels and a comb', 'one soap')
     >>> ordered("can i get a room 4 2nite"), ordered("another 1 pls"), ordered("I'd like to sit")
     ('a room', '', '')
     """
     found = _ORDERED.search(said)
-    return found["what"].strip() if found else ""
+    return re.sub(r" (?:and|n|or)$", "", found["what"].strip()) if found else ""
 
 
 def sets_right(said: str) -> bool:
@@ -184,12 +205,24 @@ def sums_in(said: str) -> list[str]:
     return list(dict.fromkeys(_sums(said)))
 
 
+def paid_by(done: str) -> str:
+    """Return the sum that somebody hands over by what they do, "" if none.
+
+    >>> paid_by("presses a penny into Mara's palm"), paid_by("throws two coins at Mara")
+    ('a penny', '')
+    """
+    paid = (
+        (each for each in sums_in(done) if _MONEY.search(each)) if _HANDS_MONEY.match(done) else ()
+    )
+    return next(iter(paid), "")
+
+
 def _sums(said: str) -> Iterator[str]:
     for found in _SUM.finditer(said):
         number, of = (found["number"] or "").lower(), (found["of"] or "").lower()
         of = "" if of in _NO_MATTER else of
-        if found["pence"]:
-            yield found["pence"].lower()
+        if whole := found["pence"] or found["coin"]:
+            yield whole.lower()
         elif of or number not in ("one", "half"):
             word = _SPELT.get(int(number), number) if number.isdigit() else number
             yield f"{word} {of}".strip()

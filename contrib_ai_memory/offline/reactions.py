@@ -17,7 +17,7 @@ from ..english import commitments
 from ..english.commitments import closes, errand, keeps, owes, recipient, reminder, reminds
 from ..english.due_dates import dates, due
 from ..english.questions import asks, asks_of_you, sentences_of
-from ..english.reported_speech import second_person
+from ..english.reported_speech import capital, second_person
 from ..english.small_talk import courtesy_of, cries_out, is_chatter, requests
 from ..english.tokens import QUESTION_WORDS, is_past
 from ..language import Intent
@@ -338,6 +338,8 @@ def _kind(act: SpeechAct, said: str, *, paid: bool) -> str:
         return "preference"
     if act.kind in ASKED and _OFFERS.match(words) and not requests(words):
         return "promise"
+    if act.kind == "plan" and _OFFERS.match(words) and commitments.promises(words):
+        return "promise"
     if act.kind == "question" and (_DONT.match(words) or _MAY_I_HAVE.match(words)):
         return "request"  # "dont hurt him tho??"
     if act.kind == "preference" and _I_WOULD_LIKE.search(words):
@@ -507,6 +509,7 @@ def _is_surely(act: SpeechAct, said: str, request: ReplyRequest) -> bool:
         "parting": courtesy_of(words) is Intent.PARTING or _AT_NIGHT.search(words),
         "greeting": courtesy_of(words) is Intent.GREETING,
         "feeling": _GLAD.search(words),
+        "promise": commitments.promises(words),
         "praise": asks_of_you(words),
         "apology": _SORRY.search(words),
         "correction": sets_right(said) or _ONLY_DENIES.search(said),
@@ -610,7 +613,11 @@ def _errand(act: SpeechAct, said: str, request: ReplyRequest) -> Reply | None:
         return None
     as_said = re.search(rf"(?:\b(?:the|my|our) )?{re.escape(whom)}", words, re.IGNORECASE)
     known = _known(whom, request) or second_person(as_said[0] if as_said else whom)
-    told = matter_of(commitments.message(words), MESSAGE, {*_called(request), *names(whom)})
+    message = commitments.message(words)
+    told = capital(second_person(message.strip(" .!")))
+    if message == words or len(told.split()) > SHORT:
+        told = matter_of(message, MESSAGE, {*_called(request), *names(whom)})
+        told = "" if _OF_ANOTHER.match(told) else told  # "his mother"
     return says("passes on" if told else "passes on word", request, topic=told, whom=known)
 
 
