@@ -90,7 +90,12 @@ _AS_WORDS = re.compile(  # "ill pay 4 the stool", "wake me b4 dawn"
 _PAYS = re.compile(r"\b(?:pay|settle|owe|cough up|slate|tab)\b", re.IGNORECASE)
 _ONE_COIN = re.compile(rf"\b(?:an?|another|one) (?={COIN})", re.IGNORECASE)
 _PENCE = re.compile(rf"\b({NUMBER_WORD})pence\b", re.IGNORECASE)
-_ONE_OF = re.compile(r"\b(?:an?|one)\b", re.IGNORECASE)
+_ONE = re.compile(r"\b(?:an?|one)\b", re.IGNORECASE)
+_SOME = re.compile(
+    r"\b(?:some|several|few|couple of|dozen|lots of|more)(?: (?:more|of|the|my|our|those|good))*"
+    r" (\w+s)\b",
+    re.IGNORECASE,
+)
 _AGE = re.compile(  # "ill be 30"
     rf"\b(?:i(?:['’]?(?:ll|m)| will| shall| am)|il) (?:be|turn(?:ing)?) (?:\d+|{NUMBER_WORD})"
     r"(?=\W*$|[.,!?;]| (?:years?|on|then|and|this|next)\b)",
@@ -471,13 +476,11 @@ class Line:
         ]
         day = self.day or next(filter(None, (_due(a.text, self.entry) for a in self.right)), "")
         about = self._about(_OATH.sub(" ", self.entry.content))
-        right = _RIGHT.search(self.words)
-        if right and not day:
-            day = next((d.iso for d in dates(self.words[right.end() :], said_at)), "")
-        if right and day:
-            wrong = {each.iso for each in dates(self.words[: right.end()], said_at)} - {""}
-            of_day = [item for item in mine if item.due in wrong]
-            if len(of_day) == 1 and commitments.says_wrong(self.words):
+        if right := commitments.said_wrong(self.words):
+            wrong, so = ([*dates(each, said_at)] for each in right)
+            day = so[0].iso if so else day
+            of_day = [item for item in mine if item.due in {each.iso for each in wrong}]
+            if so and len(of_day) == 1:
                 return [self._again(of_day[0], day)]
         last = self._said_before()
         just = [item for item in mine if last and last.id in item.evidence]
@@ -716,6 +719,8 @@ def _is_same(known: AgendaItem, item: AgendaItem, circle: Circle) -> bool:
         return False
     if not set(known.evidence).isdisjoint(item.evidence):
         return True
+    if known.kind == "debt" and commitments.leaves_rest(item.text) and _HANDED.search(item.text):
+        return True  # "here's two, i'll bring the rest on friday"
     old, new = (_about(each.text, each.created, circle) for each in (known, item))
     owed = [_numbers(each.text) for each in (known, item)]
     if kinds == {"debt"} and not owed[1] and not (item.due and new):
@@ -774,15 +779,13 @@ def _is_given(entry: Entry, item: AgendaItem, circle: Circle) -> bool:
     given, owed = _numbers(thing), _owed_sums(item)
     if given and owed:
         return max(given) in owed and max(given) >= max(owed)
-    if paid_by(f"gives {thing.strip()}"):
-        return item.kind == "debt" and not commitments.leaves_rest(item.text)
+    if item.kind == "debt" and paid_by(f"gives {thing.strip()}"):
+        return not (owed or commitments.leaves_rest(item.text))
     if item.kind != "request" and item.to and item.due and not _matter(_OATH.sub(" ", text)):
         return True  # "friday, cross my heart"
-    same = _matter(thing) & _matter(text)
-    words, of_it = {*words_of(thing)}, {word for word in words_of(text) if stem(word) in same}
-    if _ONE_OF.search(thing) and words.isdisjoint(of_it) and all(w[-1] == "s" for w in of_it):
-        return False  # one pear of some pears
-    return bool(same)
+    # of some pears, one is not all
+    some = {stem(each.lower()) for each in _SOME.findall(text)} if _ONE.search(thing) else set()
+    return bool(_matter(thing) & _matter(text) - some)
 
 
 def _owed_sums(item: AgendaItem) -> set[float]:

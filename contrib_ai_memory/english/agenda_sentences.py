@@ -34,6 +34,12 @@ _OF_THEM = {
     each: re.compile(rf"(?<![\w'’])(?:h|['’]){form}(?![\w'’])(?: (?P<on>\w+))?", re.IGNORECASE)
     for each, form in (("is", "i[sm]"), ("er", "er"))
 }
+_THEM = re.compile(  # "my brother waits for him"; not "lost her ring"
+    rf"(?<![\w'’])(?:him|her(?= (?:{'|'.join(sorted(FUNCTION_WORDS))})\b|\W*$))(?![\w'’])"
+    r"(?: (?P<on>\w+))?",
+    re.IGNORECASE,
+)
+_SEVERAL = re.compile(r"[,;:.!?] |\b(?:and|but|that|s?he|who)\b", re.IGNORECASE)
 _OTHERS = re.compile(r"[a-z,] [A-Z][a-z]")  # somebody else may be meant
 _YOU = re.compile(r"\b(?:you|your|yours|u|ur|ye|yer|ya|yourself)\b", re.IGNORECASE)
 
@@ -49,10 +55,10 @@ def quoted(item: AgendaItem, teller: Teller, *, message: bool) -> str:
 def _to_them(said: str) -> str:
     """Tell a message to whom it is for: "his wife seeks him" as "your wife seeks you"."""
     found = _THEIRS.match(said)
-    rest = said[found.end() :] if found else ""
-    if found and not _OTHERS.search(rest):
-        rest = _OF_THEM[found["whose"].lower()].sub(_as_you, rest)
-    return f"your{rest}" if found else said
+    rest = said[found.end() :] if found else said
+    if not _OTHERS.search(rest) and (found or not _SEVERAL.search(rest)):
+        rest = (_OF_THEM[found["whose"].lower()] if found else _THEM).sub(_as_you, rest)
+    return f"your{rest}" if found else rest
 
 
 def _as_you(found: re.Match[str]) -> str:

@@ -18,7 +18,7 @@ from .tokens import AUXILIARIES, BASES, FUNCTION_WORDS, NUMBER_WORD, is_past, wi
 
 Closing = Literal["done", "off", "broken"]
 # "I said Monday, but it's Tuesday": what was said before it is wrong
-SAID_WRONG = r"\b(?:i|we) (?:said|told (?:you|u)|did say)\b[^.!?;]{1,40}?\bbut\b"
+SAID_WRONG = r"\b(?:i|we) (?:said|told (?:you|u)|did say)\b(?P<wrong>[^.!?;]{1,40}?)\bbut\b"
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'"})
 _STOP = re.compile(r"[.!?;]+(?:\s|$)")
@@ -312,9 +312,14 @@ def hands_over(text: str) -> bool:
     return owes(plain) and sides(plain, most=_DEBTS)[0] in _OWN
 
 
-def says_wrong(text: str) -> bool:
-    """Whether a text takes back what its speaker has said: "I said Monday, but it's Tuesday"."""
-    return bool(re.search(SAID_WRONG, text.translate(_QUOTES), re.IGNORECASE))
+def said_wrong(text: str) -> tuple[str, str] | None:
+    """Return what a text takes back of what its speaker has said, and what it says instead.
+
+    >>> said_wrong("I said Monday, but it's Tuesday I'm going")
+    (' Monday, ', " it's Tuesday I'm going")
+    """
+    found = re.search(SAID_WRONG, text, re.IGNORECASE)
+    return (found["wrong"], text[found.end() :]) if found else None
 
 
 def promises(text: str) -> bool:

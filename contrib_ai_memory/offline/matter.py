@@ -28,9 +28,10 @@ _NO_UNIT = (
     r"|from|with|it|more|times?|the|that|a|if|so|this|next|till?|old|last|back|left|just|again|oh"
     r"|already|still|each|ago|n|not|no|cos|because|we|he|she|they|its|dont|who|much|many|o['’]?clock)\b)"
 )
-COIN = (  # which is one with an article, too: "a penny"
+COIN = (  # which is one with an article, too: "a penny"; not "a silver token"
     r"(?:(?:ha['’]|half-?)?penny|coin|copper|silver|crown|mark|shilling|farthing|ducat|florin|guinea"
     r"|dollar|euro|cent|credit|quid|sovereign|groat|thaler|pip)\b"
+    rf"(?! (?!(?:{'|'.join(sorted(FUNCTION_WORDS))}|more|now|today|down|each)\b)[a-z])"
 )
 _FOR = r"4 (?:me|u|you|the|an?|my|it|us|him|her|them|this|that|2nite|tonight|now)\b"  # "for"
 _SUM = re.compile(
@@ -211,10 +212,8 @@ def paid_by(done: str) -> str:
     >>> paid_by("presses a penny into Mara's palm"), paid_by("throws two coins at Mara")
     ('a penny', '')
     """
-    paid = (
-        (each for each in sums_in(done) if _MONEY.search(each)) if _HANDS_MONEY.match(done) else ()
-    )
-    return next(iter(paid), "")
+    paid = sums_in(done) if _HANDS_MONEY.match(done) else ()
+    return next((each for each in paid if _MONEY.search(each)), "")
 
 
 def _sums(said: str) -> Iterator[str]:
