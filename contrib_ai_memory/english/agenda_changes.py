@@ -90,6 +90,7 @@ _AS_WORDS = re.compile(  # "ill pay 4 the stool", "wake me b4 dawn"
 _PAYS = re.compile(r"\b(?:pay|settle|owe|cough up|slate|tab)\b", re.IGNORECASE)
 _ONE_COIN = re.compile(rf"\b(?:an?|another|one) (?={COIN})", re.IGNORECASE)
 _PENCE = re.compile(rf"\b({NUMBER_WORD})pence\b", re.IGNORECASE)
+_FOR = re.compile(r"\bfor ([^.,;!?]+)", re.IGNORECASE)
 _ONE = re.compile(r"\b(?:an?|one)\b", re.IGNORECASE)
 _SOME = re.compile(
     r"\b(?:some|several|few|couple of|dozen|lots of|more)(?: (?:more|of|the|my|our|those|good))*"
@@ -240,6 +241,7 @@ class Line:
         self.answer = read.answer
         self.listener = spoken_to(entry, recent, circle, answers=read.answer)
         self.words = self._asked(entry.content)
+        self.said_wrong = commitments.said_wrong(self.words)
         self.gift = bool(_handed(entry)) and (entry.learnable or self.own)
         self.day = _due(entry.content, entry)
         self.owes = self._sure("debt") >= LEAST["debt"][0]
@@ -255,7 +257,7 @@ class Line:
     @property
     def may_change(self) -> bool:
         """Whether the line may end or move an item."""
-        moves = self.right or self.instead or self.day
+        moves = self.right or self.instead or self.day or self.said_wrong
         return bool(self.own or self.gift or self.closing or moves)
 
     # --- what is stated ---
@@ -370,6 +372,8 @@ class Line:
 
     def _only_asks(self, act: SpeechAct, sentence: str) -> bool:
         """Whether a question commits to nothing: "what do i owe you?"."""
+        if commitments.leaves_rest(sentence):
+            return False  # "may i owe you the rest?"
         if asks(act.text) and act.sure < ASSERTS:
             return True
         said = self._asked(sentence)
@@ -476,8 +480,8 @@ class Line:
         ]
         day = self.day or next(filter(None, (_due(a.text, self.entry) for a in self.right)), "")
         about = self._about(_OATH.sub(" ", self.entry.content))
-        if right := commitments.said_wrong(self.words):
-            wrong, so = ([*dates(each, said_at)] for each in right)
+        if self.said_wrong:
+            wrong, so = ([*dates(each, said_at)] for each in self.said_wrong)
             day = so[0].iso if so else day
             of_day = [item for item in mine if item.due in {each.iso for each in wrong}]
             if so and len(of_day) == 1:
@@ -725,8 +729,13 @@ def _is_same(known: AgendaItem, item: AgendaItem, circle: Circle) -> bool:
     owed = [_numbers(each.text) for each in (known, item)]
     if kinds == {"debt"} and not owed[1] and not (item.due and new):
         return True  # "i haven't paid him yet", "i'll pay her on friday"
-    if kinds == {"debt"} and owed[0] and owed[0] == owed[1] and old & new:
-        return True  # in the debtor's words and the creditor's
+    # in the debtor's words and the creditor's; not a penny for a towel and one for a bun
+    was_for, is_for = (
+        _about(" ".join(_FOR.findall(each.text)), each.created, circle) for each in (known, item)
+    )
+    alike = was_for & is_for or not (was_for and is_for)
+    if kinds == {"debt"} and owed[0] and owed[0] == owed[1] and old & new and alike:
+        return True
     # most of what the shorter says: to mend a fence and to mend a roof are two promises
     return 2 * len(old & new) > min(len(old), len(new))
 

@@ -18,7 +18,10 @@ from .tokens import AUXILIARIES, BASES, FUNCTION_WORDS, NUMBER_WORD, is_past, wi
 
 Closing = Literal["done", "off", "broken"]
 # "I said Monday, but it's Tuesday": what was said before it is wrong
-SAID_WRONG = r"\b(?:i|we) (?:said|told (?:you|u)|did say)\b(?P<wrong>[^.!?;]{1,40}?)\bbut\b"
+SAID_WRONG = (
+    r"\b(?:i|we) (?:said|told (?:you|u)|did say)\b(?P<wrong>[^.!?;]{1,40}?)\bbut\b"
+    r"(?: (?:i|we) (?:meant?|should have said)\b)?"
+)
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'"})
 _STOP = re.compile(r"[.!?;]+(?:\s|$)")
@@ -140,9 +143,11 @@ _TOLD = re.compile(
 # what is owed is handed over where it is named: "I owe you a penny for the towel. Here it is."
 _HANDS_OVER = re.compile(
     r"(?:^|[.!?,;:-] *)(?:(?:so|and|now|well) )?(?:here|there)"
-    r"(?:(?:'?s it| it is| they are| (?:yo)?u (?:go|are)| ye are)(?=\W*$|[.!,;]| now\b)|\W*$)"
+    r"(?:(?:'?s it| it is| they are| (?:you|u|ya|ye) (?:go|are))(?=\W*$|[.!,;]| now\b)|\W*$)"
     r"|\btake (?:it|them)\W*$"
 )
+_A_SUM = rf"(?:{NUMBER_WORD}|\d+|(?:an?|one) (?:\w*penny|coin|copper|silver|shilling|mark|crown))\b"
+_HERE_IS = re.compile(rf"(?:^|[.!?,;:] *)(?:so |and )?here(?:'?s| is| are) (?P<sum>{_A_SUM})")
 _REST = r"\bthe (?:rest|remainder|other half)\b"
 _LEAVES_REST = re.compile(
     rf"(?:\b(?:owe|will|shall|can|could|may|pay|bring|give)\b|'ll\b|\b(?:ill|il|giv)\b)[^.!?]*{_REST}"
@@ -188,8 +193,13 @@ _OWING = tuple(
         (rf"(?: will| shall| to)* (?:re)?pay\b(?: (?P<to>{_PERSON}))?(?P<further>)", True),
     )
 )
+_PAY_ME = re.compile(  # "Bram, pay me on Friday"
+    r"(?:^|[.,!?;:] |\b(?:please|just|you|must|to) )(?:re)?pay (?P<to>me|us)\b", re.IGNORECASE
+)
 _DEBTS = 5  # of these forms; the others tell of what will be done
-_OF_A_THING = re.compile(rf"(?:an?|your|all|(?:the )?(?:{NUMBER_WORD}|\d+))\b", re.IGNORECASE)
+_OF_A_THING = re.compile(
+    rf"(?:an?|your|all|(?:the )?(?:{NUMBER_WORD}|rest|remainder|\d+))\b", re.IGNORECASE
+)
 
 
 _NOT_OWED = re.compile(
@@ -206,6 +216,8 @@ def sides(text: str, *, most: int | None = None) -> tuple[str, str]:
     (('you', 'me'), ('bram', 'i'), ("i'll", 'bram'))
     """
     plain = text.translate(_QUOTES)
+    if demands := _PAY_ME.search(plain):
+        return "you", demands["to"]
     for form, forward in _OWING[:most]:
         found = form.search(plain)
         if found and found["who"].lower() != "the":  # "my slate", not "the slate"
@@ -303,11 +315,14 @@ def hands_over(text: str) -> bool:
     """Whether the speaker names what they owe and pays all of it in the same breath.
 
     >>> said = "i owe u 2 pence, here you go", "i owe you 5. here you go, the rest on friday"
-    >>> [hands_over(each) for each in said]
-    [True, False]
+    >>> [hands_over(each) for each in (*said, "i owe you for a bun. here's a penny")]
+    [True, False, True]
     """
     plain = text.translate(_QUOTES).lower()
-    if not _HANDS_OVER.search(plain) or leaves_rest(plain):
+    here = _HERE_IS.search(plain)
+    owed = plain[: here.start()] if here else ""
+    in_full = here and (here["sum"] in owed or not re.search(_A_SUM, owed))
+    if not (in_full or _HANDS_OVER.search(plain)) or leaves_rest(plain):
         return False
     return owes(plain) and sides(plain, most=_DEBTS)[0] in _OWN
 
@@ -382,8 +397,12 @@ def reminder(text: str) -> str:
 
     >>> reminder("remind me to buy twine"), reminder("remind me what I owe")
     ('buy twine', '')
+    >>> reminder("remind me when i leave that i need eggs")
+    'i need eggs'
     """
-    found = _REMIND_TO.search(" ".join(text.translate(_QUOTES).split()).rstrip(".! "))
+    said = " ".join(text.translate(_QUOTES).split()).rstrip(".! ")
+    said = re.sub(rf"(?i:(\bremind (?:me|us)) (?:{_AS_I_GO.pattern}),?)", r"\1", said)
+    found = _REMIND_TO.search(said)
     return (found["what"] or found["of"] or "").strip() if found else ""
 
 

@@ -12,7 +12,7 @@ from itertools import islice
 
 from ..english.commitments import SAID_WRONG, closes, without_means
 from ..english.due_dates import DAY, MONTHS, TOMORROW, TONIGHT, WEEKDAYS, spelt
-from ..english.tokens import FILLERS, FUNCTION_WORDS, NUMBER_WORD, NUMBERS, is_past, zipf
+from ..english.tokens import BASES, FILLERS, FUNCTION_WORDS, NUMBER_WORD, NUMBERS, is_past, zipf
 
 COMMON = 5.3  # Zipf frequency from which a noun says nothing: "the thing", "my way"
 MOST = 2  # parts
@@ -31,7 +31,8 @@ _NO_UNIT = (
 COIN = (  # which is one with an article, too: "a penny"; not "a silver token"
     r"(?:(?:ha['’]|half-?)?penny|coin|copper|silver|crown|mark|shilling|farthing|ducat|florin|guinea"
     r"|dollar|euro|cent|credit|quid|sovereign|groat|thaler|pip)\b"
-    rf"(?! (?!(?:{'|'.join(sorted(FUNCTION_WORDS))}|more|now|today|down|each)\b)[a-z])"
+    rf"(?! (?!(?:{'|'.join(sorted(FUNCTION_WORDS))}|more|now|today|down|each|across|along|back"
+    r"|beside|into|onto|over|toward|towards)\b)[a-z])"
 )
 _FOR = r"4 (?:me|u|you|the|an?|my|it|us|him|her|them|this|that|2nite|tonight|now)\b"  # "for"
 _SUM = re.compile(
@@ -59,7 +60,8 @@ _ORDERED = re.compile(
     r"|give me|gimme|bring me|get me) (?:please )?)"
     rf"(?P<what>(?:{_COUNT})(?:(?: |, (?=(?:{_COUNT}) ))"
     r"(?!(?:to|4|for|if|please|pls|plz|with|when|until|till?|so|because|cos|that|which|from"
-    r"|before|then|now|too|me|is|was|are|of (?:you|it|that))\b)(?:[a-z'’-]+|\d+\b)){1,12})",
+    r"|before|then|now|too|me|is|was|are|of (?:you|it|that))\b)"
+    r"(?:[a-z'’-]+|(?<=[,nd&] )\d+\b)){1,12})",
     re.IGNORECASE,
 )
 # "hamo not hanno", "Hadlow, not Hadley"
@@ -244,14 +246,18 @@ def _noun(thing: str, names: Collection[str]) -> list[str]:
     ):
         words.pop()
     # "your dog" of "my dog died" and "my dog limping"; nothing of "my heads splitting"
-    verbs = (n for n, word in enumerate(words) if n and (is_past(word) or word[-3:] == "ing"))
+    verbs = (n for n, word in enumerate(words) if n and (is_past(word) or _is_ing(word)))
     begins = next(verbs, None)
-    is_short_for_is = begins and words[begins][-3:] == "ing" and words[begins - 1][-1] == "s"
+    is_short_for_is = begins and _is_ing(words[begins]) and words[begins - 1][-1] == "s"
     words = [] if is_short_for_is else words[:begins]
     if words and words[-1][-2:] in ("'s", "’s"):
         return []
     last = words[-1].lower() if words and not (len(words) == 1 and is_past(words[0])) else ""
     return words if last and zipf(last) < COMMON else []
+
+
+def _is_ing(word: str) -> bool:
+    return word[-3:] == "ing" and word.lower() not in BASES  # "a silver ring"
 
 
 def _as_said_back(of: str, words: Collection[str]) -> str:
