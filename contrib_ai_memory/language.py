@@ -277,6 +277,7 @@ class ItemWords:
     recipient: str = ""
     creditor: str = ""  # the words for whom something is owed to; "" for a pronoun or nobody
     reminds: bool = False  # whether they ask to be reminded
+    at_parting: bool = False  # whether they ask for that as their speaker goes
 
 
 @dataclass(frozen=True, slots=True)

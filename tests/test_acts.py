@@ -271,7 +271,7 @@ def test_a_message_that_is_whispered_is_one_however_secretive_it_sounds():
     said = "Please tell Bram, when I am not by, that I can pay him only three silver."
     done = ("request", "tell Bram"), ("secret", said)
     reply = offline_reply.reply(request(said, *done, kind="whisper"))
-    assert reply.text == "Three silver: I will pass it on to Bram."
+    assert reply.text == "You can pay him only three silver: I will pass it on to Bram."
 
 
 @pytest.mark.parametrize("said", ["evening! you must be Mara?", "so you're the innkeeper?"])

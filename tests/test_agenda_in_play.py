@@ -285,8 +285,10 @@ def test_a_message_told_in_confidence_is_not_passed_on_aloud(says, mara, alice, 
     alice.execute_cmd("whisper mara = please tell bram that the boat is mended")
     offload.wait(mara.assistant.at_tick())
     says(bram, "good evening, mara")
-    [own] = [e for e in mara.memory.journal.read() if e.origin == "self" and "boat is" in e.content]
-    assert own.private and own.witnesses == (mara.get_memory_identity(bram),)
+    own = [e for e in mara.memory.journal.read() if e.origin == "self" and "boat is" in e.content]
+    assert [(e.private, e.witnesses) for e in own] == [
+        (True, (mara.get_memory_identity(who),)) for who in (alice, bram)
+    ]
 
 
 def test_who_asks_for_messages_is_given_them_and_a_question_is_none(says, mara, alice, bram):

@@ -6,6 +6,8 @@ import pytest
 from evennia.utils.create import create_object
 from talk_scene import states, turn
 
+from contrib_ai_memory.english import commitments
+
 # --- debts ----------------------------------------------------------------------------------------
 
 
@@ -216,7 +218,7 @@ def test_who_gave_nothing_is_not_told_to_have(says, alice, bram):
     ("asked", "told"),
     [
         ("pass on to bram that the salve worked a treat", "The salve worked a treat"),
-        ("would you let bram know i need him to hold the ladder?", "I need him to hold the ladder"),
+        ("would you let bram know i need him to hold the ladder?", "I need you to hold the ladder"),
         ("tell bram rowena had kittens", "Rowena had kittens"),
     ],
 )
@@ -321,3 +323,231 @@ def test_a_message_that_was_told_is_no_news_to_whom_it_was_for(says, alice, bram
     assert "boat is mended" in says(bram, "how are you?")
     assert "boat" not in (told := says(bram, "what's new?"))
     assert "ford" in told
+
+
+# --- what is owed and paid ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I think I owe you another penny for the second towel. Here it is.",
+        "i still owe u 2 pence for the ale, here you go",
+        "I owe you for the towel. Here's a penny.",
+        "what I owe you, three marks, there",
+    ],
+)
+def test_what_is_owed_and_paid_in_one_breath_is_paid(says, mara, alice, said):
+    assert "reckon" not in (answer := says(alice, said))
+    assert re.search("paid|Thank you", answer)
+    assert not list(mara.memory.agenda)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["I owe you five marks. Here are two.", "i owe you 5, here you go, 2, the rest on friday"],
+)
+def test_what_is_paid_in_part_in_one_breath_is_owed(says, mara, alice, said):
+    says(alice, said)
+    assert set(states(mara).values()) == {"open"}
+
+
+@pytest.mark.parametrize(
+    ("owed", "done", "state"),
+    [
+        ("I owe you a penny for the bun", "presses a penny into Mara's palm.", "done"),
+        ("I owe you a penny for the bun", "slides one penny across the counter to Mara.", "done"),
+        ("i owe you tuppence for the ale", "drops tuppence in Mara's hand.", "done"),
+        ("I owe you three marks for the hay", "counts three marks into Mara's hand.", "done"),
+        ("put it on me slate, i'll cough up friday", "drops three pence in Mara's palm.", "done"),
+        ("I owe you three marks for the hay", "puts one mark on the counter for Mara.", "open"),
+        ("I owe you a silver for the hay", "puts a silver ring before Mara.", "open"),
+        ("I owe you three marks for the hay", "throws three marks at Mara.", "open"),
+    ],
+)
+def test_a_pose_that_hands_over_what_is_owed_pays_it(says, mara, alice, owed, done, state):
+    says(alice, owed)
+    answer = says(alice, f"pose {done}", "")
+    assert set(states(mara).values()) == {state}
+    assert state == "open" or "paid" in answer
+
+
+def test_one_coin_pays_one_debt(says, mara, alice):
+    says(alice, "I owe you a penny for the towel.")
+    says(alice, "I owe you a penny for the bun.")
+    says(alice, "pose hands Mara a penny.", "")
+    assert sorted(item.state for item in mara.memory.agenda) == ["done", "open"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "i only got 2 pence on me can i owe u the rest",
+        "ive just 2 pence, put the rest on my slate",
+        "I have only two pence with me. May I owe you the rest?",
+    ],
+)
+def test_what_somebody_has_is_not_what_they_owe(says, mara, alice, said):
+    assert not re.search("two pence|2 pence", says(alice, said).lower())
+    create_object("typeclasses.objects.Object", key="pence", location=alice)
+    says(alice, "give pence to Mara", "")
+    says(alice, "pose gives Mara two pence.", "")
+    assert set(states(mara).values()) == {"open"}
+    assert "the rest" in (answer := says(alice, "what do i owe u")) and "owe me two" not in answer
+    says(alice, "heres the rest")
+    assert set(states(mara).values()) == {"done"}
+
+
+def test_the_rest_of_a_debt_is_no_second_one(says, mara, alice):
+    says(alice, "I owe you five pence for the soap.")
+    says(alice, "here's two pence, I'll bring the rest on friday")
+    [owed] = mara.memory.agenda
+    assert (owed.state, owed.due) == ("open", "2026-11-27")
+
+
+def test_who_is_told_to_pay_owes(says, mara, alice, bram):
+    bram.location = alice.location
+    says(bram, "good evening")
+    says(alice, "say Bram, pay me the three marks on Friday.", "")
+    [owed] = mara.memory.agenda
+    name = mara.memory.people.name_of
+    assert (name(owed.who), name(owed.to)) == ("Bram", "Alice")
+
+
+@pytest.mark.parametrize("said", ["Sunday, then. Or I take the ham back.", "Friday. Or else."])
+def test_a_threat_promises_nothing(says, mara, alice, bram, said):
+    bram.location = alice.location
+    says(bram, "good evening")
+    says(alice, f"say {said}", "")
+    assert not list(mara.memory.agenda)
+
+
+@pytest.mark.parametrize(
+    ("promised", "given", "state"),
+    [
+        ("I shall bring you some pears from my garden tomorrow.", "a pear", "open"),
+        ("I shall bring you some pears from my garden tomorrow.", "two pears", "done"),
+        ("I'll bring you a few more eggs tomorrow.", "an egg", "open"),
+        ("I'll bring you a pear tomorrow.", "a pear", "done"),
+    ],
+)
+def test_one_of_some_is_not_all_that_was_promised(says, mara, alice, promised, given, state):
+    says(alice, promised)
+    says(alice, f"pose gives Mara {given}.", "")
+    assert set(states(mara).values()) == {state}
+
+
+def test_an_age_is_no_promise(says, mara, alice):
+    says(alice, "my birthdays on the 3rd of december, ill be 30. gettin old")
+    assert [item.kind for item in mara.memory.agenda] == ["plan"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I'll shift yer coal for yer Thursday, missus, that's a promise.",
+        "i'll mend your fence for you on thursday",
+        "I shall bring you some pears on Thursday.",
+    ],
+)
+def test_what_is_done_for_the_npc_on_a_day_is_promised(says, mara, alice, said):
+    says(alice, "hello")
+    answer = says(alice, said)
+    assert "Thursday" in answer and "luck" not in answer and re.search("count on|kind of", answer)
+    [promise] = mara.memory.agenda
+    assert (promise.kind, promise.due) == ("promise", "2026-11-26")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I said Thursday, but it's Friday I'm goin'.",
+        "i said thursday but i meant friday",
+        "I told you Thursday but it will be Friday.",
+    ],
+)
+def test_a_day_that_was_said_wrong_is_moved_and_said_back(says, mara, alice, said):
+    says(alice, "I'm off up Saltby way on Thursday.")
+    says(alice, "how is trade?")
+    assert "Friday" in says(alice, said)
+    [plan] = mara.memory.agenda
+    assert plan.due == "2026-11-27"
+
+
+# --- reminders and messages -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "parting"),
+    [
+        ("please remind me to take my bag when I leave.", "Goodbye. I am leaving now."),
+        ("remind me about my bag when i go", "right im off, cya"),
+        ("before i go, remind me to take my bag", "good night mara"),
+    ],
+)
+def test_a_reminder_for_when_somebody_goes_is_due_as_they_go(says, mara, alice, asked, parting):
+    says(alice, "hello")
+    says(alice, asked)
+    assert "bag" not in says(alice, "thank you")
+    assert "bag" in says(alice, parting)
+    assert set(states(mara).values()) == {"done"}
+    assert "bag" not in says(alice, "bye")
+
+
+def test_a_reminder_for_elsewhere_is_not_due_at_a_goodbye(says, mara, alice):
+    says(alice, "remind me to buy candles when i go to market")
+    assert "candles" not in says(alice, "bye mara")
+    assert set(states(mara).values()) == {"open"}
+
+
+def test_of_what_to_remind_is_told_without_when():
+    assert commitments.reminder("remind me when i leave that i need eggs") == "i need eggs"
+
+
+@pytest.mark.parametrize(
+    ("asked", "said_back", "told"),
+    [
+        (
+            "when Bram comes back, please tell him his mother wants the eggs by supper.",
+            "His mother wants the eggs by supper: ",
+            "Your mother wants the eggs by supper.",
+        ),
+        (
+            "tell Bram when he's back that 'is brother's lookin' for 'im by the well.",
+            "",
+            "Your brother's lookin' for you by the well.",
+        ),
+        ("tell Bram I owe him nothing", "", "I owe you nothing."),
+        (
+            "tell Bram that my brother is waiting for him at the mill",
+            "",
+            "My brother is waiting for you at the mill.",
+        ),
+        ("tell Bram my sister has lost her ring", "", "My sister has lost her ring."),
+    ],
+)
+def test_a_message_is_said_back_whole_and_told_to_whom_it_is_for(
+    says, alice, bram, asked, said_back, told
+):
+    bram.location = alice.location
+    says(bram, "good evening")
+    bram.location = None
+    answer = says(alice, asked)
+    assert answer.startswith(said_back) and "His mother: " not in answer
+    turn(alice, bram)
+    assert told in says(bram, "any messages?")
+
+
+@pytest.mark.parametrize(
+    ("order", "said_back"),
+    [
+        ("ok gimme one soap and 2 towels", "one soap and 2 towels"),
+        (
+            "I'll have three ales, 2 pies and some bread, please",
+            "three ales, 2 pies and some bread",
+        ),
+        ("gimme a room for 2 nights", "a room"),
+    ],
+)
+def test_an_order_is_said_back_whole(says, alice, order, said_back):
+    assert re.match(rf"{said_back}\b(?! and)", says(alice, order), re.IGNORECASE)

@@ -18,8 +18,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
-from ..language import Circle, Commitment, Named
+from ..language import Circle, Commitment, Intent, Named
 from ..local_time import day_of, local
+from ..offline.matter import COIN, paid_by
 from ..privacy import shared_privacy
 from ..records import (
     LOOK_BACK,
@@ -37,7 +38,8 @@ from . import addressing, agenda_questions, commitments
 from .contradiction import numbers
 from .due_dates import dates, due
 from .questions import asks, sentences_of
-from .tokens import FUNCTION_WORDS, NUMBERS, content_words, stem
+from .small_talk import courtesy_of
+from .tokens import FUNCTION_WORDS, NUMBER_WORD, NUMBERS, content_words, stem
 
 ANSWERED_WITHIN = 120.0  # seconds
 TOLD_FROM = 0.5  # share of a message's stems in the words that pass it on
@@ -85,13 +87,28 @@ _AS_WORDS = re.compile(  # "ill pay 4 the stool", "wake me b4 dawn"
     r"|th(?:is|at)(?! (?:week|month|day|time|evening|morning|year)))\b))",
     re.IGNORECASE,
 )
-_PAYS = re.compile(r"\b(?:pay|settle|owe)\b", re.IGNORECASE)
+_PAYS = re.compile(r"\b(?:pay|settle|owe|cough up|slate|tab)\b", re.IGNORECASE)
+_ONE_COIN = re.compile(rf"\b(?:an?|another|one) (?={COIN})", re.IGNORECASE)
+_PENCE = re.compile(rf"\b({NUMBER_WORD})pence\b", re.IGNORECASE)
+_FOR = re.compile(r"\bfor ([^.,;!?]+)", re.IGNORECASE)
+_ONE = re.compile(r"\b(?:an?|one)\b", re.IGNORECASE)
+_SOME = re.compile(
+    r"\b(?:some|several|few|couple of|dozen|lots of|more)(?: (?:more|of|the|my|our|those|good))*"
+    r" (\w+s)\b",
+    re.IGNORECASE,
+)
+_AGE = re.compile(  # "ill be 30"
+    rf"\b(?:i(?:['’]?(?:ll|m)| will| shall| am)|il) (?:be|turn(?:ing)?) (?:\d+|{NUMBER_WORD})"
+    r"(?=\W*$|[.,!?;]| (?:years?|on|then|and|this|next)\b)",
+    re.IGNORECASE,
+)
+_THREATENS = re.compile(  # "Sunday, then. Or I take the ham back."
+    r"(?:^|[.!?;] *)or (?:else )?(?:i|we)\b(?! (?:may|might|could|can)\b)|\bor else\b",
+    re.IGNORECASE,
+)
 _HANDED = re.compile(r"\bheres?\b", re.IGNORECASE)
 _ASKS_OF = re.compile(r"\b(?:you|u|ye|ya|please|pls|plz)\b", re.IGNORECASE)
 _EVEN = re.compile(r"\b(?:square|even|quits)\b", re.IGNORECASE)
-_PROMISES = re.compile(  # not "as i promised", which is done with that
-    r"(?<!\bas )(?<!\bas i )\b(?:promised?|swore|swear|my word)\b", re.IGNORECASE
-)
 _OATH = re.compile(
     r"\b(?:on|upon|by) (?:my|me|ma) [\w']+(?:'s \w+)?|\bcross (?:my|me|ma) \w+", re.IGNORECASE
 )
@@ -101,8 +118,10 @@ _INSTEAD = re.compile(
     r"|\bnow (?:it['’]?s )?|\bnow\W*$",
     re.IGNORECASE,
 )
-_RIGHT = re.compile(  # "friday. no, saturday"
-    r"\b(?:(?:no|nah|wait|hang on|scratch that|i mean|forgive me|sorry)\b\W+)+", re.IGNORECASE
+_RIGHT = re.compile(  # "friday. no, saturday", "i said friday but it's saturday"
+    r"\b(?:(?:no|nah|wait|hang on|scratch that|i mean|forgive me|sorry)\b\W+)+"
+    rf"|{commitments.SAID_WRONG}\W+",
+    re.IGNORECASE,
 )
 _USES = re.compile(  # for a time: "i'll take the room till thursday"
     r"\b(?:i|we)(?:['’]?ll| will) (?:just )?(?:take|have|stay)\b[^.!?]*\b(?:un)?till?\b",
@@ -222,13 +241,15 @@ class Line:
         self.answer = read.answer
         self.listener = spoken_to(entry, recent, circle, answers=read.answer)
         self.words = self._asked(entry.content)
-        self.gift = _is_gift(entry) and (entry.learnable or self.own)
+        self.said_wrong = commitments.said_wrong(self.words)
+        self.gift = bool(_handed(entry)) and (entry.learnable or self.own)
         self.day = _due(entry.content, entry)
         self.owes = self._sure("debt") >= LEAST["debt"][0]
         self.settles = self._sure("settle")
         self.right = [a for a in self.acts if a.kind == "correction" and a.sure >= CORRECTS]
         self.closing = self._closing()
-        self.instead = bool(_INSTEAD.search(entry.content))
+        parts = courtesy_of(self.words) is Intent.PARTING  # "Goodbye. I am leaving now."
+        self.instead = bool(_INSTEAD.search(entry.content)) and not parts
 
     def _sure(self, kind: str) -> float:
         return max((each.sure for each in self.acts if each.kind == kind), default=-NEVER)
@@ -236,7 +257,7 @@ class Line:
     @property
     def may_change(self) -> bool:
         """Whether the line may end or move an item."""
-        moves = self.right or self.instead or self.day
+        moves = self.right or self.instead or self.day or self.said_wrong
         return bool(self.own or self.gift or self.closing or moves)
 
     # --- what is stated ---
@@ -277,6 +298,7 @@ class Line:
             return  # out of character
         found: list[Said | None] = []
         # "here, two coppers for the ale on my slate"
+        pays_all = commitments.hands_over(self.entry.content)
         pays = [act.text for act in self.acts if act.kind == "settle" and act.sure >= PAYS]
         paid = {place for text in pays for place in _places(text, sentences)}
         for place, sentence in enumerate(sentences) if not self.own else ():
@@ -284,14 +306,14 @@ class Line:
             if self._to_npc and commitments.errand(self._asked(sentence), dated=bool(day)):
                 found.append(Said(place, sentence, "request", day, ERRAND))
             owes = commitments.owes(sentence) and not commitments.is_told(sentence)
-            owes = owes and place not in paid and not commitments.pays_back(sentence)
+            owes = owes and not (pays_all or place in paid or commitments.pays_back(sentence))
             if owes and _numbers(sentence) and not asks(sentence):
                 found.append(self._said(SpeechAct("debt", sentence, ASSERTS), place, sentence))
         for act in self.acts:
             if act.kind in LEAST:
                 places = _places(act.text, sentences)
                 owed = act.kind == "debt" or (act.kind == "promise" and len(places) > 1)
-                if owed and _is_of_others(sentences[places[0]]):
+                if owed and (pays_all or _is_of_others(sentences[places[0]])):
                     continue  # "he gets out if someone pays. twelve silver."
                 found += (self._said(act, place, sentences[place]) for place in places)
         best: dict[int, Said] = {}
@@ -315,10 +337,12 @@ class Line:
         kind = cast(Commitment, "request" if act.kind in _ASKED else act.kind)
         if act.sure < self._least(act, later=later):
             return None
-        if kind == "plan" and _PROMISES.search(sentence):
+        if kind == "plan" and commitments.promises(sentence):
             kind = "promise"
-        if kind == "promise" and _USES.search(sentence):
+        if kind == "promise" and (_USES.search(sentence) or _AGE.search(act.text)):
             kind = "plan"
+        if kind in ("promise", "plan") and _THREATENS.search(self.entry.content):
+            return None
         if kind == "promise" and (_PAYS.search(sentence) or (self.owes and _numbers(sentence))):
             kind = "debt"
         if kind == "debt" and _is_of_others(sentence):
@@ -348,6 +372,8 @@ class Line:
 
     def _only_asks(self, act: SpeechAct, sentence: str) -> bool:
         """Whether a question commits to nothing: "what do i owe you?"."""
+        if commitments.leaves_rest(sentence):
+            return False  # "may i owe you the rest?"
         if asks(act.text) and act.sure < ASSERTS:
             return True
         said = self._asked(sentence)
@@ -359,7 +385,7 @@ class Line:
     def _least(self, act: SpeechAct, *, later: bool) -> float:
         """Return from which score on an act counts."""
         with_day, without = LEAST[act.kind]
-        if act.kind == "promise" and _PROMISES.search(act.text):
+        if act.kind == "promise" and commitments.promises(act.text):
             return with_day
         if act.kind == "promise" and _WILL_PAY.search(act.text):
             without = LEAST["debt"][1]
@@ -442,6 +468,7 @@ class Line:
         """Return the item that the line sets right or puts on another day."""
         if self.own or not _may_commit(self.entry) or self.entry.is_question:
             return []
+        said_at = local(self.entry.timestamp)
         mine = [
             item
             for item in items
@@ -453,6 +480,12 @@ class Line:
         ]
         day = self.day or next(filter(None, (_due(a.text, self.entry) for a in self.right)), "")
         about = self._about(_OATH.sub(" ", self.entry.content))
+        if self.said_wrong:
+            wrong, so = ([*dates(each, said_at)] for each in self.said_wrong)
+            day = so[0].iso if so else day
+            of_day = [item for item in mine if item.due in {each.iso for each in wrong}]
+            if so and len(of_day) == 1:
+                return [self._again(of_day[0], day)]
         last = self._said_before()
         just = [item for item in mine if last and last.id in item.evidence]
         if day > day_of(self.entry.timestamp) and not about and len(just) == 1:
@@ -502,6 +535,9 @@ class Line:
         ]
         if self.gift:
             found = [item for item in open_items if _is_given(self.entry, item, self.circle)]
+            if paid_by(f"gives {_handed(self.entry)}"):  # one sum pays one debt, the same first
+                found.sort(key=lambda item: (not _owed_sums(item), item.updated))
+                found = found[:1]
             return [item.closed("done", self.entry) for item in found]
         if self.own:
             return [item.closed("done", self.entry) for item in open_items if self._tells(item)]
@@ -544,6 +580,8 @@ class Line:
         if how == "done":
             owed = {i.id: _without_days(i.text, i.created) for i in mine if i.kind == "debt"}
             mine = [i for i in mine if not _is_part(self.words, owed.get(i.id, ""))]
+            if commitments.leaves_rest(self.words):
+                mine = [i for i in mine if i.kind != "debt"]
         off = [e for e in sentences_of(self.words) if commitments.closes(e) == "off"]
         if how == "off" and off and all(map(_is_of_others, off)):  # "she isn't coming after all"
             mine = [item for item in mine if item.kind == "plan"]
@@ -636,15 +674,20 @@ def spoken_to(
     return ""
 
 
-def _is_gift(entry: Entry) -> bool:
-    """Whether somebody gives a thing to the NPC, or is seen to give it to another."""
-    return entry.kind == "give" or (entry.kind == "pose" and " gives " in entry.content)
+def _handed(entry: Entry) -> str:
+    """Return what somebody gives to the NPC or is seen to give to another, "" if nothing."""
+    if entry.kind not in ("give", "pose"):
+        return ""
+    _, gives, given = entry.content.partition(" gives ")
+    return given if gives else paid_by(entry.content.removeprefix(entry.seen_as).strip())
 
 
 def _receiver(entry: Entry, circle: Circle) -> str:
     """Return who is given something: "Alice gives Mara a key."; "" if unknown."""
-    after = entry.content.partition(" gives ")[2]
-    if addressing.named(" ".join(after.split()[:2]), circle.names) != Named.NOT:
+    _, gives, after = entry.content.partition(" gives ")
+    to = " ".join(after.split()[:2]) if gives else entry.content
+    after = after or entry.content
+    if addressing.named(to, circle.names) != Named.NOT:
         return circle.npc
     others = [e for e in circle.mentioned(after) if e != entry.source_entity]
     return others[0] if len(others) == 1 else ""
@@ -680,12 +723,19 @@ def _is_same(known: AgendaItem, item: AgendaItem, circle: Circle) -> bool:
         return False
     if not set(known.evidence).isdisjoint(item.evidence):
         return True
+    if known.kind == "debt" and commitments.leaves_rest(item.text) and _HANDED.search(item.text):
+        return True  # "here's two, i'll bring the rest on friday"
     old, new = (_about(each.text, each.created, circle) for each in (known, item))
     owed = [_numbers(each.text) for each in (known, item)]
     if kinds == {"debt"} and not owed[1] and not (item.due and new):
         return True  # "i haven't paid him yet", "i'll pay her on friday"
-    if kinds == {"debt"} and owed[0] and owed[0] == owed[1] and old & new:
-        return True  # in the debtor's words and the creditor's
+    # in the debtor's words and the creditor's; not a penny for a towel and one for a bun
+    was_for, is_for = (
+        _about(" ".join(_FOR.findall(each.text)), each.created, circle) for each in (known, item)
+    )
+    alike = was_for & is_for or not (was_for and is_for)
+    if kinds == {"debt"} and owed[0] and owed[0] == owed[1] and old & new and alike:
+        return True
     # most of what the shorter says: to mend a fence and to mend a roof are two promises
     return 2 * len(old & new) > min(len(old), len(new))
 
@@ -733,14 +783,23 @@ def _is_given(entry: Entry, item: AgendaItem, circle: Circle) -> bool:
     receiver = _receiver(entry, circle)
     if item.kind != "request" and (not receiver or (item.to and receiver != item.to)):
         return False
-    thing = _NAME.sub(" ", entry.content.partition(" gives ")[2])
-    text = _without_days(item.text, item.created)
-    given, owed = _numbers(thing), _numbers(text)
+    thing = _NAME.sub(" ", _handed(entry))
+    text = commitments.without_means(_without_days(item.text, item.created))
+    given, owed = _numbers(thing), _owed_sums(item)
     if given and owed:
         return max(given) in owed and max(given) >= max(owed)
+    if item.kind == "debt" and paid_by(f"gives {thing.strip()}"):
+        return not (owed or commitments.leaves_rest(item.text))
     if item.kind != "request" and item.to and item.due and not _matter(_OATH.sub(" ", text)):
         return True  # "friday, cross my heart"
-    return bool(_matter(thing) & _matter(text))
+    # of some pears, one is not all
+    some = {stem(each.lower()) for each in _SOME.findall(text)} if _ONE.search(thing) else set()
+    return bool(_matter(thing) & _matter(text) - some)
+
+
+def _owed_sums(item: AgendaItem) -> set[float]:
+    """Return the numbers of what an item owes, without what its debtor had in hand."""
+    return _numbers(commitments.without_means(_without_days(item.text, item.created)))
 
 
 def _is_part(text: str, owed: str) -> bool:
@@ -761,6 +820,6 @@ def _shared(text: str, stated: str, names: set[str], *, owed: bool) -> int:
 
 
 def _numbers(text: str) -> set[float]:
-    text = _AS_WORDS.sub(" ", text)
+    text = _PENCE.sub(r"\1 pence", _ONE_COIN.sub("1 ", _AS_WORDS.sub(" ", text)))
     figures = (each.replace(",", ".") for each in numbers(text) if len(each) < 9)
     return {float(each) for each in figures if _SUM.fullmatch(each)}

@@ -17,6 +17,11 @@ from .questions import asks
 from .tokens import AUXILIARIES, BASES, FUNCTION_WORDS, NUMBER_WORD, is_past, without_quotations
 
 Closing = Literal["done", "off", "broken"]
+# "I said Monday, but it's Tuesday": what was said before it is wrong
+SAID_WRONG = (
+    r"\b(?:i|we) (?:said|told (?:you|u)|did say)\b(?P<wrong>[^.!?;]{1,40}?)\bbut\b"
+    r"(?: (?:i|we) (?:meant?|should have said)\b)?"
+)
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'"})
 _STOP = re.compile(r"[.!?;]+(?:\s|$)")
@@ -52,6 +57,10 @@ _NOBODY = frozenset(
 # "tell bram il pay him", "tell bram hes an ox"; not "tell old wes", "tell old hel"
 _PRONOUN_VERB = re.compile(
     r"(?:i'?(?:m|ve|ll?|d)|(?:s?he|it|there|that)'?(?:s|ll|d)|(?:they|we|you)'?(?:ve|ll|d|re))"
+)
+_OWN = frozenset("i me my we us our".split())
+_PROMISES = re.compile(  # not "as i promised", which is done with that
+    r"(?<!\bas )(?<!\bas i )\b(?:promised?|swore|swear|my word)\b", re.IGNORECASE
 )
 _PRONOUNS = frozenset("i he she they me him her them".split())
 _ITS_HOUSE = frozenset("inn house tavern shop forge mill stall bar us we".split())
@@ -107,6 +116,12 @@ _REMIND_TO = re.compile(
     r"|\bremind (?:me|us)(?:(?: (?:on )?[\w-]+)? about (?P<of>(?:the|my|a|an) .+))?$",
     re.IGNORECASE,
 )
+_AS_I_GO = re.compile(
+    r"\b(?:when(?:ever)?|before|if|once|as) (?:i|we)(?:'?m| am|'?re| are)?"
+    r" (?:leav(?:e|ing)|go|going|head(?:ing)? (?:off|out|home)|set(?:ting)? off|part)\b"
+    r"(?! (?:to|up|down|in|into|on)\b)|\b(?:before|on) (?:leaving|my way out)\b",
+    re.IGNORECASE,
+)
 _SETTLES = (
     r"\b(?:paid|payed|settled)(?: (?:up|off|back|you))?\b"
     r"|\b(?:we(?:'?re| are| r)|that'?s(?: us)?) (?:all )?(?:square|even|quits|settled"
@@ -128,6 +143,25 @@ _PAYS_BACK = re.compile(
 _TOLD = re.compile(
     r"\b(?:i|we) once\b"
     r"|(?<!\bat )(?<!\bthis )(?<!\bfor )\bonce(?! and for all)(?=\W*$|,? (?:and|but|or)\b)",
+    re.IGNORECASE,
+)
+# what is owed is handed over where it is named: "I owe you a penny for the towel. Here it is."
+_HANDS_OVER = re.compile(
+    r"(?:^|[.!?,;:-] *)(?:(?:so|and|now|well) )?(?:here|there)"
+    r"(?:(?:'?s it| it is| they are| (?:you|u|ya|ye) (?:go|are))(?=\W*$|[.!,;]| now\b)|\W*$)"
+    r"|\btake (?:it|them)\W*$"
+)
+_A_SUM = rf"(?:{NUMBER_WORD}|\d+|(?:an?|one) (?:\w*penny|coin|copper|silver|shilling|mark|crown))\b"
+_HERE_IS = re.compile(rf"(?:^|[.!?,;:] *)(?:so |and )?here(?:'?s| is| are) (?P<sum>{_A_SUM})")
+_REST = r"\bthe (?:rest|remainder|other half)\b"
+_LEAVES_REST = re.compile(
+    rf"(?:\b(?:owe|will|shall|can|could|may|pay|bring|give)\b|'ll\b|\b(?:ill|il|giv)\b)[^.!?]*{_REST}"
+    rf"|{_REST} (?:later|tomorrow|tonight|next|on|by|when|after|\w+day)\b"
+)
+# what somebody has is not what they owe: "i only got 2 pence on me, can i owe u the rest"
+_HAS = re.compile(
+    r"\b(?:i|we)(?:'?ve)? (?:(?:have|got|had) )*(?:(?:only|just|but) (?:(?:have|got|had) )*)+"
+    rf"(?:an?|one|{NUMBER_WORD}|\d+)\b(?: \w+)?|\ball (?:that )?i(?:'?ve)? (?:have|got)[^.,;!?]*",
     re.IGNORECASE,
 )
 _DONE = re.compile(
@@ -164,8 +198,13 @@ _OWING = tuple(
         (rf"(?: will| shall| to)* (?:re)?pay\b(?: (?P<to>{_PERSON}))?(?P<further>)", True),
     )
 )
+_PAY_ME = re.compile(  # "Bram, pay me on Friday"
+    r"(?:^|[.,!?;:] |\b(?:please|just|you|must|to) )(?:re)?pay (?P<to>me|us)\b", re.IGNORECASE
+)
 _DEBTS = 5  # of these forms; the others tell of what will be done
-_OF_A_THING = re.compile(rf"(?:an?|your|all|(?:the )?(?:{NUMBER_WORD}|\d+))\b", re.IGNORECASE)
+_OF_A_THING = re.compile(
+    rf"(?:an?|your|all|(?:the )?(?:{NUMBER_WORD}|rest|remainder|\d+))\b", re.IGNORECASE
+)
 
 
 _NOT_OWED = re.compile(
@@ -182,6 +221,8 @@ def sides(text: str, *, most: int | None = None) -> tuple[str, str]:
     (('you', 'me'), ('bram', 'i'), ("i'll", 'bram'))
     """
     plain = text.translate(_QUOTES)
+    if demands := _PAY_ME.search(plain):
+        return "you", demands["to"]
     for form, forward in _OWING[:most]:
         found = form.search(plain)
         if found and found["who"].lower() != "the":  # "my slate", not "the slate"
@@ -275,6 +316,51 @@ def pays_back(text: str) -> bool:
     return bool(_PAYS_BACK.search(text.translate(_QUOTES)))
 
 
+def hands_over(text: str) -> bool:
+    """Whether the speaker names what they owe and pays all of it in the same breath.
+
+    >>> said = "i owe u 2 pence, here you go", "i owe you 5. here you go, the rest on friday"
+    >>> [hands_over(each) for each in (*said, "i owe you for a bun. here's a penny")]
+    [True, False, True]
+    """
+    plain = text.translate(_QUOTES).lower()
+    here = _HERE_IS.search(plain)
+    owed = plain[: here.start()] if here else ""
+    in_full = here and (here["sum"] in owed or not re.search(_A_SUM, owed))
+    if not (in_full or _HANDS_OVER.search(plain)) or leaves_rest(plain):
+        return False
+    return owes(plain) and sides(plain, most=_DEBTS)[0] in _OWN
+
+
+def said_wrong(text: str) -> tuple[str, str] | None:
+    """Return what a text takes back of what its speaker has said, and what it says instead.
+
+    >>> said_wrong("I said Monday, but it's Tuesday I'm going")
+    (' Monday, ', " it's Tuesday I'm going")
+    """
+    found = re.search(SAID_WRONG, text, re.IGNORECASE)
+    return (found["wrong"], text[found.end() :]) if found else None
+
+
+def promises(text: str) -> bool:
+    """Whether a text says that its speaker promises, not "as I promised"."""
+    return bool(_PROMISES.search(text.translate(_QUOTES)))
+
+
+def leaves_rest(text: str) -> bool:
+    """Whether a text leaves a part of what is owed for later."""
+    return bool(_LEAVES_REST.search(text.translate(_QUOTES).lower()))
+
+
+def without_means(text: str) -> str:
+    """Return a text without what its speaker says to have, of which another sum is owed.
+
+    >>> without_means("i only got 2 pence on me can i owe u the rest")
+    ' on me can i owe u the rest'
+    """
+    return _HAS.sub("", text.translate(_QUOTES)) if leaves_rest(text) else text
+
+
 def is_told(text: str) -> bool:
     """Whether a text tells of what was once, which commits nobody."""
     return bool(_TOLD.search(text))
@@ -316,14 +402,23 @@ def reminder(text: str) -> str:
 
     >>> reminder("remind me to buy twine"), reminder("remind me what I owe")
     ('buy twine', '')
+    >>> reminder("remind me when i leave that i need eggs")
+    'i need eggs'
     """
-    found = _REMIND_TO.search(" ".join(text.translate(_QUOTES).split()).rstrip(".! "))
+    said = " ".join(text.translate(_QUOTES).split()).rstrip(".! ")
+    said = re.sub(rf"(?i:(\bremind (?:me|us)) (?:{_AS_I_GO.pattern}),?)", r"\1", said)
+    found = _REMIND_TO.search(said)
     return (found["what"] or found["of"] or "").strip() if found else ""
 
 
 def reminds(text: str) -> bool:
     """Whether a text asks to be reminded of something to do; not "remind me what I owe"."""
     return bool(_REMIND_TO.search(text.translate(_QUOTES)))
+
+
+def reminds_at_parting(text: str) -> bool:
+    """Whether a text asks for a reminder as its speaker goes: "remind me when I leave"."""
+    return reminds(text) and bool(_AS_I_GO.search(text.translate(_QUOTES)))
 
 
 def errand(text: str, *, dated: bool = False) -> bool:
@@ -384,6 +479,8 @@ def closes(text: str) -> Closing | None:
         return "off"
     if _BROKEN.search(lower):
         return "broken"
+    if hands_over(lower):
+        return "done"
     done = _DONE.search(lower)
     so_far = _STOP.split(lower[: done.start()])[-1] if done else ""
     return "done" if done and not (_NOT_YET.search(so_far) or asks(text)) else None

@@ -87,7 +87,10 @@ class EnglishAgenda(AgendaLanguage):
 @lru_cache(maxsize=ITEMS_READ)
 def _item_words(text: str) -> ItemWords:
     return ItemWords(
-        commitments.recipient(text), commitments.creditor(text), commitments.reminds(text)
+        commitments.recipient(text),
+        commitments.creditor(text),
+        commitments.reminds(text),
+        commitments.reminds_at_parting(text),
     )
 
 

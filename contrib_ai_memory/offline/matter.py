@@ -10,9 +10,9 @@ import re
 from collections.abc import Collection, Iterator
 from itertools import islice
 
-from ..english.commitments import closes
+from ..english.commitments import SAID_WRONG, closes, without_means
 from ..english.due_dates import DAY, MONTHS, TOMORROW, TONIGHT, WEEKDAYS, spelt
-from ..english.tokens import FILLERS, FUNCTION_WORDS, NUMBER_WORD, NUMBERS, is_past, zipf
+from ..english.tokens import BASES, FILLERS, FUNCTION_WORDS, NUMBER_WORD, NUMBERS, is_past, zipf
 
 COMMON = 5.3  # Zipf frequency from which a noun says nothing: "the thing", "my way"
 MOST = 2  # parts
@@ -28,21 +28,40 @@ _NO_UNIT = (
     r"|from|with|it|more|times?|the|that|a|if|so|this|next|till?|old|last|back|left|just|again|oh"
     r"|already|still|each|ago|n|not|no|cos|because|we|he|she|they|its|dont|who|much|many|o['’]?clock)\b)"
 )
+COIN = (  # which is one with an article, too: "a penny"; not "a silver token"
+    r"(?:(?:ha['’]|half-?)?penny|coin|copper|silver|crown|mark|shilling|farthing|ducat|florin|guinea"
+    r"|dollar|euro|cent|credit|quid|sovereign|groat|thaler|pip)\b"
+    rf"(?! (?!(?:{'|'.join(sorted(FUNCTION_WORDS))}|more|now|today|down|each|across|along|back"
+    r"|beside|into|onto|over|toward|towards)\b)[a-z])"
+)
 _FOR = r"4 (?:me|u|you|the|an?|my|it|us|him|her|them|this|that|2nite|tonight|now)\b"  # "for"
 _SUM = re.compile(
     rf"\b(?!{_FOR})(?:(?P<number>\d{{1,6}}(?:[.,]\d{{1,3}})?|{NUMBER_WORD}|one|half)"
     rf"(?: (?P<of>{_NO_UNIT}[a-z][a-z'’-]+))?"
-    r"|(?P<pence>\w{3,}pence))(?![\w’'])",
+    rf"|(?P<pence>\w{{3,}}pence)|(?P<coin>(?:an?|another) {COIN}))(?![\w’'])",
     re.IGNORECASE,
 )
+_HANDS_MONEY = re.compile(
+    r"\W*(?:counts?|toss\w*|flips?|drops?|slides?|push\w*|hands?|pays?|puts?|lays?|gives?|throws?"
+    r"|plac\w+|press\w*|slaps?|slips?|sets?|leaves?)\b(?!.*\bat\b)",
+    re.IGNORECASE,
+)
+_MONEY = re.compile(
+    r"(?:coins?|penn(?:y|ies)|pence|coppers?|silvers?|golds?|crowns?|marks?|shillings?|farthings?"
+    r"|ducats?|florins?|guineas?|dollars?|euros?|cents?|credits?|bucks|quid|bits?|stars?|scrip|pips?"
+    r"|beads?|chits?|mon|sovereigns?|groats?|thalers?)$",
+    re.IGNORECASE,
+)
+_COUNT = rf"an?|another|some|one|{NUMBER_WORD}|\d+"
 _ORDERED = re.compile(
     r"(?:^\W*(?:then |so |and )?"
     r"|\b(?:i(?:['’]?d| would) (?:like|love|fancy)|i(?:['’]?ll| shall| will) (?:have|take)"
     r"|(?:can|may|might|could) (?:i|we) (?:please )?(?:have|get|buy|order)"
     r"|give me|gimme|bring me|get me) (?:please )?)"
-    rf"(?P<what>(?:an?|another|some|one|{NUMBER_WORD}|\d+)"
-    r"(?: (?!(?:to|4|for|if|please|pls|plz|with|when|until|till?|so|because|cos|that|which|from"
-    r"|before|then|now|too|me|is|was|are|of (?:you|it|that))\b)[a-z'’-]+){1,12})",
+    rf"(?P<what>(?:{_COUNT})(?:(?: |, (?=(?:{_COUNT}) ))"
+    r"(?!(?:to|4|for|if|please|pls|plz|with|when|until|till?|so|because|cos|that|which|from"
+    r"|before|then|now|too|me|is|was|are|of (?:you|it|that))\b)"
+    r"(?:[a-z'’-]+|(?<=[,nd&] )\d+\b)){1,12})",
     re.IGNORECASE,
 )
 # "hamo not hanno", "Hadlow, not Hadley"
@@ -74,8 +93,10 @@ _THING = re.compile(
     rf"(?P<thing>(?:(?!(?:{'|'.join(_END)})\b)[a-z][a-z'’-]+ ?){{1,3}})",
     re.IGNORECASE,
 )
-_CORRECTED = re.compile(r"\b(?:no|nah|wait|scratch|i mean|rather)\b", re.IGNORECASE)
-_MEANT = re.compile(r"^\W*(?:no|nah|wait|scratch that)\b|\b(?:i meant?|actually)\b", re.I)
+_CORRECTED = re.compile(rf"\b(?:no|nah|wait|scratch|i mean|rather)\b|{SAID_WRONG}", re.IGNORECASE)
+_MEANT = re.compile(
+    rf"^\W*(?:no|nah|wait|scratch that)\b|\b(?:i meant?|actually)\b|{SAID_WRONG}", re.I
+)
 _AS_SAID_BACK = {"my": "your", "our": "your", "your": "my", "ur": "my", "yer": "my"}
 _AS_SAID_BACK |= dict.fromkeys(("that", "this", "some", "dem"), "the")
 _BY_DAY = frozenset("plan promise".split())  # of which the day alone is said back
@@ -115,6 +136,7 @@ def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
     ('Hadlow', 'seven marks')
     """
     told = _DENIED.sub("", said) if kind == "correction" else said
+    told = without_means(told) if kind == "debt" else told
     if not (_WORD.search(told) or _SUM.search(told)):
         return ""  # it only denies
     on = ",".join(each for each in _CLAUSE.split(told) if closes(each) not in ("off", "broken"))
@@ -147,11 +169,13 @@ def ordered(said: str) -> str:
 
     >>> ordered("Then I shall have one mug of the dark ale and a bowl of the stew, please.")
     'one mug of the dark ale and a bowl of the stew'
+    >>> ordered("gimme one soap, 2 towels and a comb"), ordered("one soap and")
+    ('one soap, 2 towels and a comb', 'one soap')
     >>> ordered("can i get a room 4 2nite"), ordered("another 1 pls"), ordered("I'd like to sit")
     ('a room', '', '')
     """
     found = _ORDERED.search(said)
-    return found["what"].strip() if found else ""
+    return re.sub(r" (?:and|n|or)$", "", found["what"].strip()) if found else ""
 
 
 def sets_right(said: str) -> bool:
@@ -184,12 +208,22 @@ def sums_in(said: str) -> list[str]:
     return list(dict.fromkeys(_sums(said)))
 
 
+def paid_by(done: str) -> str:
+    """Return the sum that somebody hands over by what they do, "" if none.
+
+    >>> paid_by("presses a penny into Mara's palm"), paid_by("throws two coins at Mara")
+    ('a penny', '')
+    """
+    paid = sums_in(done) if _HANDS_MONEY.match(done) else ()
+    return next((each for each in paid if _MONEY.search(each)), "")
+
+
 def _sums(said: str) -> Iterator[str]:
     for found in _SUM.finditer(said):
         number, of = (found["number"] or "").lower(), (found["of"] or "").lower()
         of = "" if of in _NO_MATTER else of
-        if found["pence"]:
-            yield found["pence"].lower()
+        if whole := found["pence"] or found["coin"]:
+            yield whole.lower()
         elif of or number not in ("one", "half"):
             word = _SPELT.get(int(number), number) if number.isdigit() else number
             yield f"{word} {of}".strip()
@@ -212,14 +246,18 @@ def _noun(thing: str, names: Collection[str]) -> list[str]:
     ):
         words.pop()
     # "your dog" of "my dog died" and "my dog limping"; nothing of "my heads splitting"
-    verbs = (n for n, word in enumerate(words) if n and (is_past(word) or word[-3:] == "ing"))
+    verbs = (n for n, word in enumerate(words) if n and (is_past(word) or _is_ing(word)))
     begins = next(verbs, None)
-    is_short_for_is = begins and words[begins][-3:] == "ing" and words[begins - 1][-1] == "s"
+    is_short_for_is = begins and _is_ing(words[begins]) and words[begins - 1][-1] == "s"
     words = [] if is_short_for_is else words[:begins]
     if words and words[-1][-2:] in ("'s", "’s"):
         return []
     last = words[-1].lower() if words and not (len(words) == 1 and is_past(words[0])) else ""
     return words if last and zipf(last) < COMMON else []
+
+
+def _is_ing(word: str) -> bool:
+    return word[-3:] == "ing" and word.lower() not in BASES  # "a silver ring"
 
 
 def _as_said_back(of: str, words: Collection[str]) -> str:

@@ -16,7 +16,7 @@ from ..embedding.model import ModelAway
 from ..records import Reply, ReplyRequest
 from ..text.names import forms
 from .acts import masked
-from .matter import matter_of, sums_in
+from .matter import matter_of, paid_by
 from .phrases import says
 
 # gestures by the kind of phrase that answers them
@@ -63,17 +63,6 @@ GESTURES: Mapping[str, tuple[str, ...]] = {
 }
 NEAREST = 2  # gestures of a kind, whose mean counts
 CLEARLY = 0.04  # cosine by which one kind has to be nearer than the others
-_PAYS = re.compile(
-    r"\W*(?:counts?|toss\w*|flips?|drops?|slides?|push\w*|hands?|pays?|puts?|lays?|gives?|throws?"
-    r"|plac\w+|press\w*)\b(?!.*\bat\b)",
-    re.IGNORECASE,
-)
-_MONEY = re.compile(
-    r"(?:coins?|penn(?:y|ies)|pence|coppers?|silvers?|golds?|crowns?|marks?|shillings?|farthings?"
-    r"|ducats?|florins?|guineas?|dollars?|euros?|cents?|credits?|bucks|quid|bits?|stars?|scrip|pips?"
-    r"|beads?|chits?|mon|sovereigns?|groats?|thalers?)$",
-    re.IGNORECASE,
-)
 _SHOWS = re.compile(r"\b(?:hold|lay|put|set|offer|show|slid|push|hand|plac|pull|draw)\w*\b", re.I)
 _EMPTY = re.compile(r"\b(?:empty|drained)\b", re.IGNORECASE)
 _THEIR = re.compile(r"^(?:his|her|their|its)\b", re.IGNORECASE)
@@ -82,8 +71,8 @@ _THEIR = re.compile(r"^(?:his|her|their|its)\b", re.IGNORECASE)
 def answer_to(done: str, request: ReplyRequest) -> Reply:
     """Answer what the speaker does: "slides his empty mug across the bar to Mara"."""
     called = {*forms((request.npc_name, *request.npc_names))}
-    if _PAYS.match(done) and (paid := [each for each in sums_in(done) if _MONEY.search(each)]):
-        return says("settled of", request, topic=paid[0])
+    if paid := paid_by(done):
+        return says("settled of", request, topic=paid)
     if _SHOWS.search(done) and (shown := matter_of(done, "move", called)):
         if _EMPTY.search(shown):
             return says("asked for", request)

@@ -17,7 +17,7 @@ from ..english import commitments
 from ..english.commitments import closes, errand, keeps, owes, recipient, reminder, reminds
 from ..english.due_dates import dates, due
 from ..english.questions import asks, asks_of_you, sentences_of
-from ..english.reported_speech import second_person
+from ..english.reported_speech import capital, second_person
 from ..english.small_talk import (
     CRIES,
     collapses,
@@ -183,6 +183,10 @@ _OFFERS = re.compile(  # "i'll help Jory with the mules"; not "i'll have the sou
     r"\W*(?:i['’]?ll?|i (?:will|shall))\b (?!(?:have|take|need|want|try|buy|get|be|go|like|do)\b)",
     re.IGNORECASE,
 )
+_FOR_YOU = re.compile(  # "i'll mend your fence"; not "i'll see you on friday"
+    r"(?<!see )(?<!meet )(?<!join )(?<!tell )(?<!catch )\b(?:you|u|ye|ya|your|ur|yer)\b",
+    re.IGNORECASE,
+)
 _OF_MINE = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
 _NEVER_MIND = re.compile(r"\b(?:don['’]?t|do not|never)(?: you)? (?:mind|worry|bother)\b", re.I)
 _OF_ANOTHER = re.compile(r"\b(?:s?he(?:['’]?s)?|him|his|her)\b", re.IGNORECASE)
@@ -299,6 +303,8 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
         acts.append(SpeechAct("settle", said))
     if known and known <= OF_NO_MOMENT and not glad and _tells_of_a_loss(said):
         acts.append(SpeechAct("feeling", said))
+    if known.isdisjoint(("promise", "debt", "insult", "alarm")) and _offers(said, request):
+        acts.append(SpeechAct("promise", said))
     # "look after it, would you?" asks for no answer
     for sentence in sentences_of(said) if request.now else ():
         wants = not asks(sentence) or _POLITELY.match(sentence) or reminds(sentence)
@@ -328,6 +334,12 @@ def is_alarm(heard: LineInTalk, acts: tuple[SpeechAct, ...], given: Sequence[Mem
         acts=acts,
     )
     return _is_cried(acts, said, request)
+
+
+def _offers(words: str, request: ReplyRequest) -> bool:
+    """Whether words say what their speaker will do for the NPC on a day to come."""
+    offers = _OFFERS.match(words) and _FOR_YOU.search(words) and not asks(words)
+    return bool(offers and request.now and due(words, request.now))
 
 
 def _apologises(said: str) -> bool:
@@ -368,6 +380,8 @@ def _kind(act: SpeechAct, said: str, *, paid: bool) -> str:
     if act.kind in ASKED and _PREFERS.search(words):
         return "preference"
     if act.kind in ASKED and _OFFERS.match(words) and not requests(words):
+        return "promise"
+    if act.kind == "plan" and _OFFERS.match(words) and commitments.promises(words):
         return "promise"
     if act.kind == "question" and (_DONT.match(words) or _MAY_I_HAVE.match(words)):
         return "request"  # "dont hurt him tho??"
@@ -540,6 +554,7 @@ def _is_surely(act: SpeechAct, said: str, request: ReplyRequest) -> bool:
         "parting": courtesy_of(words) is Intent.PARTING or _AT_NIGHT.search(words),
         "greeting": courtesy_of(words) is Intent.GREETING,
         "feeling": _GLAD.search(words),
+        "promise": commitments.promises(words) or _offers(words, request),
         "praise": asks_of_you(words),
         "apology": _SORRY.search(words),
         "correction": sets_right(said) or _ONLY_DENIES.search(said),
@@ -554,6 +569,9 @@ def _is_ruled_out(act: SpeechAct, words: str, said: str, request: ReplyRequest) 
         greets = (each.sure for each in request.acts if each.kind == "greeting")
         fainter = max(greets, default=act.sure) > act.sure
         return courtesy is Intent.GREETING or (fainter and courtesy is not Intent.PARTING)
+    if act.kind == "greeting" and courtesy_of(said) is not Intent.GREETING:
+        own = forms((request.npc_name, *request.npc_names))  # "Mara, I'll mend your fence"
+        return act.text.lower().strip(" ,.!") in own and len(request.acts) > 1
     if act.kind == "alarm":
         over = (
             closes(words) == "done"
@@ -643,7 +661,11 @@ def _errand(act: SpeechAct, said: str, request: ReplyRequest) -> Reply | None:
         return None
     as_said = re.search(rf"(?:\b(?:the|my|our) )?{re.escape(whom)}", words, re.IGNORECASE)
     known = _known(whom, request) or second_person(as_said[0] if as_said else whom)
-    told = matter_of(commitments.message(words), MESSAGE, {*_called(request), *names(whom)})
+    message = commitments.message(words)
+    told = capital(second_person(message.strip(" .!")))
+    if message == words or len(told.split()) > SHORT:
+        told = matter_of(message, MESSAGE, {*_called(request), *names(whom)})
+        told = "" if _OF_ANOTHER.match(told) else told  # "his mother"
     return says("passes on" if told else "passes on word", request, topic=told, whom=known)
 
 

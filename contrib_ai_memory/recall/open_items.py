@@ -16,7 +16,7 @@ from functools import partial
 from .. import language
 from ..attention import TALK_OVER
 from ..ingest.index import to_memory
-from ..language import AgendaQuestion, ItemWords, Named, Teller, Understood
+from ..language import AgendaQuestion, Intent, ItemWords, Named, Teller, Understood
 from ..llm.router import rules_answer
 from ..local_time import day_of, local
 from ..records import TALK_KINDS, AgendaItem, Entry, MemoryRecord, OpenItem, seconds_between
@@ -58,6 +58,7 @@ def open_items(
         items = [*messages, *(each for each in concerning if each not in messages)][:BROUGHT_UP]
     teller = Teller(memory.identity, called, asker, memory.people.name_of, now)
     told_before = _told_before(memory, entry)
+    parts = line is not None and line.courtesy is Intent.PARTING
     told, evidence = [], dict[str, MemoryRecord]()
     for item in items:
         lines = _evidence(memory, item, entry)
@@ -68,11 +69,14 @@ def open_items(
         is_message = item in messages
         quoted = spoken.quoted(item, teller, message=is_message)
         heard_it = asker in item.witnesses  # of a message: they were there
-        if is_message:
+        at_parting = parts and item.state == "open" and _words(item).at_parting
+        if at_parting:
+            waits = item.to == asker
+        elif is_message:
             waits = not heard_it or _asks_after(memory, item, line.meant if line else "")
         else:
             waits = _is_pressing(item, asker, now)
-        once = is_message or (_reminds(item) and item.is_due(now))
+        once = is_message or at_parting or (_reminds(item) and item.is_due(now))
         tell = partial(spoken.told, item, lines[0], teller, message=is_message)
         told.append(
             OpenItem(
@@ -80,7 +84,7 @@ def open_items(
                 quoted=quoted,
                 evidence=tuple(each.id for each in records),
                 pressing=item.state == "open" and quoted not in told_before and waits,
-                message=is_message,
+                message=is_message or at_parting,
                 private=item.private,
                 done_by_telling=item.id if once else "",
                 noted=IN_CONFIDENCE * item.private + tell(noted=True),
