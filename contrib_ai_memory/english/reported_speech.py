@@ -106,8 +106,8 @@ _HAS_ME_FOR_MY = re.compile(  # "somebody's 'ad me belt", "you seen me belt"; no
 _ME_TOO = re.compile(  # "I've hauled more than any man, me", "i hate cold water me": dialect
     r"(?P<said>^\W*I\b[^.!?;]*\w), me(?=\s*(?:[.!?;,]|$))"
     rf"|(?P<plainly>^\W*I (?:(?!(?:{'|'.join(sorted(FUNCTION_WORDS - {'a', 'an', 'the', 'my'}))}"
-    r"|let|ma[dk]e|saw|see|had|watch\w*|him|over|behind|near|around|beside|past)(?![\w']))[a-z']+ ){2,6})me"
-    r"(?=\W*$)",
+    r"|let|ma[dk]e|saw|see|had|watch\w*|him|over|behind|near|around|beside|past)(?![\w']))"
+    r"[a-z']+ ){2,6})me(?=\W*$)",
     re.IGNORECASE,
 )
 _YER_AS_YOU = re.compile(  # "I'll do it for yer Thursday", "I told yer."

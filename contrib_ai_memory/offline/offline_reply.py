@@ -21,7 +21,7 @@ from ..english.questions import (
     sentences_of,
 )
 from ..english.reported_speech import claims, in_full
-from ..english.small_talk import requests
+from ..english.small_talk import asks_a_favour, requests
 from ..english.tokens import content_words, share_of_english
 from ..language import Intent
 from ..records import Reply, ReplyRequest, SpeechAct
@@ -88,6 +88,11 @@ _NEWS = re.compile(
     re.IGNORECASE,
 )
 _POINTS_BACK = re.compile(r"\b(?:such|that|this|it|them|those|these|ones?|there)\b", re.IGNORECASE)
+_RUNS_ON = re.compile(  # "is the tub free i only got 20 min"
+    r"(?P<asks>\W*(?:(?:is|are|r|do|does|can|have|has|got|any|wh\w+|how|wot)\b|[\w'’]+,? (?:is|are|wh\w+"
+    r"|how)\b)[^.!?;,]*\w) (?P<tells>i(?:['’]?(?:m|ve|ll|d))? [^.!?;]+)$",
+    re.IGNORECASE,
+)
 _RHETORICAL = re.compile(
     r"\W*(?:(?:can|could|would) (?:you|u|ye) (?:imagine|believe)|you know what|guess what)\b",
     re.IGNORECASE,
@@ -96,6 +101,18 @@ _OF_WHAT = re.compile(
     r"\W*(?:and |so )?(?:wh|wo?t\b|how|hw\b|remind|(?:(?:do|can) )?(?:you|u) )",
     re.IGNORECASE,
 )
+_PROMISE = re.compile(  # "promise?" asks whether what it has just said holds
+    r"\W*(?:(?:do |you |u |ye |and )*(?:promise|swear)(?: me)?|pinky (?:promise|swear)|on your honou?r)"
+    r"\W*\?\W*",
+    re.IGNORECASE,
+)
+_TOLD_NOBODY = re.compile(  # "you ain't told no one 'bout that, have yer?"
+    r"\W*(?:(?:so|and|but|hey|oi),? )?(?:(?:you|u|ye|ya)(?: (?:have|did)(?:n['’]?t| not)?"
+    r"| ain['’]?t| never|['’]?ve not)|(?:have|did)(?:n['’]?t)? (?:you|u|ye|ya)(?: ever)?)"
+    r" (?:tell|told|sa(?:y|id)|breathed?|mention(?:ed)?|let on)\b",
+    re.IGNORECASE,
+)
+_NOBODY = re.compile(r"\b(?:no ?-?(?:one|body|1)|any ?-?(?:one|body|1)|a (?:living )?soul)\b", re.I)
 _WHAT = re.compile(r"\b(?:wh(?:at|o|ere|en|ich)|wot|wat|how)(?:['’]?s)?\b", re.IGNORECASE)
 _DO_YOU = re.compile(r"\b(?:will|do|are|did|have) (?:you|u|ye)\b", re.IGNORECASE)
 _YOU_ARE = re.compile(
@@ -187,6 +204,10 @@ def _answer(request: ReplyRequest) -> Reply:
         return replace(made, text=f"Yes, I am {request.npc_name}. {made.text}")
     if there := who_was_there(request, said):
         return there
+    if _PROMISE.fullmatch(said):
+        return says("quite sure", request)
+    if _asks_of_silence(said, request):
+        return says("confided", request)
     intent = Intent[request.intent] if request.intent else None
     ruled = with_rules(said, request)
     orders = _orders(said, ruled)
@@ -199,7 +220,7 @@ def _answer(request: ReplyRequest) -> Reply:
             return greeted(with_answer(answer, said, request), said, request)
     request = ruled
     done = {act.kind for act in request.acts}
-    if is_errand(request):
+    if is_errand(request) or asks_a_favour(said):
         return greeted(react(said, request), said, request)
     sentences = sentences_of(said)
     if tells_riddle(said) or not _asks(said, request):
@@ -289,6 +310,10 @@ def _surely_asked(said: str, request: ReplyRequest) -> Reply | None:
 
 def _as_asked(request: ReplyRequest) -> ReplyRequest:
     """Return a request with the sentences alone that ask, of a line that does other things too."""
+    if (runs_on := _RUNS_ON.match(request.utterance)) and not claims(runs_on["asks"]):
+        told = [act for act in request.acts if act.kind == "claim_self"]
+        if told and told[-1].text.strip().lower().startswith(runs_on["tells"].lower()):
+            request = replace(request, utterance=runs_on["asks"])
     others = {act.kind for act in request.acts} & WEIGHTY
     questions = [act.text for act in request.acts if act.kind == "question"]
     asking = " ".join(
@@ -366,6 +391,15 @@ def _as_meant(intent: Intent, said: str, request: ReplyRequest) -> Reply | None:
     if intent in (Intent.TALK, Intent.NEWS) and not (told or request.surely_meant):
         return None
     return ANSWERS[intent](request, whom)
+
+
+def _asks_of_silence(said: str, request: ReplyRequest) -> bool:
+    """Whether somebody who confided in it asks whether it told anybody."""
+    told = _TOLD_NOBODY.match(said)
+    if not (told and "?" in said and _NOBODY.search(said, told.end())):
+        return False
+    own = (each.memory for each in request.recalled if each.memory.about == request.speaker_id)
+    return bool(request.speaker_id) and any(each.private for each in own)
 
 
 def _is_call(said: str, request: ReplyRequest) -> bool:

@@ -18,7 +18,7 @@ from ..english.commitments import closes, errand, keeps, owes, recipient, remind
 from ..english.due_dates import dates, due
 from ..english.questions import asks, asks_of_you, sentences_of
 from ..english.reported_speech import second_person
-from ..english.small_talk import courtesy_of, cries_out, is_chatter, requests
+from ..english.small_talk import asks_a_favour, courtesy_of, cries_out, is_chatter, requests
 from ..english.tokens import QUESTION_WORDS, is_past
 from ..language import Intent
 from ..records import Reply, ReplyRequest, SpeechAct
@@ -277,6 +277,8 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
         acts = [SpeechAct("question" if asks(said) else "claim_self", said)]
     known = {act.kind for act in acts}
     greets = courtesy_of(request.utterance) is Intent.GREETING  # "Good morning, Mara. I …"
+    if asks_a_favour(said):
+        acts = [SpeechAct("request", said, ASKED_BY_A_STATEMENT_FROM)]
     courtesy = courtesy_of(said) or (Intent.GREETING if greets else None)
     if known == {"greeting"} and not courtesy and len(said.split()) > LONGEST_GREETING:
         acts = [SpeechAct("claim_self", said)]
