@@ -30,7 +30,8 @@ _ASKED: tuple[Commitment, ...] = ("request",)
 
 _SETTLED = re.compile(
     r"\b(?:am i|are (?:we|you and i)|we(?:'?re| are| r)|that(?:'?s| makes) us)"
-    r" (?:all |still |now |quite )*(?:paid up|paid off|square|clear|even|quits|settled|out of debt)\b(?: (?:up|now|then|again))*"
+    r" (?:all |still |now |quite )*(?:paid up|paid off|square|clear|even|quits|settled"
+    r"|out of debt)\b(?: (?:up|now|then|again))*"
     rf"(?: with {_YOU})?(?: (?:about|for|on|over) (?:the|my|that) \w+(?: now)?)?\W*$"
 )
 _ALTOGETHER = re.compile(r"\b(?:altogether|all told|in (?:all|total)|all together)\b")

@@ -89,8 +89,8 @@ _NEWS = re.compile(
 )
 _POINTS_BACK = re.compile(r"\b(?:such|that|this|it|them|those|these|ones?|there)\b", re.IGNORECASE)
 _RUNS_ON = re.compile(  # "is the tub free i only got 20 min"
-    r"(?P<asks>\W*(?:(?:is|are|r|do|does|can|have|has|got|any|wh\w+|how|wot)\b|[\w'’]+,? (?:is|are|wh\w+"
-    r"|how)\b)[^.!?;,]*\w) (?P<tells>i(?:['’]?(?:m|ve|ll|d))? [^.!?;]+)$",
+    r"(?P<asks>\W*(?:[\w'’]+,? )?(?:is|are|r|do|does|can|have|has|got|any|wh\w+|how|wot)\b"
+    r"[^.!?;,]*\w),? (?P<tells>i(?:['’]?(?:m|ve|ll|d))? [^.!?;]+)$",
     re.IGNORECASE,
 )
 _RHETORICAL = re.compile(
@@ -102,8 +102,7 @@ _OF_WHAT = re.compile(
     re.IGNORECASE,
 )
 _PROMISE = re.compile(  # "promise?" asks whether what it has just said holds
-    r"\W*(?:(?:do |you |u |ye |and )*(?:promise|swear)(?: me)?|pinky (?:promise|swear)|on your honou?r)"
-    r"\W*\?\W*",
+    r"\W*(?:(?:do |you |u |ye |and )*(?:promise|swear)(?: me)?|pinky (?:promise|swear))\W*\?\W*",
     re.IGNORECASE,
 )
 _TOLD_NOBODY = re.compile(  # "you ain't told no one 'bout that, have yer?"
@@ -223,11 +222,15 @@ def _answer(request: ReplyRequest) -> Reply:
     if is_errand(request) or asks_a_favour(said):
         return greeted(react(said, request), said, request)
     sentences = sentences_of(said)
+    claimed = any(map(claims, sentences))
+    if "insult" in done and claimed and not ("?" in said or _WHAT.search(said)):
+        acts = tuple(each for each in request.acts if each.kind != "question")
+        return greeted(react(said, replace(request, acts=acts)), said, request)
     if tells_riddle(said) or not _asks(said, request):
         if _NEWS.search(said):
             acts = [each for each in request.acts if each.kind != "question"]
             request = replace(request, acts=tuple(acts) or (SpeechAct("claim_other", said),))
-        insults = done == {"insult"} and any(map(claims, sentences))  # "your stew is water"
+        insults = done == {"insult"} and claimed  # "your stew is water"
         may = done and done <= MAY_ASK and not (orders or insults)
         known = _known_anyway(request) if may else _surely_asked(said, request)
         known = None if tells_riddle(said) else known
@@ -312,7 +315,7 @@ def _as_asked(request: ReplyRequest) -> ReplyRequest:
     """Return a request with the sentences alone that ask, of a line that does other things too."""
     if (runs_on := _RUNS_ON.match(request.utterance)) and not claims(runs_on["asks"]):
         told = [act for act in request.acts if act.kind == "claim_self"]
-        if told and told[-1].text.strip().lower().startswith(runs_on["tells"].lower()):
+        if told and runs_on["tells"].lower().startswith(told[-1].text.strip().lower()):
             request = replace(request, utterance=runs_on["asks"])
     others = {act.kind for act in request.acts} & WEIGHTY
     questions = [act.text for act in request.acts if act.kind == "question"]

@@ -580,7 +580,7 @@ def _line_before(memory: MemoryRecord, recalled: Iterable[Recalled]) -> MemoryRe
     lines = [
         each.memory
         for each in recalled
-        if each.memory.is_talk
+        if (each.memory.is_talk or each.memory.is_deed)
         and each.memory.speaker == memory.speaker
         and len(each.memory.journal_ids) == 1
         and first - JUST_BEFORE <= each.memory.journal_ids[0] < first
