@@ -18,6 +18,7 @@ from ..english.questions import (
     asked,
     asks,
     asks_of_oneself,
+    score,
     sentences_of,
 )
 from ..english.reported_speech import claims, in_full
@@ -72,6 +73,7 @@ LEAST_OF_A_MATTER = 2  # content words of a sentence that asks by itself
 AGENDA_AT_ONCE = 3  # items that are told before memory is asked
 FEW_WORDS = 6
 STATES_NOTHING_FROM = 4.0  # score from which words that state nothing are a question
+STATES_BELOW = -5.0  # score of `questions`, below which a sentence that claims something asks not
 ORDERS_FROM = 2.0  # score from which a line that has not the form of an order is one
 LIKELY = 1.0  # score from which what others said answers a line that is not read as a question
 STOCK = frozenset({Intent.SERVICE, Intent.TALE, Intent.SECRECY, Intent.PLACE})
@@ -224,8 +226,8 @@ def _answer(request: ReplyRequest) -> Reply:
     sentences = sentences_of(said)
     claimed = any(map(claims, sentences))
     if "insult" in done and claimed and not ("?" in said or _WHAT.search(said)):
-        acts = tuple(each for each in request.acts if each.kind != "question")
-        return greeted(react(said, replace(request, acts=acts)), said, request)
+        others = tuple(each for each in request.acts if each.kind != "question")
+        return greeted(react(said, replace(request, acts=others)), said, request)
     if tells_riddle(said) or not _asks(said, request):
         if _NEWS.search(said):
             acts = [each for each in request.acts if each.kind != "question"]
@@ -355,6 +357,8 @@ def _asks(said: str, request: ReplyRequest) -> bool:
         return False  # "but dont tell any1 k??"
     if (news := _NEWS.sub("", said)) != said and len(news.split()) >= LEAST_ASKED:
         return bool(asked(news))
+    if "?" not in said and all(claims(each) and score(each) < STATES_BELOW for each in sentences):
+        return False  # "ur water is lukewarm and so is ur face"
     asking = (act.text for act in request.acts if act.kind == "question")
     return bool(asked(said)) or any(not _RHETORICAL.match(each) for each in asking)
 

@@ -64,6 +64,7 @@ LACKS_NUMBER = 2.0  # less for what holds none of the numbers that the question 
 OF_COMING = 5.0  # more for a coming or going, where such is asked for
 OF_THE_NPC = 3.0  # less for what the NPC is, where a question is about the asker alone
 OF_A_SECRET = 5.0  # more for what the asker said in confidence, where such is asked for
+NAMES_THING = 2.0  # more for what names the thing whose use is asked for
 OF_NO_MATTER = 5.0  # less for a message, or what is to be done in some case, of another matter
 NAMES_SOMEBODY = 0.9  # more for what names somebody, where a person is asked for
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
@@ -124,9 +125,14 @@ _NAME_OF_KIN = re.compile(  # "what's my wife's name?" is read as "who is my wif
 
 
 _RULE = re.compile(r"\W*(?:if|when(?:ever)?|in case)\b(?P<case>[^,]+),", re.IGNORECASE)
+_ONE = re.compile(
+    r"\b(?:find|found|get|got|have|had|take|took|bought|lost|left|saw|seen|made) one\b(?! of)",
+    re.IGNORECASE,
+)
+_OF_A_THING = re.compile(r"\W*(?:it|they|he|she)(?:['’]?(?:s|re|ve))?\b", re.IGNORECASE)
 _ASKS_WHAT = re.compile(r"\b(?:wh?[ao]t|who|how|where|why|when|which)(?:['’]?s)?\b", re.IGNORECASE)
 _FOR_WHAT = re.compile(  # "what's the red wheel for?" is read as "what does it do?"
-    r"\bwh?[ao]t(?:['’]?s| is| are) (?P<what>(?:the|that|this|your|those|these) [\w' -]+?) for\b"
+    r"\bwh?[ao]t(?:['’]?s| is| are) (?:the|that|this) (?P<what>[\w' -]+?) for\b"
     r"(?=\W*$)",
     re.I,
 )
@@ -206,7 +212,7 @@ def read_scores(request: ReplyRequest, found: Sequence[SentenceCandidate]) -> li
     """Return the reader's score of each sentence; without it 0 for memories that share a word with
     the question, less for all else."""
     if network := reader.shared():
-        said = _FOR_WHAT.sub(r"what does \g<what> do", words_to_it(request))
+        said = _FOR_WHAT.sub(r"what does the \g<what> do", words_to_it(request))
         said = _NAME_OF_KIN.sub(r"who is \g<whom>", said)
         of_them = bool(_ME.search(said) or _OF_THE_ASKERS.search(said))
         # nobody asks for what they said themselves but to see whether it is remembered
@@ -233,13 +239,16 @@ def _more(candidate: SentenceCandidate, request: ReplyRequest) -> float:
     known = tuple(each for each in request.situation.known_names if each != request.speaker)
     who = bool(_WHO.search(request.utterance)) and names_someone(candidate.text, known)
     apart = content_words(question).isdisjoint(content_words(candidate.text))
-    if apart and passes_on(candidate.text):  # "tell Alice her sister looks for her"
+    # "tell Alice her sister looks for her", "I found one in my pocket"
+    if apart and (passes_on(candidate.text) or _ONE.search(candidate.text)):
         return -OF_NO_MATTER
     rule = None if _ASKS_WHAT.search(question) else _RULE.match(candidate.text)
     if rule and content_words(question).isdisjoint(content_words(rule["case"])):
         return -OF_NO_MATTER  # what is to be done in a case that is not spoken of
     moves = bool(candidate.memory and MOVE_KINDS.intersection(candidate.memory.tags))
     more = OF_COMING * moves + OF_A_SECRET * secret + NAMES_SOMEBODY * who
+    if use := _FOR_WHAT.search(question):
+        more += NAMES_THING * (content_words(use["what"]) <= content_words(candidate.text))
     return more - LACKS_NUMBER * lacks - OF_THE_NPC * npcs
 
 
@@ -576,11 +585,11 @@ def _line_before(memory: MemoryRecord, recalled: Iterable[Recalled]) -> MemoryRe
     """Return the line that the speaker of a line said just before it, if it came to mind too."""
     if not (memory.is_talk and memory.speaker and memory.journal_ids):
         return None
-    first = memory.journal_ids[0]
+    first, of_a_thing = memory.journal_ids[0], bool(_OF_A_THING.match(memory.said))
     lines = [
         each.memory
         for each in recalled
-        if (each.memory.is_talk or each.memory.is_deed)
+        if (each.memory.is_talk or (each.memory.is_deed and of_a_thing))
         and each.memory.speaker == memory.speaker
         and len(each.memory.journal_ids) == 1
         and first - JUST_BEFORE <= each.memory.journal_ids[0] < first
