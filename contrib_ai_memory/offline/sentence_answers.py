@@ -192,16 +192,14 @@ def _read_again(judged: list[SentenceCandidate], request: ReplyRequest) -> list[
     known |= {word for name in request.situation.known_names for word in names(name)}
     spelled = put_right(said, known)
     asked = replace(request, utterance=spelled) if spelled != said else request
+    called = _written(request)
     leaning = [
-        replace(
-            each,
-            read=_read(each.memory, f"{ended(before.said)} {each.text}", request),
-            leans_on=before,
-        )
+        replace(each, read=_read(each.memory, f"{first} {each.text}", request), leans_on=before)
         for each in judged
         if each.memory
         and leans_on_a_name(each.text)
-        and (before := _line_before(each.memory, request.recalled))
+        and (before := _line_before(each, request.recalled))
+        and (first := ended(without_address(before.said, called)))
     ]
     again = [*(judged if asked is request else _judged(judged, asked)), *_judged(leaning, asked)]
     surer = _best(again) >= max(_best(judged) + SURER_BY, NOTHING_BELOW)
@@ -581,11 +579,12 @@ def _of_talk(memory: MemoryRecord, said: str, request: ReplyRequest) -> Iterator
         yield SentenceCandidate(text, memory, _read(memory, text, request))
 
 
-def _line_before(memory: MemoryRecord, recalled: Iterable[Recalled]) -> MemoryRecord | None:
-    """Return the line that the speaker of a line said just before it, if it came to mind too."""
-    if not (memory.is_talk and memory.speaker and memory.journal_ids):
+def _line_before(candidate: SentenceCandidate, recalled: Iterable[Recalled]) -> MemoryRecord | None:
+    """Return what the speaker of a line said or did just before it, if it came to mind too."""
+    memory = candidate.memory
+    if not (memory and memory.is_talk and memory.speaker and memory.journal_ids):
         return None
-    first, of_a_thing = memory.journal_ids[0], bool(_OF_A_THING.match(memory.said))
+    first, of_a_thing = memory.journal_ids[0], bool(_OF_A_THING.match(candidate.text))
     lines = [
         each.memory
         for each in recalled
