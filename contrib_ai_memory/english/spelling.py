@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from functools import lru_cache
 
 from .tokens import UNLISTED, zipf
@@ -28,6 +28,8 @@ def put_right(text: str, known: Collection[str] = ()) -> str:
 
     >>> put_right("do you remeber what hapend to teh dog")
     'do you remember what happened to the dog'
+    >>> put_right("wich freind of yours")
+    'which friend of yours'
     >>> put_right("whos the wyvren afraid of", {"wyvern"}), put_right("is Gundobal killin' it")
     ('whos the wyvern afraid of', 'is Gundobal killing it')
     """
@@ -54,8 +56,9 @@ def _alike(word: str, words: Collection[str]) -> list[str]:
 @lru_cache(maxsize=4096)
 def _nearest(word: str) -> str:
     """Return the common word that is nearest to a word, itself if none is near."""
-    near = get_close_matches(word, _alike(word, _common()), 1, CLOSE)
-    return near[0] if near else word
+    alike = _alike(word, _common())  # the most frequent first, which is taken of two as near
+    near = sorted(get_close_matches(word, alike, 3, CLOSE), key=alike.index)
+    return max(near, key=lambda each: SequenceMatcher(None, each, word).ratio(), default=word)
 
 
 @lru_cache(maxsize=1)
