@@ -29,8 +29,9 @@ _DEEDS: tuple[Commitment, ...] = ("promise", "debt", "plan")
 _ASKED: tuple[Commitment, ...] = ("request",)
 
 _SETTLED = re.compile(
-    r"\b(?:am i|are (?:we|you and i)|we(?:'?re| are| r)) (?:all |still |now |quite )*(?:paid up"
-    r"|paid off|square|clear|even|quits|settled|out of debt)\b(?: (?:up|now|then|again))*"
+    r"\b(?:am i|are (?:we|you and i)|we(?:'?re| are| r)|that(?:'?s| makes) us)"
+    r" (?:all |still |now |quite )*(?:paid up|paid off|square|clear|even|quits|settled"
+    r"|out of debt)\b(?: (?:up|now|then|again))*"
     rf"(?: with {_YOU})?(?: (?:about|for|on|over) (?:the|my|that) \w+(?: now)?)?\W*$"
 )
 _ALTOGETHER = re.compile(r"\b(?:altogether|all told|in (?:all|total)|all together)\b")
@@ -125,7 +126,7 @@ def read(text: str, now: str) -> AgendaQuestion | None:
     day, until, rest = _time_named(text, lower, now)
     about = frozenset(content_words(rest)) - _NO_MATTER
     settled = _SETTLED.search(_without_vocative(lower))
-    if settled and (not settled[0].startswith("we") or asks(text)):
+    if settled and (not settled[0].startswith(("we", "that")) or asks(text)):
         return AgendaQuestion("asker", "listener", _OWED, whether=True, settled=True)
     for pattern, who, to, kinds in _COMPILED:
         if found := pattern.search(lower):

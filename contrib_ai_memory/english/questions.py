@@ -167,7 +167,7 @@ def asks_of_a_life(question: str) -> bool:
     return bool(_OF_LIFE.search(question))
 
 
-_OF_YOU = re.compile(r"\b(?:you|your|yours|yourself|ya|ye|ur|u(?!\.))\b", re.IGNORECASE)
+_OF_YOU = re.compile(r"\b(?:you|your|yours|yourself|ya|ye|yer|ur|u(?!\.))\b", re.IGNORECASE)
 
 
 def asks_of_you(question: str) -> bool:

@@ -92,9 +92,27 @@ _ME_FOR_MY = re.compile(
     re.IGNORECASE,
 )
 _ME_AS_MY = re.compile(  # "me brother got nicked", "i changed me mind"; not "me and Bram"
-    r"(?P<behind>(?:^|[.!?;] )\W{0,3}(?:(?:and|but|so) )?|\bI(?:'\w+)? [a-z]+ )me "
+    r"(?P<behind>(?:^|[.!?;] )\W{0,3}(?:(?:and|but|so) )?|\bI(?:'\w+)? [a-z]+ "
+    r"|\b(?:if|cos|because|when|since|till|until) )me "
     rf"(?=[a-z]{{3}})(?!(?:and|but|{'|'.join(sorted(FUNCTION_WORDS))})\b)"
     r"(?!too|either|neither|again|lad|love|once|twice|yesterday|to(?:day|night|morrow))",
+    re.IGNORECASE,
+)
+_HAS_ME_FOR_MY = re.compile(  # "somebody's 'ad me belt", "you seen me belt"; not "she had me beat"
+    r"(?P<behind>(?:\b|')(?:ha(?:d|s|ve)|a(?:d|s|ve)|see|seen|saw|los[et]|stolen?|nicked|pinched"
+    r"|broken?|found|moved) )me (?=(?:\w+ )?(?!\w*(?:ed|ing?)\b)[a-z]{3,}\s*[.,;!?]*$)",
+    re.IGNORECASE,
+)
+_ME_TOO = re.compile(  # "I've hauled more than any man, me", "i hate cold water me": dialect
+    r"(?P<said>^\W*I\b[^.!?;]*\w), me(?=\s*(?:[.!?;,]|$))"
+    rf"|(?P<plainly>^\W*I (?:(?!(?:{'|'.join(sorted(FUNCTION_WORDS - {'a', 'an', 'the', 'my'}))}"
+    r"|let|ma[dk]e|saw|see|had|watch\w*|him|over|behind|near|around|beside|past)(?![\w']))"
+    r"[a-z']+ ){2,6})me(?=\W*$)",
+    re.IGNORECASE,
+)
+_YER_AS_YOU = re.compile(  # "I'll do it for yer Thursday", "I told yer."
+    r"\byer(?=\s*(?:[.,;!?]|$)|\s+(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|to(?:day|morrow|night)"
+    r"|later|now|then|when|if|and|but|at|on|in|by|for|to|about|before|after)\b)",
     re.IGNORECASE,
 )
 _BE_I = {" are": " am", " were": " was", " aren't": " am not", " weren't": " wasn't", "'re": "'m"}
@@ -148,7 +166,8 @@ def third_person(text: str, name: str) -> str:
     >>> third_person("I am Alice, the smith.", "Alice"), third_person("I'm Alice, I fish.", "Alice")
     ('Alice is the smith.', 'Alice fishes.')
     """
-    text = _SAME_SUBJECT.sub(rf"\g<0>{_AND}", _introduced(with_apostrophes(text), name))
+    text = _introduced(_my_for_me(with_apostrophes(text)), name)
+    text = _SAME_SUBJECT.sub(rf"\g<0>{_AND}", text)
     text = text.replace(f"I {_AND}", _AND)
     return _with_capitals(capital(_retold(text, "they", name)))
 
@@ -216,7 +235,7 @@ _BARE_BE = re.compile(
 )
 _BARE_I = re.compile(
     r"\b(?:i(?P<rest>m|ve|)|I(?P<more>m|ve)"
-    rf"|[iI](?P<will>ll|d)(?= (?:be|not|never|like|rather|{'|'.join(sorted(BASES))})\b))\b"
+    rf"|[iI](?P<will>ll?|d)(?= (?:be|not|never|like|rather|{'|'.join(sorted(BASES))})\b))\b"
 )
 
 
@@ -228,15 +247,33 @@ def with_apostrophes(text: str) -> str:
     text = _IN_EIGHT.sub(r"\g<begins>ate", text.replace("’", "'"))
     text = _BARE_BE.sub(r"\g<0>'", text)
     text = _BARE_NOT.sub(lambda found: f"{found['verb']}n't" if found["verb"] else "can't", text)
-    return _BARE_I.sub(lambda found: f"I'{found[0][1:]}" if len(found[0]) > 1 else "I", text)
+    return _BARE_I.sub(_with_apostrophe, text)
+
+
+def _with_apostrophe(found: re.Match[str]) -> str:
+    clitic = found[0][1:]
+    return f"I'{'ll' if clitic == 'l' else clitic}" if clitic else "I"
 
 
 def _plain(text: str) -> str:
     """Return talk without "you know", with "my boots" for "me boots"."""
     text = _YOU_KNOW.sub("", with_apostrophes(text))
+    text = _YER_AS_YOU.sub("you", text)
     text = re.sub(r"\b(?:u|ye|ya)\b", "you", re.sub(r"\b(?:ur|yer)\b", "your", text))
-    text = _ME_AS_MY.sub(r"\g<behind>my ", text)
-    return _ME_FOR_MY.sub(r"\g<behind> my ", text)
+    return _my_for_me(text)
+
+
+def _my_for_me(text: str) -> str:
+    """Return talk with "my boots" for "me boots", and without "me" that only says "I" again.
+
+    >>> _my_for_me("Me boots is wet, if me back's better."), _my_for_me("They 'ad me belt!")
+    ("My boots is wet, if my back's better.", "They 'ad my belt!")
+    >>> _my_for_me("I hate cold water me"), _my_for_me("I let the dog near me")
+    ('I hate cold water', 'I let the dog near me')
+    """
+    text = _ME_TOO.sub(lambda found: (found["said"] or found["plainly"]).rstrip(), text)
+    my = _ME_AS_MY.sub(lambda me: f"{me['behind']}{'My' if 'Me ' in me[0] else 'my'} ", text)
+    return _ME_FOR_MY.sub(r"\g<behind> my ", _HAS_ME_FOR_MY.sub(r"\g<behind>my ", my))
 
 
 def second_person(text: str) -> str:
@@ -252,6 +289,8 @@ def second_person(text: str) -> str:
     "you're Colm. you carry the post, you're late"
     >>> second_person("I want you to bake the cake, if you can")
     'you want me to bake the cake, if I can'
+    >>> second_person("I'll shift yer coal for yer Thursday.")
+    "you'll shift my coal for me Thursday."
     >>> second_person("Ive paid for me boots, you know. Did you know my cousin?")
     "you've paid for your boots. Did I know your cousin?"
     """

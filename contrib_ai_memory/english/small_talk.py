@@ -56,6 +56,18 @@ _REQUESTS = re.compile(
 )
 
 
+_FAVOUR = re.compile(
+    r"^\W*(?:(?:please|pls|and|oh|here),? )?(?:do|does|be) (?:us|me|a \w+) (?:an?|one) "
+    r"(?:(?:big|small|little|wee|quick) )?(?:favou?r|kindness|good turn|solid)\b",
+    re.IGNORECASE,
+)
+
+
+def asks_a_favour(text: str) -> bool:
+    """Return whether a line wants a favour: "do us a favour an' nip out for a pie?"."""
+    return bool(_FAVOUR.match(text))
+
+
 def without_greeting(text: str) -> str:
     """Return a line without a greeting before what it wants: "evening! anyone about?"."""
     rest = _GREETED_FIRST.sub("", text)

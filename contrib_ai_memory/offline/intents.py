@@ -50,6 +50,7 @@ _TIME = re.compile(
     r"|night|evening|bells?|sun|dark)\b",
     re.IGNORECASE,
 )
+_PLACE = re.compile(r"\b(?:wh?ere|wh[ao]t|w[ao]t|which|lost|is (?:this|it))(?:['’]?s)?\b", re.I)
 OF_SOMEBODY = (Intent.LAST_SEEN, Intent.OPINION, Intent.ABOUT, Intent.WHISPERED)
 COURTESIES = (Intent.GREETING, Intent.PARTING, Intent.THANKS)
 
@@ -130,6 +131,8 @@ def _judged(said: str, names: Collection[str]) -> tuple[Intent | None, float]:
         return nothing  # "what does the smith think of Bram?"
     if intent is Intent.TIME and not _TIME.search(said):
         return nothing  # "and when is it due?"
+    if intent is Intent.PLACE and not _PLACE.search(said):
+        return nothing  # "that's us square then?"
     if intent in COURTESIES and asking:
         return nothing
     least = LIKELY if asking or intent in COURTESIES else SURE

@@ -101,7 +101,7 @@ def _reply(
     weighed: tuple[Weighed, ...],
     more: Iterable[str] = (),
 ) -> Reply | None:
-    used = [each.memory.id for each in chosen if each.memory]
+    used = [one.id for each in chosen for one in (each.leans_on, each.memory) if one]
     return Reply(said, tuple(dict.fromkeys([*used, *more])), weighed) if said else None
 
 

@@ -18,10 +18,11 @@ from ..english.questions import (
     asked,
     asks,
     asks_of_oneself,
+    score,
     sentences_of,
 )
 from ..english.reported_speech import claims, in_full
-from ..english.small_talk import requests
+from ..english.small_talk import asks_a_favour, requests
 from ..english.tokens import content_words, share_of_english
 from ..language import Intent
 from ..records import Reply, ReplyRequest, SpeechAct
@@ -72,6 +73,7 @@ LEAST_OF_A_MATTER = 2  # content words of a sentence that asks by itself
 AGENDA_AT_ONCE = 3  # items that are told before memory is asked
 FEW_WORDS = 6
 STATES_NOTHING_FROM = 4.0  # score from which words that state nothing are a question
+STATES_BELOW = -5.0  # score of `questions`, below which a sentence that claims something asks not
 ORDERS_FROM = 2.0  # score from which a line that has not the form of an order is one
 LIKELY = 1.0  # score from which what others said answers a line that is not read as a question
 STOCK = frozenset({Intent.SERVICE, Intent.TALE, Intent.SECRECY, Intent.PLACE})
@@ -88,6 +90,11 @@ _NEWS = re.compile(
     re.IGNORECASE,
 )
 _POINTS_BACK = re.compile(r"\b(?:such|that|this|it|them|those|these|ones?|there)\b", re.IGNORECASE)
+_RUNS_ON = re.compile(  # "is the tub free i only got 20 min"
+    r"(?P<asks>\W*(?:[\w'’]+,? )?(?:is|are|r|do|does|can|have|has|got|any|wh\w+|how|wot)\b"
+    r"[^.!?;,]*\w),? (?P<tells>i(?:['’]?(?:m|ve|ll|d))? [^.!?;]+)$",
+    re.IGNORECASE,
+)
 _RHETORICAL = re.compile(
     r"\W*(?:(?:can|could|would) (?:you|u|ye) (?:imagine|believe)|you know what|guess what)\b",
     re.IGNORECASE,
@@ -96,6 +103,17 @@ _OF_WHAT = re.compile(
     r"\W*(?:and |so )?(?:wh|wo?t\b|how|hw\b|remind|(?:(?:do|can) )?(?:you|u) )",
     re.IGNORECASE,
 )
+_PROMISE = re.compile(  # "promise?" asks whether what it has just said holds
+    r"\W*(?:(?:do |you |u |ye |and )*(?:promise|swear)(?: me)?|pinky (?:promise|swear))\W*\?\W*",
+    re.IGNORECASE,
+)
+_TOLD_NOBODY = re.compile(  # "you ain't told no one 'bout that, have yer?"
+    r"\W*(?:(?:so|and|but|hey|oi),? )?(?:(?:you|u|ye|ya)(?: (?:have|did)(?:n['’]?t| not)?"
+    r"| ain['’]?t| never|['’]?ve not)|(?:have|did)(?:n['’]?t)? (?:you|u|ye|ya)(?: ever)?)"
+    r" (?:tell|told|sa(?:y|id)|breathed?|mention(?:ed)?|let on)\b",
+    re.IGNORECASE,
+)
+_NOBODY = re.compile(r"\b(?:no ?-?(?:one|body|1)|any ?-?(?:one|body|1)|a (?:living )?soul)\b", re.I)
 _WHAT = re.compile(r"\b(?:wh(?:at|o|ere|en|ich)|wot|wat|how)(?:['’]?s)?\b", re.IGNORECASE)
 _DO_YOU = re.compile(r"\b(?:will|do|are|did|have) (?:you|u|ye)\b", re.IGNORECASE)
 _YOU_ARE = re.compile(
@@ -187,6 +205,10 @@ def _answer(request: ReplyRequest) -> Reply:
         return replace(made, text=f"Yes, I am {request.npc_name}. {made.text}")
     if there := who_was_there(request, said):
         return there
+    if _PROMISE.fullmatch(said):
+        return says("quite sure", request)
+    if _asks_of_silence(said, request):
+        return says("confided", request)
     intent = Intent[request.intent] if request.intent else None
     ruled = with_rules(said, request)
     orders = _orders(said, ruled)
@@ -199,14 +221,18 @@ def _answer(request: ReplyRequest) -> Reply:
             return greeted(with_answer(answer, said, request), said, request)
     request = ruled
     done = {act.kind for act in request.acts}
-    if is_errand(request):
+    if is_errand(request) or asks_a_favour(said):
         return greeted(react(said, request), said, request)
     sentences = sentences_of(said)
+    claimed = any(map(claims, sentences))
+    if "insult" in done and claimed and not ("?" in said or _WHAT.search(said)):
+        others = tuple(each for each in request.acts if each.kind != "question")
+        return greeted(react(said, replace(request, acts=others)), said, request)
     if tells_riddle(said) or not _asks(said, request):
         if _NEWS.search(said):
             acts = [each for each in request.acts if each.kind != "question"]
             request = replace(request, acts=tuple(acts) or (SpeechAct("claim_other", said),))
-        insults = done == {"insult"} and any(map(claims, sentences))  # "your stew is water"
+        insults = done == {"insult"} and claimed  # "your stew is water"
         may = done and done <= MAY_ASK and not (orders or insults)
         known = _known_anyway(request) if may else _surely_asked(said, request)
         known = None if tells_riddle(said) else known
@@ -289,6 +315,10 @@ def _surely_asked(said: str, request: ReplyRequest) -> Reply | None:
 
 def _as_asked(request: ReplyRequest) -> ReplyRequest:
     """Return a request with the sentences alone that ask, of a line that does other things too."""
+    if (runs_on := _RUNS_ON.match(request.utterance)) and not claims(runs_on["asks"]):
+        told = [act for act in request.acts if act.kind == "claim_self"]
+        if told and runs_on["tells"].lower().startswith(told[-1].text.strip().lower()):
+            request = replace(request, utterance=runs_on["asks"])
     others = {act.kind for act in request.acts} & WEIGHTY
     questions = [act.text for act in request.acts if act.kind == "question"]
     asking = " ".join(
@@ -327,6 +357,8 @@ def _asks(said: str, request: ReplyRequest) -> bool:
         return False  # "but dont tell any1 k??"
     if (news := _NEWS.sub("", said)) != said and len(news.split()) >= LEAST_ASKED:
         return bool(asked(news))
+    if "?" not in said and all(claims(each) and score(each) < STATES_BELOW for each in sentences):
+        return False  # "ur water is lukewarm and so is ur face"
     asking = (act.text for act in request.acts if act.kind == "question")
     return bool(asked(said)) or any(not _RHETORICAL.match(each) for each in asking)
 
@@ -366,6 +398,15 @@ def _as_meant(intent: Intent, said: str, request: ReplyRequest) -> Reply | None:
     if intent in (Intent.TALK, Intent.NEWS) and not (told or request.surely_meant):
         return None
     return ANSWERS[intent](request, whom)
+
+
+def _asks_of_silence(said: str, request: ReplyRequest) -> bool:
+    """Whether somebody who confided in it asks whether it told anybody."""
+    told = _TOLD_NOBODY.match(said)
+    if not (told and "?" in said and _NOBODY.search(said, told.end())):
+        return False
+    own = (each.memory for each in request.recalled if each.memory.about == request.speaker_id)
+    return bool(request.speaker_id) and any(each.private for each in own)
 
 
 def _is_call(said: str, request: ReplyRequest) -> bool:

@@ -20,6 +20,7 @@ from ..english.questions import asks, asks_of_you, sentences_of
 from ..english.reported_speech import capital, second_person
 from ..english.small_talk import (
     CRIES,
+    asks_a_favour,
     collapses,
     courtesy_of,
     cries_out,
@@ -289,6 +290,8 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
         acts = [SpeechAct("question" if asks(said) else "claim_self", said)]
     known = {act.kind for act in acts}
     greets = courtesy_of(request.utterance) is Intent.GREETING  # "Good morning, Mara. I …"
+    if asks_a_favour(said):
+        acts = [SpeechAct("request", said, ASKED_BY_A_STATEMENT_FROM)]
     courtesy = courtesy_of(said) or (Intent.GREETING if greets else None)
     if known == {"greeting"} and not courtesy and len(said.split()) > LONGEST_GREETING:
         acts = [SpeechAct("claim_self", said)]

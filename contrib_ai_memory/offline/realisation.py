@@ -209,6 +209,8 @@ def to_the_point(said: str, called: tuple[str, ...]) -> str:
     "black beer's my favourite, not wine"
     >>> to_the_point("Good news, Isbet: guess what! i sold my boat haha. for ninety!", ("isbet",))
     'i sold my boat. for ninety!'
+    >>> to_the_point("i broke a tile isbet im realy sorry", ("isbet",))
+    'i broke a tile, im realy sorry'
     >>> to_the_point("Oh, sorry to hear it. anyways my boat sank :( i lost it all, honest.", ())
     'my boat sank, i lost it all.'
     """
@@ -217,7 +219,7 @@ def to_the_point(said: str, called: tuple[str, ...]) -> str:
     rest = said[opening.end() :] if opening else ""
     if opening and rest and _opens(opening["is"]) and not _SOMEBODY.search(rest):
         said = rest
-    plain = re.sub(rf",\s*(?:{some})\s*,", ",", without_address(said, called), flags=re.I)
+    plain = without_vocatives(without_address(said, called), called)
     plain = _ASIDES.sub("", _with_marks_for_smileys(plain)) or plain
     sentences = [
         without_address(each, called)
@@ -232,6 +234,17 @@ def to_the_point(said: str, called: tuple[str, ...]) -> str:
         if asks(before) or not (only_opens or is_idle(rest)):
             kept.append(rest)
     return " ".join(kept) or plain
+
+
+def without_vocatives(said: str, called: Iterable[str]) -> str:
+    """Return words without the NPC's name between commas, or between two clauses of a speaker."""
+    some = "|".join(map(re.escape, called)) or r"(?!)"
+    return re.sub(
+        rf",\s*(?:{some})\s*,|(?<=[a-z])\s+(?:{some})(?=\s+i(?:['’]?(?:m|ve|ll|d))?\s)",
+        ",",
+        said,
+        flags=re.I,
+    )
 
 
 _SOMEBODY = re.compile(r"\b(?:s?he|it|they|him|her|them|there)\b", re.IGNORECASE)

@@ -9,7 +9,7 @@ from ..english.questions import asks_of_you, sentences_of
 from ..english.reported_speech import claimed, speaks_of_self
 from ..english.small_talk import tells
 from ..records import TALK_KINDS, Entry
-from .realisation import ended
+from .realisation import ended, without_vocatives
 
 _QUESTION_WORD = r"(?:who(?:m|se)?|what|which|where|when|why|how)(?:['’]?(?:s|re|d|ll))?\b"
 QUOTATION = re.compile(r'"[^"]*"|“[^”]*”')
@@ -24,7 +24,10 @@ def without_name(text: str, name: str) -> str:
     'What is the bridge'
     >>> without_name("Mara is my sister", "Mara")
     'Mara is my sister'
+    >>> without_name("My boots stay on, Mara, the floor is cold.", "Mara")
+    'My boots stay on, the floor is cold.'
     """
+    text = without_vocatives(text, [name])
     name = re.escape(name)
     text = re.sub(
         rf"^\W*(?:(?:hey|hello|hi|oh|say|listen|well)\W+)?@?{name}\b"

@@ -18,6 +18,7 @@ import numpy as np
 from ..embedding import embedder
 from ..embedding.model import ModelAway
 from ..english.addressing import confides, without_address
+from ..english.commitments import passes_on
 from ..english.contradiction import has_changed, tells_change
 from ..english.own_words import own_sentences, own_wish, pronoun_of
 from ..english.questions import (
@@ -31,9 +32,10 @@ from ..english.questions import (
 )
 from ..english.reported_speech import Clause, claims, clauses, in_full, leans_on_a_name
 from ..english.salience import names_someone
+from ..english.spelling import put_right
 from ..english.tokens import content_words, quotes
 from ..local_time import date_of
-from ..records import BUILDER, MOVE_KINDS, MemoryRecord, ReplyRequest
+from ..records import BUILDER, MOVE_KINDS, MemoryRecord, Recalled, ReplyRequest
 from ..text.names import forms, names
 from ..text.sanitising import oneline
 from ..text.segmentation import words_of
@@ -50,6 +52,9 @@ ON_ONE_MATTER = 2  # content words that both have
 LATER_WITHIN = 1.0  # less than the best score, from which what was said later is told in its place
 SURELY_CHANGES = 0.9  # of the reader, that what was taught later changes what was taught before
 LONG = 160  # characters from which a memory is cut into sentences
+READ_AGAIN_BELOW = 2.0  # score of the best, from which a question is not read a second time
+SURER_BY = 0.75  # more, that a second reading has to score
+JUST_BEFORE = 4  # lines of a talk, within which one leans on another of its speaker
 READ = 32  # recalled sentences at most, the best ones
 SHEET_READ = 16  # sentences of the persona sheet, beside those recalled
 SEVERAL = 2  # sentences told where all of somebody or something is asked for
@@ -59,6 +64,8 @@ LACKS_NUMBER = 2.0  # less for what holds none of the numbers that the question 
 OF_COMING = 5.0  # more for a coming or going, where such is asked for
 OF_THE_NPC = 3.0  # less for what the NPC is, where a question is about the asker alone
 OF_A_SECRET = 5.0  # more for what the asker said in confidence, where such is asked for
+NAMES_THING = 2.0  # more for what names the thing whose use is asked for
+OF_NO_MATTER = 5.0  # less for a message, or what is to be done in some case, of another matter
 NAMES_SOMEBODY = 0.9  # more for what names somebody, where a person is asked for
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
 SOMEBODY = ("Bram", "Tom")  # who asks, where it is not to count that it is the asker
@@ -118,6 +125,20 @@ _NAME_OF_KIN = re.compile(  # "what's my wife's name?" is read as "who is my wif
 )
 
 
+_RULE = re.compile(r"\W*(?:if|when(?:ever)?|in case)\b(?P<case>[^,]+),", re.IGNORECASE)
+_ONE = re.compile(
+    r"\b(?:find|found|get|got|have|had|take|took|bought|lost|left|saw|seen|made) one\b(?! of)",
+    re.IGNORECASE,
+)
+_OF_A_THING = re.compile(r"\W*(?:it|they|he|she)(?:['’]?(?:s|re|ve))?\b", re.IGNORECASE)
+_ASKS_WHAT = re.compile(r"\b(?:wh?[ao]t|who|how|where|why|when|which)(?:['’]?s)?\b", re.IGNORECASE)
+_FOR_WHAT = re.compile(  # "what's the red wheel for?" is read as "what does it do?"
+    r"\bwh?[ao]t(?:['’]?s| is| are) (?:the|that|this) (?P<what>[\w' -]+?) for\b"
+    r"(?=\W*$)",
+    re.I,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class SentenceCandidate:
     """A sentence that may be told."""
@@ -128,6 +149,7 @@ class SentenceCandidate:
     recalled: float = 0.0  # how much less than the best the recall scored its memory, 0 or below
     score: float = 0.0  # how surely it answers; 0 is as sure as that nothing does
     before: str = ""  # the sentence without which it is not understood, told before it
+    leans_on: MemoryRecord | None = None  # the line of its speaker before it, if it leans on it
 
     @property
     def rank(self) -> float:
@@ -137,11 +159,9 @@ class SentenceCandidate:
 
 def ranked(request: ReplyRequest) -> list[SentenceCandidate]:
     """Return the sentences that may be told, the best answer first."""
-    found = sentences(request)
-    judged = [
-        replace(each, score=score + _more(each, request))
-        for each, score in zip(found, read_scores(request, found), strict=True)
-    ]
+    judged = _judged(sentences(request), request)
+    if _best(judged) < READ_AGAIN_BELOW:
+        judged = _read_again(judged, request)
     best = sorted(judged, key=lambda each: -each.rank)
     if _OF_THE_ASKERS.search(request.utterance):  # surer, not sooner
         best = [
@@ -154,11 +174,45 @@ def ranked(request: ReplyRequest) -> list[SentenceCandidate]:
     return _latest_first(best, within)
 
 
+def _judged(found: Sequence[SentenceCandidate], request: ReplyRequest) -> list[SentenceCandidate]:
+    return [
+        replace(each, score=score + _more(each, request))
+        for each, score in zip(found, read_scores(request, found), strict=True)
+    ]
+
+
+def _best(judged: Iterable[SentenceCandidate]) -> float:
+    return max((each.score for each in judged), default=NOTHING_BELOW)
+
+
+def _read_again(judged: list[SentenceCandidate], request: ReplyRequest) -> list[SentenceCandidate]:
+    """Return sentences as they answer a question without its slips of spelling, and those that lean
+    on the line before them behind that line, if one of them then answers more surely."""
+    said = words_to_it(request)
+    known = {word for each in judged for word in words_of(each.text)}
+    known |= {word for name in request.situation.known_names for word in names(name)}
+    spelled = put_right(said, known)
+    asked = replace(request, utterance=spelled) if spelled != said else request
+    called = _written(request)
+    leaning = [
+        replace(each, read=_read(each.memory, f"{first} {each.text}", request), leans_on=before)
+        for each in judged
+        if each.memory
+        and leans_on_a_name(each.text)
+        and (before := _line_before(each, request.recalled))
+        and (first := ended(without_address(before.said, called)))
+    ]
+    again = [*(judged if asked is request else _judged(judged, asked)), *_judged(leaning, asked)]
+    surer = _best(again) >= max(_best(judged) + SURER_BY, NOTHING_BELOW)
+    return again if surer else judged
+
+
 def read_scores(request: ReplyRequest, found: Sequence[SentenceCandidate]) -> list[float]:
     """Return the reader's score of each sentence; without it 0 for memories that share a word with
     the question, less for all else."""
     if network := reader.shared():
-        said = _NAME_OF_KIN.sub(r"who is \g<whom>", words_to_it(request))
+        said = _FOR_WHAT.sub(r"what does the \g<what> do", words_to_it(request))
+        said = _NAME_OF_KIN.sub(r"who is \g<whom>", said)
         of_them = bool(_ME.search(said) or _OF_THE_ASKERS.search(said))
         # nobody asks for what they said themselves but to see whether it is remembered
         tried = np.array([not of_them and _is_by_the_asker(each, request) for each in found], bool)
@@ -183,8 +237,17 @@ def _more(candidate: SentenceCandidate, request: ReplyRequest) -> float:
     secret = is_the_askers_secret(candidate, request) and asks_of_a_secret(request)
     known = tuple(each for each in request.situation.known_names if each != request.speaker)
     who = bool(_WHO.search(request.utterance)) and names_someone(candidate.text, known)
+    apart = content_words(question).isdisjoint(content_words(candidate.text))
+    # "tell Alice her sister looks for her", "I found one in my pocket"
+    if apart and (passes_on(candidate.text) or _ONE.search(candidate.text)):
+        return -OF_NO_MATTER
+    rule = None if _ASKS_WHAT.search(question) else _RULE.match(candidate.text)
+    if rule and content_words(question).isdisjoint(content_words(rule["case"])):
+        return -OF_NO_MATTER  # what is to be done in a case that is not spoken of
     moves = bool(candidate.memory and MOVE_KINDS.intersection(candidate.memory.tags))
     more = OF_COMING * moves + OF_A_SECRET * secret + NAMES_SOMEBODY * who
+    if use := _FOR_WHAT.search(question):
+        more += NAMES_THING * (content_words(use["what"]) <= content_words(candidate.text))
     return more - LACKS_NUMBER * lacks - OF_THE_NPC * npcs
 
 
@@ -331,7 +394,10 @@ def told(chosen: Iterable[SentenceCandidate], request: ReplyRequest) -> str:
     for each in (to_the_question(one, request) if shorten else one for one in chosen):
         if each.memory is None or of_builder(each.memory):
             own += [ended(text) for text in (each.before, each.text) if text]
-        elif each.memory.quote:
+            continue
+        if each.leans_on and not each.leans_on.question:
+            memories.append(each.leans_on)
+        if each.memory.quote:
             memories.append(replace(each.memory, quote=each.text))
         elif each.text == each.memory.content:
             memories.append(each.memory)
@@ -512,6 +578,24 @@ def _recalled(request: ReplyRequest) -> Iterator[SentenceCandidate]:
 def _of_talk(memory: MemoryRecord, said: str, request: ReplyRequest) -> Iterator[SentenceCandidate]:
     for text in cut(said):
         yield SentenceCandidate(text, memory, _read(memory, text, request))
+
+
+def _line_before(candidate: SentenceCandidate, recalled: Iterable[Recalled]) -> MemoryRecord | None:
+    """Return what the speaker of a line said or did just before it, if it came to mind too."""
+    memory = candidate.memory
+    if not (memory and memory.is_talk and memory.speaker and memory.journal_ids):
+        return None
+    first, of_a_thing = memory.journal_ids[0], bool(_OF_A_THING.match(candidate.text))
+    lines = [
+        each.memory
+        for each in recalled
+        if (each.memory.is_talk or (each.memory.is_deed and of_a_thing))
+        and each.memory.speaker == memory.speaker
+        and len(each.memory.journal_ids) == 1
+        and first - JUST_BEFORE <= each.memory.journal_ids[0] < first
+        and len(each.memory.said) <= LONG
+    ]
+    return max(lines, key=lambda each: each.journal_ids[0], default=None)
 
 
 def _may_answer(memory: MemoryRecord, request: ReplyRequest) -> bool:

@@ -1,0 +1,169 @@
+"""Questions as players type them of an NPC that was taught, and what is told of others' lines."""
+
+import pytest
+from talk_scene import MONDAY
+
+from contrib_ai_memory.english import reported_speech
+from contrib_ai_memory.offline.reported_lines import reported, without_name
+from contrib_ai_memory.records import Entry
+
+TAUGHT = (
+    "If the gauge goes past the red mark, turn the red wheel to the left and open the door.",
+    "If somebody faints in the heat, get them out of the water and send for Doctor Pell.",
+    "The middle tub leaks and is closed until Ansel the plumber has mended it.",
+    "A hot tub costs three pence an hour, and the cold plunge costs a penny.",
+    "A towel is a penny to hire, and a cake of soap is a ha'penny.",
+)
+WHEEL, FAINT, TUB, PRICE, TOWEL = TAUGHT
+
+
+@pytest.fixture
+def keeper(says, mara, alice, builder):
+    """`says` of Mara, keeper of baths; Alice is alone with her."""
+    for note in TAUGHT:
+        builder(f"@memory/add Mara = {note}")
+    for each in mara.location.contents:
+        if each.key == "Builder":
+            each.location = None
+    return says
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("whats the red wheel for", WHEEL),
+        ("what is that red wheel for?", WHEEL),
+        ("is teh middle tub free i only got 20 min", TUB),
+        ("is the midle tub opne", TUB),
+        ("what do we do if sombody fainst?", FAINT),
+    ],
+)
+def test_a_question_is_understood_however_it_is_typed(keeper, alice, question, answer):
+    assert keeper(alice, question) == answer
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "ur water is lukewarm and so is ur face",
+        "your water stinks and you stink worse",
+        "do us a favour an' nip out for a pie?",
+        "do me a favor and run to the baker for a bun?",
+        "promise?",
+        "you promise?",
+    ],
+)
+def test_what_asks_for_no_knowledge_is_not_answered_with_any(keeper, alice, said):
+    answer = keeper(alice, said)
+    assert answer and answer not in TAUGHT and "know nothing" not in answer
+
+
+@pytest.mark.parametrize(
+    ("lines", "question", "told"),
+    [
+        (
+            ("I have good news as well: my sister had her baby, a girl.", "They call her Wren."),
+            "do you remember what my sister's baby is called?",
+            "Wren",
+        ),
+        (
+            ("my uncle bought a mule", "he calls it Biscuit"),
+            "what is my uncle's mule called?",
+            "Biscuit",
+        ),
+        (
+            ("my dog died last nite", "tell bram i borrowd his comb lol"),
+            "do u rember what hapend to my dog",
+            "your dog died",
+        ),
+    ],
+)
+def test_a_line_is_understood_behind_the_one_before_it(says, alice, lines, question, told):
+    for line in lines:
+        says(alice, line)
+    assert told in says(alice, question)
+
+
+def test_a_line_is_understood_behind_what_its_speaker_did(says, alice, bram):
+    bram.location = alice.location
+    says(alice, "sets a heavy crate down by the door.", command="pose ")
+    says(alice, "it is full of duck eggs")
+    assert "eggs" in says(bram, "what is in that crate?")
+
+
+def test_a_message_for_another_is_no_answer(says, alice, bram):
+    bram.location = alice.location
+    says(bram, "tell Alice when she's back that 'er sister's lookin' for 'er by the well")
+    assert "well" not in says(bram, "so 'ow's your Nell, still courtin' that tinker?")
+
+
+def test_who_confided_hears_that_nobody_was_told(says, mara, alice):
+    says(alice, "Mara = Between us, I nicked a sack of coal off the barge.", command="whisper ")
+    asked = "Mara = You ain't told no one 'bout that coal, 'ave yer?"
+    answer = says(alice, asked, command="whisper ")
+    assert "coal" not in answer
+    assert answer in (
+        "It stays with me, Alice.",
+        "Nobody will hear it from me, Alice.",
+        "Not a word of it to anyone, Alice.",
+        "Safe with me, Alice; no one will know.",
+    )
+
+
+@pytest.mark.parametrize("question", ["that's us square then?", "so that makes us quits?"])
+def test_whether_all_is_paid_is_no_question_of_the_place(says, alice, question):
+    assert "Lantern" not in says(alice, question)
+
+
+@pytest.mark.parametrize(
+    ("said", "to_its_speaker", "to_others"),
+    [
+        (
+            "Some thievin' toerag's 'ad me belt!",
+            "some thievin' toerag's 'ad your belt!",
+            "Some thievin' toerag's 'ad Bram's belt!",
+        ),
+        (
+            "I'll shift yer coal for yer Thursday.",
+            "you'll shift my coal for me Thursday.",
+            "Bram will shift my coal for me Thursday.",
+        ),
+        (
+            "I've hauled more coal than any man on this river, me.",
+            "you've hauled more coal than any man on this river.",
+            "Bram has hauled more coal than any man on this river.",
+        ),
+        ("i hate cold water me", "you hate cold water", "Bram hates cold water"),
+        (
+            "Me boots is stayin' on, floor's freezin'.",
+            "your boots is stayin' on, floor's freezin'.",
+            "Bram's boots is stayin' on, floor's freezin'.",
+        ),
+        ("She gave me bread.", "she gave you bread.", "She gave Bram bread."),
+        ("I let the dog near me.", "you let the dog near you.", "Bram let the dog near them."),
+    ],
+)
+def test_dialect_is_told_of_whom_it_means(said, to_its_speaker, to_others):
+    assert reported_speech.after_that(said) == to_its_speaker
+    assert reported_speech.of_speaker(said, "Bram", to_teller=True) == to_others
+
+
+def test_the_npcs_name_within_a_line_is_not_told(says, alice):
+    says(alice, "i broke a tile mara im realy sorry")
+    assert "mara" not in says(alice, "did i say sorry for that tile yet?").lower()
+    assert without_name("My boots stay on, Mara, it is cold.", "Mara") == (
+        "My boots stay on, it is cold."
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "noted"),
+    [
+        ("Me boots is stayin' on.", "Bram's boots is stayin' on."),
+        ("I hate cold water me.", "Bram hates cold water."),
+        ("I ain't yer mam, Cole.", 'Bram says: "I ain\'t yer mam, Cole."'),
+    ],
+)
+def test_a_note_tells_dialect_of_its_speaker(said, noted):
+    entry = Entry(1, MONDAY, said, "say", seen_as="Bram")
+    assert reported(said, entry) == noted
