@@ -94,6 +94,10 @@ SPOKEN = [
     ("...", ""),
     ("*nods*", ""),
     (
+        "Berta, she *brushes snow that isn't there off her sleeve* was my mother.",
+        "Berta, she was my mother.",
+    ),
+    (
         "I'll stop the geese. *the corner of her mouth moves, barely* Two coppers a head.",
         "I'll stop the geese. Two coppers a head.",
     ),

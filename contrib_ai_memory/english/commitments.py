@@ -49,6 +49,7 @@ _COMES = re.compile(
     r"|returns?)\b))",
     re.IGNORECASE,
 )
+_SAY = re.compile(r"\bsay\b(?! (?:to|it|so)\b)", re.IGNORECASE)
 _NOBODY = frozenset(
     "i you u ye ya he she it they me him her them us we it that this for in up off back around all "
     "my everybody everyone anybody anyone nobody none nothing what debt debts tab slate bill "
@@ -283,7 +284,7 @@ def recipient(text: str) -> str:
     >>> recipient("tell Wes that his boat is mended"), recipient("let Hel know it")
     ('wes', 'hel')
     """
-    said = " ".join(text.translate(_QUOTES).split())
+    said = _told_to_them(" ".join(text.translate(_QUOTES).split()))
     found = _PASS_TO.search(said) or _PASS_ON.search(said)
     if not found:
         return ""
@@ -375,6 +376,8 @@ def message(text: str) -> str:
 
     >>> message("would you let nell know i need her to sign?")
     'i need her to sign'
+    >>> message("if Alice comes by say ill meet her at noon"), recipient("if Alice comes say hi")
+    ('ill meet her at noon', 'alice')
     >>> message("pass on to Bram that his boat is mended")
     'his boat is mended'
     >>> message("tell Bram, when he returns, that I owe him nothing")
@@ -383,7 +386,7 @@ def message(text: str) -> str:
     'whether the school needs a stove? I have one.'
     """
     whom = recipient(text)
-    said = " ".join(text.split())
+    said = _told_to_them(" ".join(text.split()))
     found = whom and re.search(
         r"\b(?:tell|warn|inform|let|remind|ask(?= \S+(?: \S+)? (?:if|whether)\b)"
         r"|(?:say|pass|get|send)\b[^.!?]{0,20}\bto)\s+"
@@ -434,8 +437,16 @@ def errand(text: str, *, dated: bool = False) -> bool:
 
 def passes_on(text: str) -> bool:
     """Whether a text asks to tell or give somebody something."""
-    said = " ".join(text.translate(_QUOTES).split())
+    said = _told_to_them(" ".join(text.translate(_QUOTES).split()))
     return bool(_ERRAND.search(said) and recipient(text))
+
+
+def _told_to_them(said: str) -> str:
+    """Return "if Alice comes by say I am out" as "if Alice comes by tell them I am out"."""
+    comes = _COMES.search(said)
+    if not comes:
+        return said
+    return said[: comes.end()] + _SAY.sub("tell them", said[comes.end() :], count=1)
 
 
 def keeps(text: str) -> bool:

@@ -298,6 +298,7 @@ _GESTURES = frozenset(
     "murmurs taps drums slides pushes pulls reaches picks hands offers takes holds grips claps "
     "cackles giggles snickers rolls narrows softens straightens adjusts polishes stirs".split()
 )
+LONG_ACT = 5  # words within a sentence, which are seldom stressed
 TOLD_FROM = 3  # words of a stage direction that has another subject
 _SUBJECTS = frozenset("she he they i it her his their my the a".split())
 
@@ -348,7 +349,10 @@ def _is_action(inner: str, before: str, after: str, voice: Voice, *, bracket: bo
         _BOUNDARY_AFTER.match(after) or len(WORD.findall(inner)) > 1
     ):
         return _has_verb(inner, voice) or _begins_with_subject(inner)
-    if _PAUSE_BEFORE.search(before) or len(WORD.findall(inner)) > 1:
+    count = len(WORD.findall(inner))
+    if inner[:1].islower() and count >= LONG_ACT:
+        return _has_verb(inner, voice)
+    if _PAUSE_BEFORE.search(before) or count > 1:
         return inner[:1].islower() and _gesture(inner, voice)
     return False
 
