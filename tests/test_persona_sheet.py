@@ -230,6 +230,15 @@ def test_a_wish_is_put_in_the_first_person_as_far_as_it_is_clear(wish, told):
 
 
 @pytest.mark.django_db
+def test_what_is_taught_later_of_something_else_changes_no_price(mara, alice, says, builder):
+    builder("@memory/add mara = A hand bell costs three silver.")
+    mara.memory.clock = lambda: "2026-11-24T12:00:00+00:00"
+    builder("@memory/add mara = A ship's bell costs twenty silver, half of it paid in advance.")
+    builder("@memory/add mara = Recasting a cracked bell costs eight silver.")
+    assert "three silver" in says(alice, "Mara, what would a hand bell cost me?")
+    assert "twenty silver" in says(alice, "And what would a ship's bell cost, Mara?")
+
+
 def test_what_was_taught_later_is_told_of_what_was_taught_before(mara, alice, says, builder):
     builder("@memory/teach mara = A breeze costs three stars, and a jar of gale two crowns.")
     mara.memory.clock = lambda: "2026-11-24T12:00:00+00:00"

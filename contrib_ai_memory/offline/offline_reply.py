@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from ..english import agenda_questions
 from ..english.addressing import confides
+from ..english.commitments import passes_on
 from ..english.own_words import own_wish, pronoun_of
 from ..english.questions import (
     asked,
@@ -214,7 +215,8 @@ def _answer(request: ReplyRequest) -> Reply:
     orders = _orders(said, ruled)
     if orders and intent is Intent.SERVICE:
         return greeted(react(said, ruled), said, request)
-    if intent and (request.surely_meant or intent is Intent.GIVEN):  # gifts are looked up
+    told_to_another = passes_on(said)  # "would you tell Cole he is a good man?"
+    if intent and (request.surely_meant or intent is Intent.GIVEN) and not told_to_another:
         if intent in STOCK and (known := _of_the_sheet(request)):
             return greeted(known, said, request)
         if answer := _as_meant(intent, _asked_beside(request), request):

@@ -296,21 +296,32 @@ def _latest_first(best: list[SentenceCandidate], within: float) -> list[Sentence
 
 
 def _latest_taught(best: list[SentenceCandidate]) -> list[SentenceCandidate]:
-    """Put what a builder taught later before what it changes: "a jar of gale now costs three"."""
+    """Put what a builder taught later before what it changes: "a jar of gale now costs three".
+
+    What begins with a word that the other lacks is of something else: "a ship's bell costs".
+    """
     network = reader.shared()
     first = best[0] if best else None
     if network is None or first is None or not _taught_at(first):
         return best
+    known = content_words(first.text)
     later = [
         each
         for each in best
         if each.score >= NOTHING_BELOW
         and _taught_at(each) > _taught_at(first)
+        and _begins_with(each.text) in known
         and _is_on_one_matter(each, first)
         and network.changes(each.read, [first.read])[0, 0] >= SURELY_CHANGES
     ]
     newest = max(later, key=_taught_at, default=first)
     return [newest, *(each for each in best if each is not newest)]
+
+
+def _begins_with(text: str) -> str:
+    """Return the stem of the first word that carries meaning, "" for none."""
+    stems = (content_words(word) for word in words_of(text))
+    return next((stem for each in stems for stem in each), "")
 
 
 def _taught_at(candidate: SentenceCandidate) -> str:
