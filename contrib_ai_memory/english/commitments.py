@@ -78,7 +78,8 @@ _KEEPS = re.compile(
 )
 _FORBIDS = re.compile(
     rf"{_HEAD}(?:don'?t|do not|never) let (?:any|no) ?(?:one|body)"
-    r" (?!(?:else )?(?:know|hear|see|find|learn|guess|tell|say|get wind|on)\b)\w",
+    r" (?!(?:else )?on\b|[^.!?;]*\b(?:know|(?:over)?hear|see|find|learn|guess|tell|say|get wind"
+    r"|discover|notice|suspect|reali[sz]e)\b)\w",
     re.IGNORECASE,
 )
 _AT_ONCE = re.compile(  # "hold your tongue", "keep quiet", "keep it to yourself"
