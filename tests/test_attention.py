@@ -428,6 +428,10 @@ def test_who_collapses_is_seen_to(mara, alice, bram, pose):
         "collapses into a chair, laughing.",
         "takes off her coat and a coin drops to the floor.",
         "passes out the mugs.",
+        "falls to the floor laughing.",
+        "sinks to the grass beside her dog.",
+        "drops to the ground to look for her coin.",
+        "chokes back a laugh.",
     ],
 )
 def test_who_does_not_collapse_is_left_alone(mara, alice, bram, pose):
