@@ -215,12 +215,16 @@ def attend(
 def is_undecided(line: HeardLine, max_unasked: int) -> bool:
     """Return whether only what is done with its words tells if a line is answered.
 
-    That is so of a cry too, whomever it names: "Bram has fainted!".
+    That is so of a cry too, whomever it names, and of who falls down before several NPCs: "Bram has
+    fainted!".
     """
     cries = line.is_for_another and line.kind == "say" and bool(line.others)
     cries = cries and not (line.barred or line.of_npc)
     cries = cries and language.get().manner(line.text).exclaims
-    return (is_open(line) or cries) and bool(max_unasked)
+    falls = line.kind == "pose" and line.shared and not (line.is_for_npc or line.is_for_another)
+    falls = falls and not (line.barred or line.of_npc)
+    falls = falls and language.get().manner(line.text).collapses
+    return (is_open(line) or cries or falls) and bool(max_unasked)
 
 
 def may_be_anothers(line: HeardLine, floor: Floor) -> bool:
@@ -260,7 +264,7 @@ def judged(
     The arguments are those of `attend`; `spent` is as `is_spent` finds it now.
     """
     manner, floor = language.get().manner(line.text), floor.at(line)
-    if manner.cries_out or read.alarm:
+    if manner.cries_out or read.alarm or line.kind == "pose":
         return True  # whoever is meant
     if not spent and asks_on(line, floor):
         return True

@@ -139,6 +139,13 @@ def test_whether_all_is_paid_is_no_question_of_the_place(says, alice, question):
             "your boots is stayin' on, floor's freezin'.",
             "Bram's boots is stayin' on, floor's freezin'.",
         ),
+        ("She saw me yesterday.", "she saw you yesterday.", "She saw Bram yesterday."),
+        ("The dog found me first.", "the dog found you first.", "The dog found Bram first."),
+        (
+            "I suspect Nell robbed me",
+            "you suspect Nell robbed you",
+            "Bram suspects Nell robbed them",
+        ),
         ("She gave me bread.", "she gave you bread.", "She gave Bram bread."),
         ("I let the dog near me.", "you let the dog near you.", "Bram let the dog near them."),
     ],

@@ -1,13 +1,17 @@
 """Whom an NPC answers in company: what players type, and who is meant by it."""
 
 import time
+from dataclasses import replace
 
 import pytest
 from evennia.utils.create import create_object
 
+from contrib_ai_memory import attention
+from contrib_ai_memory.attention import HeardLine
 from contrib_ai_memory.english.addressing import named
 from contrib_ai_memory.language import Named
 from contrib_ai_memory.offline.phrases import PHRASES
+from contrib_ai_memory.records import LineReading
 from contrib_ai_memory.text.names import forms
 
 
@@ -428,11 +432,22 @@ def test_who_collapses_is_seen_to(mara, alice, bram, pose):
         "collapses into a chair, laughing.",
         "takes off her coat and a coin drops to the floor.",
         "passes out the mugs.",
+        "falls to the floor laughing.",
+        "sinks to the grass beside her dog.",
+        "drops to the ground to look for her coin.",
+        "chokes back a laugh.",
     ],
 )
 def test_who_does_not_collapse_is_left_alone(mara, alice, bram, pose):
     alice.execute_cmd(f"pose {pose}")
     assert not spoken(mara)
+
+
+def test_two_npcs_who_see_somebody_collapse_wait_which_of_them_answers():
+    pose = HeardLine("#2", "Alice keels over.", 0.0, "pose", ("mara",), (("odo",),), shared=True)
+    assert attention.is_undecided(pose, 3) and attention.may_be_anothers(pose, attention.Floor())
+    assert attention.judged(LineReading((), 0.0), pose, attention.Floor(), spent=False)
+    assert not attention.is_undecided(replace(pose, text="Alice waves."), 3)
 
 
 def test_a_pose_to_it_is_not_answered_where_its_poser_never_is(mara, alice, bram):

@@ -198,6 +198,19 @@ def test_players_have_wordings_of_their_own_for_a_confidence(said):
 @pytest.mark.parametrize(
     "said",
     [
+        "I forged the will, dont let nobody ever find out",
+        "I killed Rolf. Don't let anyone at the inn hear of it.",
+        "I am wanted in Hull, never let anyone here know it",
+        "its a secret what's in the box, dont let anyone open it",
+    ],
+)
+def test_who_is_to_let_nobody_know_it_is_told_in_confidence(said):
+    assert confides(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
         "tell bram theres no hurry about the oars",
         "I keep the ferry at Millbrook, and nobody else may.",
         "if tib asks can u tell him i took his green boots 2 hoskins the cobbler",

@@ -1,5 +1,6 @@
 """The conversation history: what is kept, who gets to hear it again, and how it stays small."""
 
+import json
 import re
 import sys
 from itertools import pairwise
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from contrib_ai_memory import conf, offload
 from contrib_ai_memory.llm import prompts, tools
-from contrib_ai_memory.records import Entry
+from contrib_ai_memory.records import UNJUDGED, Entry
 from contrib_ai_memory.sleep import chat_compaction
 from contrib_ai_memory.sleep.chat_compaction import compact_conversation_history
 from contrib_ai_memory.store import attributes, chat_log
@@ -101,6 +102,26 @@ def test_calls_of_tools_are_kept_with_their_results(server, llm, mara, alice):
     assert roles == ["user", "assistant", "tool", "tool", "assistant", "tool", "assistant"]
     assert are_paired(kept)
     assert not any(message["private"] for message in kept)
+
+
+def test_what_is_judged_of_own_words_is_judged_of_no_others_beside_them(mara):
+    own = [
+        Entry(
+            number,
+            "2026-01-01T00:00:00+00:00",
+            words,
+            "say",
+            origin="self",
+            witnesses=("#1",),
+            tags=(UNJUDGED,),
+        )
+        for number, words in ((4, SECRET), (5, "Good night."))
+    ]
+    line = Entry(3, own[0].timestamp, "Tell me.", "say", witnesses=("#1",))
+    mara.memory.chat_log.add(chat_log.exchange(line, [], own))
+    mara.memory.chat_log.note_judged({4: True, 5: False})
+    public, _secret = mara.memory.chat_log.heard_by("#2", private=False)
+    assert SECRET not in json.dumps(public) and "Good night." in json.dumps(public)
 
 
 def test_the_history_is_the_talk_that_the_model_is_given(server, llm, mara, alice):

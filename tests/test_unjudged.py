@@ -104,6 +104,17 @@ def test_by_day_it_is_told_aloud_to_those_who_were_there_alone(evening, asks, br
     assert "versteckt" not in server.requests[-1].text
 
 
+def test_what_is_noted_of_it_is_kept_to_those_who_were_there(evening, cerys, server):
+    cerys.move_to(evening.location, quiet=True)
+    create_object("typeclasses.objects.Object", key="Apfel", location=cerys)
+    note = {"essence": "Die Kasse ist im Brunnen.", "lesson": "", "emotions": ["trust"]}
+    server.behave_once(calls=[("recall", {"query": "Kasse im Brunnen versteckt"})])
+    server.behave_once(calls=[("memorize", note)])
+    cerys.execute_cmd("give Apfel to Mara")
+    [noted] = [each for each in evening.memory.journal.read() if each.kind == "note"]
+    assert noted.audience is not None
+
+
 def test_by_day_it_is_whispered_where_somebody_is_here_who_was_not_there(
     evening, asks, bram, cerys, hears
 ):

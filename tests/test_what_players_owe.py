@@ -345,6 +345,15 @@ def test_what_is_owed_and_paid_in_one_breath_is_paid(says, mara, alice, said):
 
 @pytest.mark.parametrize(
     "said",
+    ["There you are, Mara! I owe you five marks.", "I owe you a mark, if you'll take it"],
+)
+def test_what_is_owed_and_not_handed_over_is_owed(says, mara, alice, said):
+    says(alice, said)
+    assert set(states(mara).values()) == {"open"}
+
+
+@pytest.mark.parametrize(
+    "said",
     ["I owe you five marks. Here are two.", "i owe you 5, here you go, 2, the rest on friday"],
 )
 def test_what_is_paid_in_part_in_one_breath_is_owed(says, mara, alice, said):
@@ -363,6 +372,8 @@ def test_what_is_paid_in_part_in_one_breath_is_owed(says, mara, alice, said):
         ("I owe you three marks for the hay", "puts one mark on the counter for Mara.", "open"),
         ("I owe you a silver for the hay", "puts a silver ring before Mara.", "open"),
         ("I owe you three marks for the hay", "throws three marks at Mara.", "open"),
+        ("I owe you a favour, Mara.", "hands Mara a penny for the ale.", "open"),
+        ("I owe you three marks for the hay", "puts three marks in his purse by Mara.", "open"),
     ],
 )
 def test_a_pose_that_hands_over_what_is_owed_pays_it(says, mara, alice, owed, done, state):
@@ -370,6 +381,14 @@ def test_a_pose_that_hands_over_what_is_owed_pays_it(says, mara, alice, owed, do
     answer = says(alice, f"pose {done}", "")
     assert set(states(mara).values()) == {state}
     assert state == "open" or "paid" in answer
+
+
+def test_what_is_handed_to_another_pays_no_debt_to_the_npc(says, mara, alice, bram):
+    bram.location = alice.location
+    says(bram, "good evening")
+    says(alice, "I owe you three marks for the hay")
+    says(alice, "pose slides three marks over to Bram with a nod to Mara.", "")
+    assert set(states(mara).values()) == {"open"}
 
 
 def test_one_coin_pays_one_debt(says, mara, alice):
@@ -412,6 +431,11 @@ def test_who_is_told_to_pay_owes(says, mara, alice, bram):
     [owed] = mara.memory.agenda
     name = mara.memory.people.name_of
     assert (name(owed.who), name(owed.to)) == ("Bram", "Alice")
+
+
+@pytest.mark.parametrize("said", ["Rolf has to pay me five marks by Friday.", "They must pay me."])
+def test_what_others_have_to_pay_is_not_the_listeners_debt(said):
+    assert commitments.sides(said) != ("you", "me")
 
 
 @pytest.mark.parametrize("said", ["Sunday, then. Or I take the ham back.", "Friday. Or else."])

@@ -106,6 +106,9 @@ _THREATENS = re.compile(  # "Sunday, then. Or I take the ham back."
     r"(?:^|[.!?;] *)or (?:else )?(?:i|we)\b(?! (?:may|might|could|can)\b)|\bor else\b",
     re.IGNORECASE,
 )
+_OWES_A_THING = re.compile(  # "I owe you a favour", which no money pays
+    r"\bowe (?:(?!for\b)[\w'-]+ )?(?:an?|another|one) (?!lot\b|bit\b|little\b)", re.IGNORECASE
+)
 _HANDED = re.compile(r"\bheres?\b", re.IGNORECASE)
 _ASKS_OF = re.compile(r"\b(?:you|u|ye|ya|please|pls|plz)\b", re.IGNORECASE)
 _EVEN = re.compile(r"\b(?:square|even|quits)\b", re.IGNORECASE)
@@ -687,9 +690,9 @@ def _receiver(entry: Entry, circle: Circle) -> str:
     _, gives, after = entry.content.partition(" gives ")
     to = " ".join(after.split()[:2]) if gives else entry.content
     after = after or entry.content
+    others = [e for e in circle.mentioned(after) if e not in (entry.source_entity, circle.npc)]
     if addressing.named(to, circle.names) != Named.NOT:
-        return circle.npc
-    others = [e for e in circle.mentioned(after) if e != entry.source_entity]
+        return "" if others and not gives else circle.npc  # "slides it to Joss, nodding to Mara"
     return others[0] if len(others) == 1 else ""
 
 
@@ -789,7 +792,7 @@ def _is_given(entry: Entry, item: AgendaItem, circle: Circle) -> bool:
     if given and owed:
         return max(given) in owed and max(given) >= max(owed)
     if item.kind == "debt" and paid_by(f"gives {thing.strip()}"):
-        return not (owed or commitments.leaves_rest(item.text))
+        return not (owed or commitments.leaves_rest(item.text) or _OWES_A_THING.search(item.text))
     if item.kind != "request" and item.to and item.due and not _matter(_OATH.sub(" ", text)):
         return True  # "friday, cross my heart"
     # of some pears, one is not all

@@ -79,7 +79,8 @@ _KEEPS = re.compile(
 )
 _FORBIDS = re.compile(
     rf"{_HEAD}(?:don'?t|do not|never) let (?:any|no) ?(?:one|body)"
-    r" (?!(?:else )?(?:know|hear|see|find|learn|guess|tell|say|get wind|on)\b)\w",
+    r" (?!(?:else )?on\b|[^.!?;]*\b(?:know|(?:over)?hear|see|find|learn|guess|tell|say|get wind"
+    r"|discover|notice|suspect|reali[sz]e)\b)\w",
     re.IGNORECASE,
 )
 _AT_ONCE = re.compile(  # "hold your tongue", "keep quiet", "keep it to yourself"
@@ -150,7 +151,7 @@ _TOLD = re.compile(
 _HANDS_OVER = re.compile(
     r"(?:^|[.!?,;:-] *)(?:(?:so|and|now|well) )?(?:here|there)"
     r"(?:(?:'?s it| it is| they are| (?:you|u|ya|ye) (?:go|are))(?=\W*$|[.!,;]| now\b)|\W*$)"
-    r"|\btake (?:it|them)\W*$"
+    r"|(?<!not )(?<!n't )(?<!ll )\btake (?:it|them)[^\w?]*$"
 )
 _A_SUM = rf"(?:{NUMBER_WORD}|\d+|(?:an?|one) (?:\w*penny|coin|copper|silver|shilling|mark|crown))\b"
 _HERE_IS = re.compile(rf"(?:^|[.!?,;:] *)(?:so |and )?here(?:'?s| is| are) (?P<sum>{_A_SUM})")
@@ -200,7 +201,9 @@ _OWING = tuple(
     )
 )
 _PAY_ME = re.compile(  # "Bram, pay me on Friday"
-    r"(?:^|[.,!?;:] |\b(?:please|just|you|must|to) )(?:re)?pay (?P<to>me|us)\b", re.IGNORECASE
+    r"(?:(?:^|[.,!?;:] )(?:just )?|\bplease |\b(?:you|u) (?:(?:must|just|have|need|got|to) ){0,3})"
+    r"(?:re)?pay (?P<to>me|us)\b",
+    re.IGNORECASE,
 )
 _DEBTS = 5  # of these forms; the others tell of what will be done
 _OF_A_THING = re.compile(
@@ -328,7 +331,12 @@ def hands_over(text: str) -> bool:
     here = _HERE_IS.search(plain)
     owed = plain[: here.start()] if here else ""
     in_full = here and (here["sum"] in owed or not re.search(_A_SUM, owed))
-    if not (in_full or _HANDS_OVER.search(plain)) or leaves_rest(plain):
+    # "There you are, Mara! I owe you five" only greets
+    handed = (
+        "are" not in each[0].split() or owes(plain[: each.start()])
+        for each in _HANDS_OVER.finditer(plain)
+    )
+    if not (in_full or any(handed)) or leaves_rest(plain):
         return False
     return owes(plain) and sides(plain, most=_DEBTS)[0] in _OWN
 

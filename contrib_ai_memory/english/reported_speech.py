@@ -98,14 +98,19 @@ _ME_AS_MY = re.compile(  # "me brother got nicked", "i changed me mind"; not "me
     r"(?!too|either|neither|again|lad|love|once|twice|yesterday|to(?:day|night|morrow))",
     re.IGNORECASE,
 )
-_HAS_ME_FOR_MY = re.compile(  # "somebody's 'ad me belt", "you seen me belt"; not "she had me beat"
-    r"(?P<behind>(?:\b|')(?:ha(?:d|s|ve)|a(?:d|s|ve)|see|seen|saw|los[et]|stolen?|nicked|pinched"
-    r"|broken?|found|moved) )me (?=(?:\w+ )?(?!\w*(?:ed|ing?)\b)[a-z]{3,}\s*[.,;!?]*$)",
+_HAS_ME_FOR_MY = re.compile(  # "somebody's 'ad me belt", "you seen me belt"; not "he saw me dance"
+    r"(?P<behind>(?:'a(?:d|s|ve)|\b(?:los[et]|stolen?|nicked|pinched|broken?)"
+    r"|\b(?:you|u|ye|ya|any(?:one|body)) (?:seen|found|moved)) )me "
+    r"(?=(?:\w+ )?(?!\w*(?:ed|ing?|ly)\b)[a-z]{3,}\s*[.,;!?]*$)"
+    r"(?!(?:too|again|once|twice|there|here|then|first|yesterday|to(?:day|night))\b)",
     re.IGNORECASE,
 )
 _ME_TOO = re.compile(  # "I've hauled more than any man, me", "i hate cold water me": dialect
     r"(?P<said>^\W*I\b[^.!?;]*\w), me(?=\s*(?:[.!?;,]|$))"
-    rf"|(?P<plainly>^\W*I (?:(?!(?:{'|'.join(sorted(FUNCTION_WORDS - {'a', 'an', 'the', 'my'}))}"
+    # not "I think he loves me"
+    r"|(?P<plainly>^\W*I (?!(?:think|thought|know|knew|believe|suspect|fear|swear|swore|wish|hope"
+    r"|guess|reckon|bet|sa(?:y|id)|hear|heard|feel|felt|doubt|promise|dream\w*)\b)"
+    rf"(?:(?!(?:{'|'.join(sorted(FUNCTION_WORDS - {'a', 'an', 'the', 'my'}))}"
     r"|let|ma[dk]e|saw|see|had|watch\w*|him|over|behind|near|around|beside|past)(?![\w']))"
     r"[a-z']+ ){2,6})me(?=\W*$)",
     re.IGNORECASE,

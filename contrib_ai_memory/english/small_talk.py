@@ -40,12 +40,14 @@ _CRIES_OUT = re.compile(r"\W*(?:help|fire)\b\s*[,!]", re.IGNORECASE)
 _DO_SOMETHING = r"\b(?:do (?:something|summat|smth|sth)|get help)\b"
 CRIES = re.compile(rf"\b(?:help|(?<!the )fire|hurry|quick(?:ly)?)\b|{_DO_SOMETHING}", re.IGNORECASE)
 _EXCLAIMS = re.compile(rf"!|{_DO_SOMETHING}|\b(?:help|hurry|quick)\W*$", re.IGNORECASE)
-_COLLAPSES = re.compile(  # not "and a coin drops to the floor"
-    r"(?:^\W*(?:[\w'’-]+ ){0,3}|, |\b(?:and|then|\w+ly) )"
-    r"(?:(?:faints|swoons|keels over|bleeds|chokes)\b|passes out(?=\W*$| (?:on|in|from|cold)\b)"
+_COLLAPSES = re.compile(  # not "and a coin drops to the floor", "Bram's hat falls to the floor"
+    r"^(?!.*\b(?:laugh|giggl|chuckl|cackl|guffaw|grin|mock|playful|pretend|beside\b|next to\b))"
+    r"(?:\W*(?:(?!\w+['’]s )[\w'’-]+ ){0,3}|.*, |.*\b(?:and|then|\w+ly) )"
+    r"(?:(?:faints|swoons|keels over|bleeds|chokes(?! (?:back|down)))\b"
+    r"|passes out(?=\W*$| (?:on|in|from|cold)\b)"
     r"|collapses(?=\W*$)|(?:clutches|grabs) (?:at )?(?:his|her|their) (?:chest|throat|heart)\b"
     r"|(?:collapses|crumples|topples|sinks|slumps|falls|drops) (?:\w+ )?(?:on)?to (?:\w+ ){0,2}"
-    r"(?:floor|ground|tiles|boards|flagstones|stones|deck|grass|snow|sand)\b)",
+    r"(?:floor|ground|tiles|boards|flagstones|stones|deck|grass|snow|sand)\b(?! to\b))",
     re.IGNORECASE,
 )
 _REQUESTS = re.compile(

@@ -43,7 +43,8 @@ _SUM = re.compile(
 )
 _HANDS_MONEY = re.compile(
     r"\W*(?:counts?|toss\w*|flips?|drops?|slides?|push\w*|hands?|pays?|puts?|lays?|gives?|throws?"
-    r"|plac\w+|press\w*|slaps?|slips?|sets?|leaves?)\b(?!.*\bat\b)",
+    r"|plac\w+|press\w*|slaps?|slips?|sets?|leaves?)\b"
+    r"(?!.*(?:\bat\b|\b(?:his|her|their|its) (?:own )?(?:purse|pocket|pouch|bag|boot)))",
     re.IGNORECASE,
 )
 _MONEY = re.compile(

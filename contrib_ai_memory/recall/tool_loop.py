@@ -285,7 +285,8 @@ class ToolLoop:
         It is kept to those who may know all that the model was given, if it may tell a secret.
         """
         entry = self._entry
-        secret = entry.private or (yield self.tells(text, marked=True))
+        unjudged = any(each.memory.private and not each.memory.confided for each in self.recalled)
+        secret = entry.private or unjudged or (yield self.tells(text, marked=True))
         privacy = shared_privacy(self._sources if secret else [entry])
         self._work.check()
         return self._memory.perceive(

@@ -72,7 +72,9 @@ def exchange(
         if each["role"] == "tool" and each["content"].startswith("<memory>"):
             # the answer was made from them, and the next request brings its own
             messages[-1]["content"] = REMEMBERED
-    for _heard, some in groupby(own, key=lambda each: (each.private, each.witnesses)):
+    # one that is still to be judged stands alone: what is found of it is of no other
+    alike = groupby(own, key=lambda each: (each.private, each.witnesses, each.unjudged and each.id))
+    for _heard, some in alike:
         entries = [*some]
         content = " ".join(map(_as_answered, entries))
         one = {"role": "assistant", "content": content, "own": [each.id for each in entries]}
