@@ -9,7 +9,7 @@ import pytest
 from contrib_ai_memory import english
 from contrib_ai_memory.embedding import emotions
 from contrib_ai_memory.english import reported_speech
-from contrib_ai_memory.llm.provider import Observation
+from contrib_ai_memory.llm.provider import Observation, Passage
 from contrib_ai_memory.offline import (
     intents,
     offline_provider,
@@ -341,6 +341,19 @@ def test_sentences_that_need_one_another_are_one_fact():
     entry = Entry(1, "2026-01-01T00:00:00+00:00", text, "say", seen_as="Alice")
     [draft] = OfflineProvider().extract_facts([entry], "Mara")
     assert draft.text == f'Alice says: "{text}"'
+
+
+def test_an_experience_glues_nobody_to_the_words_of_another_line():
+    notes = [
+        "Silas Crake is wanted for stealing horses: two fingers missing on his left hand.",
+        "My dog is called Biscuit. She has three legs; she lost the fourth to a wolf at Hollin.",
+    ]
+    day = "2026-01-01T00:00:00+00:00"
+    entries = tuple(
+        Entry(n, day, each, "say", seen_as="Alice", importance=5) for n, each in enumerate(notes, 1)
+    )
+    draft = OfflineProvider().extract_experience(Passage("Mara", entries))
+    assert draft and "three legs" not in draft.essence
 
 
 @pytest.mark.parametrize(

@@ -442,6 +442,11 @@ def test_an_answer_may_take_up_what_it_heard(server, llm, mara, alice, hears):
     assert heard[-1].endswith("and good for the smith's lad.\"")
 
 
+def test_a_character_may_speak_of_questions():
+    assert not is_of_assistant("I've this one, and she doesn't ask questions.")
+    assert is_of_assistant("The user asks a question that the conversation does not answer.")
+
+
 def test_a_whisper_label_is_taken_off_and_the_words_are_spoken(server, llm, mara, alice, hears):
     server.behave(text='*whispers* to Alice: "I hope you find him soon."')
     heard = hears(alice)

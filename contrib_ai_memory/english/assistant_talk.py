@@ -53,6 +53,8 @@ CHARACTER = (
     "Thank you for telling me.",
     "I have told you that already.",
     "You have asked me that before.",
+    "She does not ask questions.",
+    "He asked me a question that I could not answer.",
 )
 LIKE = 0.5  # cosine with one of ASSISTANT
 NEARER = 0.2  # than to any of CHARACTER

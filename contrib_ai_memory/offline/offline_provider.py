@@ -124,7 +124,8 @@ class OfflineProvider:
             (_weight(sentence, entry, passage.known_names), entry, sentence)
             for entry in told
             for sentence in sentences_of(without_name(entry.content, passage.npc_name))
-            if len(content_words(sentence)) >= 2 and not (asks(sentence) or hushes(sentence))
+            if len(content_words(sentence)) >= 2
+            and not (asks(sentence) or hushes(sentence) or _GOES_ON.match(sentence))
         ]
         if not sentences:
             return None
