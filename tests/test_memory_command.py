@@ -187,6 +187,13 @@ def test_the_preview_is_the_prompt_and_keeps_secrets(day, builder, settings):
     assert "knows nobody called" in builder("@memory/preview mara = Cleo: Good day")
 
 
+def test_the_preview_names_a_player_whom_the_npc_has_not_met(mara, alice, builder, settings):
+    settings.CONTRIB_AI_MEMORY |= A_MODEL
+    alice.location = None
+    shown = one_line(builder("@memory/preview mara = Alice: Good day!"))
+    assert "Here with you: Alice (stranger)" in shown and ": (stranger)" not in shown
+
+
 def test_a_previewed_whisper_brings_what_only_those_two_know(day, builder, settings):
     settings.CONTRIB_AI_MEMORY |= A_MODEL
     alice = "Alice{}: Where did I hide my silver key?"

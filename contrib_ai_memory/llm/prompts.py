@@ -284,7 +284,7 @@ def scene(request: ReplyRequest) -> Iterator[str]:
     with_you = [each for each in seen.people if each.identity == request.speaker_id][:1]
     if seen.place and (here := [*with_you, *seen.company]):
         spoke = {turn.name for turn in request.conversation}
-        yield f"Here with you: {', '.join(_with_standing(each, spoke) for each in here)}."
+        yield f"Here with you: {', '.join(_with_standing(e, speaker, spoke) for e in here)}."
     for each in seen.people:
         known = list(each.attributes)
         if met := each.seen_before if each.here else each.last_seen:
@@ -322,11 +322,12 @@ def _presence(request: ReplyRequest) -> Iterator[str]:
         )
 
 
-def _with_standing(person: KnownPerson, spoke: Collection[str]) -> str:
+def _with_standing(person: KnownPerson, speaker: str, spoke: Collection[str]) -> str:
     """Name somebody, with how they stand with the NPC; whom it has met or heard is no stranger."""
-    if person.standing == "stranger" and (person.seen_before or person.name in spoke):
-        return person.name
-    return f"{person.name} ({person.standing})"
+    name = person.name or speaker
+    if person.standing == "stranger" and (person.seen_before or name in spoke):
+        return name
+    return f"{name} ({person.standing})"
 
 
 def in_turn(messages: Messages) -> Messages:
