@@ -297,7 +297,8 @@ def _facts(command: OperationCommand, npc: Any, text: str) -> Steps:
         map(_memory_lines, page.results),
         f"{name} has no such memory. See help @memory for what can be searched."
         if search
-        else f"{name} knows no facts yet: they are drawn from talk at night, or once there is much of it. Try @sleep/now {name}.",
+        else f"{name} knows no facts yet: they are drawn from talk at night, or once there is much "
+        f"of it. Try @sleep/now {name}.",
         after=[f"|x{more} older ones are not shown: search for words.|n"] if more else [],
     )
 
