@@ -344,6 +344,9 @@ def test_somebody_known_by_an_alias_is_named_by_it(mara, alice, bram):
         ("write it down mara", Named.NAMED),
         ("Mara is out.", Named.TOLD_OF),
         ("I like Mara’s stew.", Named.TOLD_OF),
+        ("do u like mara? honest", Named.TOLD_OF),
+        ("have you seen mara", Named.TOLD_OF),
+        ("whats it like mara", Named.NAMED),
         ("Samaranth is far.", Named.NOT),
     ],
 )

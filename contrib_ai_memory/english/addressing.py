@@ -34,7 +34,11 @@ _OPENED = re.compile(rf"(?:^|[^\w]){_OPENER}[\s,!.]+{_HONORIFIC}?$")
 _AND = re.compile(r",? (?:and|&|n|or) ")
 _AFTER_COMMA = re.compile(rf",\s*{_HONORIFIC}?$")
 _ENDS = re.compile(r"\s*(?:$|[,.!?;:…)\"”*–—]|--)")
-_OF_ONE = re.compile(r"(?:^|[^\w])(?:the|that|this|our|your|his|her|their|an?) $")
+_OF_ONE = re.compile(  # "the innkeeper", "do you like bram"
+    r"(?:^|[^\w])(?:the|that|this|our|your|his|her|their|an?"
+    r"|(?:you|u|ye|ya)(?:['’]?ve)? (?:ever |really )?"
+    r"(?:like|love|trust|hate|fancy|miss|met|seen)) $"
+)
 # how a sentence about somebody goes on: "Mara is", "mara says"; not "mara did they mend it"
 _PRONOUN = r"(?:i|you|u|we|they|he|she|it|the|this|that|these|those|my|your|our|there)\b"
 _GOES_ON = re.compile(
