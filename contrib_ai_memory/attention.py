@@ -218,13 +218,14 @@ def is_undecided(line: HeardLine, max_unasked: int) -> bool:
     That is so of a cry too, whomever it names, and of who falls down before several NPCs: "Bram has
     fainted!".
     """
-    cries = line.is_for_another and line.kind == "say" and bool(line.others)
-    cries = cries and not (line.barred or line.of_npc)
-    cries = cries and language.get().manner(line.text).exclaims
-    falls = line.kind == "pose" and line.shared and not (line.is_for_npc or line.is_for_another)
-    falls = falls and not (line.barred or line.of_npc)
-    falls = falls and language.get().manner(line.text).collapses
-    return (is_open(line) or cries or falls) and bool(max_unasked)
+    if line.barred or line.of_npc or not max_unasked:
+        return False
+    manner = language.get().manner(line.text)
+    if line.kind == "pose":
+        directed = line.is_for_npc or line.is_for_another
+        return manner.collapses and line.shared and not directed
+    cries = line.kind == "say" and line.is_for_another and manner.exclaims
+    return is_open(line) or (cries and bool(line.others))
 
 
 def may_be_anothers(line: HeardLine, floor: Floor) -> bool:
