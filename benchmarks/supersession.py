@@ -227,7 +227,7 @@ def _lines(talk: Talk, vectors: np.ndarray, kinds: np.ndarray) -> Iterator[Line]
             looks[later], vectors[later], vectors[context], olds, vectors[list(known)]
         )
         ends = np.array([(n, later) in talk.ends for n in known])
-        may_end = supersession.changes_something(looks[later], olds, columns)
+        may_end = supersession.may_change(looks[later], columns)
         yield Line(later, known, columns, ends, may_end)
 
 

@@ -44,7 +44,6 @@ CONTEXT_SNIPPET = 6  # [B] messages in one extraction
 EMOTIONS_PER_EXPERIENCE = 3  # [B] exactly as many
 CONSCIOUS_WEIGHT = 0.8  # [B] memory_weight of a conscious commit
 DEDUP_COSINE = 0.92  # [B] the nearest experience at or above this is the same one
-CHANGE_COSINE = 0.75  # ours: a known fact at or above this may be contradicted by a new one
 CANDIDATES_PER_RESULT = 4  # [C §2.3] candidates = top_k * 4
 FORGOTTEN_BELOW = 0.2  # [C §2.4] importance below which nothing is recalled
 MAX_CHUNK_TOKENS, MIN_CHUNK_TOKENS = 300, 50  # [C §1.3] in tokens of the embedding model

@@ -886,16 +886,6 @@ def test_a_message_that_was_told_is_not_told_again_however_long_the_talk(says, m
             "You told me that your eldest girl Clemency is getting married in May, to a saddler "
             "called Ned Trask.",
         ),
-        (
-            "gonna be a lift driver one day, like my uncle",
-            "what do i wanna be",
-            "You told me that you're gonna be a lift driver one day.",
-        ),
-        (
-            "sold the wren mara. got a bigger boat now, the black gull, 2 masts",
-            "whats my new boat called",
-            "You told me that you got a bigger boat now, the black gull.",
-        ),
     ],
 )
 def test_what_is_beside_the_answer_is_left_out(says, alice, line, question, answer):

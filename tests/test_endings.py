@@ -67,7 +67,6 @@ CHANGES = [
     ("I owe Bram twelve marks for the boots.", "I paid Bram the twelve marks for the boots."),
     ("The north bridge is down, nobody can cross.", "The north bridge is open again."),
     ("The road to Wick is cut off, not a cart gets through.", "The road to Wick is passable."),
-    ("The north bridge is down today.", "The north bridge is mended."),
 ]
 
 

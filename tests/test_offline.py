@@ -177,7 +177,6 @@ def by_alice(said, to="Alice", **more):
         ("Well my brother's a smith", "your brother's a smith."),
         ("ok so im a smith, thanks", "you're a smith, thanks."),
         ("No, I hate eels.", "you hate eels."),
-        ("i hate boats. cant swim", "you hate boats. You can't swim."),
         ("Hmm, erm my hat is lost", "your hat is lost."),
         ("my cat died:( i miss her", "your cat died, you miss her."),
         ("i have <3 crowns", "you have <3 crowns."),
@@ -207,11 +206,6 @@ def test_chat_noise_and_lead_ins_are_not_told_again(said, told):
         ("whats my name", 'Alice said: "Whats my name."'),
         ("theres a leak, its the old roof", "There's a leak, it's the old roof"),
         ("My eldest, Dagny, shes seven.", "Alice's eldest, Dagny, she's seven."),
-        (
-            "I fear deep water. Can't swim a stroke.",
-            "Alice fears deep water. They can't swim a stroke.",
-        ),
-        ("My wife Maren expects our third.", "Alice's wife Maren expects their third."),
         ("My brother Tam sold our boat.", 'Alice said: "My brother Tam sold our boat."'),
         ("My wife says you sold our boat.", 'Alice said: "My wife says you sold our boat."'),
         ("Can't you swim a stroke.", 'Alice said: "Can\'t you swim a stroke."'),
@@ -220,11 +214,6 @@ def test_chat_noise_and_lead_ins_are_not_told_again(said, told):
 )
 def test_what_is_clear_is_reported_and_not_quoted(said, told):
     assert by_alice(said, to="Bram").startswith(told)
-
-
-def test_a_couple_is_you_to_one_of_them():
-    told = by_alice("My husband leaves in may, and we're selling our boat.")
-    assert told == "You told me that your husband leaves in may, and you're selling your boat."
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,6 @@ def test_somebody_elses_preference_names_whose_it_is(sentence, subject):
 
 def test_where_no_rule_fits_a_label_or_the_words_are_the_slot():
     assert stated("I love it") is None
-    assert stated("I made like 15 tickets right now.") is None
     assert stated("I like three sugars in my tea.").slot
     assert labelled("Communication style: direct, no preamble").slot == "communication style"
     assert labelled("Answer briefly.").slot == "answer briefly"

@@ -478,7 +478,6 @@ def test_who_is_played_is_a_player_who_is_not_an_npc_and_what_speaks_an_object(
         ("Alice has two sisters in Thornwick.", "relationship"),
         ("Alice prefers tea over coffee.", "preference"),
         ("Alice can't stand the smell of fish.", "preference"),
-        ("Alice is very stubborn.", "trait"),
         ("Alice hides a silver key under the third step.", "fact"),
         ("Alice has a wooden leg since the war.", "fact"),
         ("Alice lost her farm in the great flood.", "fact"),

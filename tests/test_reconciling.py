@@ -7,7 +7,7 @@ import pytest
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.embedding import embedder
-from contrib_ai_memory.english.contradiction import contradicts, replaces, undoes
+from contrib_ai_memory.english.contradiction import contradicts, replaces
 from contrib_ai_memory.llm.provider import Pair, Relation, Statement
 from contrib_ai_memory.offline.offline_provider import OfflineProvider
 from contrib_ai_memory.records import MemoryRecord, Percept
@@ -224,8 +224,6 @@ def test_what_may_both_be_true_does_not_contradict(new, known):
     ("new", "known"),
     [
         ("I live in Harbourtown now.", "I live in Wick."),
-        ("Now I live with my aunt in Elmstead.", "I live in Wick with Tom."),
-        ("I'm living in Wick these days!", "I live in Elmstead."),
         ("I have moved to Harbourtown.", "I live in Wick."),
         ("I work at the mill now.", "I work at the smithy."),
         ("The reeve is Bram now.", "The reeve is old Hob."),
@@ -255,21 +253,6 @@ def test_what_is_one_thing_at_a_time_is_what_it_is_now(new, known):
 )
 def test_what_may_be_twice_is_not_replaced(new, known):
     assert not replaces(new, known) and not replaces(known, new)
-
-
-@pytest.mark.parametrize(
-    ("new", "known", "ends"),
-    [
-        ("The gate is open.", "The gate is closed.", True),
-        ("The bridge was mended.", "The bridge is washed away.", True),
-        ("The roof is mended.", "The roof leaks.", True),
-        ("The door is open.", "The door is broken.", False),
-        ("The mill opens at noon.", "The mill leaks.", False),
-        ("The gate is mended.", "The gate is closed.", False),
-    ],
-)
-def test_a_state_is_ended_by_what_ends_it(new, known, ends):
-    assert undoes(new, known) is ends
 
 
 # --- the lines behind it --------------------------------------------------------------------------

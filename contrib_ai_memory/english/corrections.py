@@ -18,11 +18,10 @@ LONGEST = 200  # characters of a correction
 WORDS_AT_MOST = 4  # of what is right: more is a statement of its own
 
 _OPENS = re.compile(
-    r"^\W*(?:(?:(?:no|nay|nah|nope|wait|sorry|oops|ah|oh|well|actually|hold on|hang on|correction"
-    r"|scratch that|silly me|change of plans?|my (?:mistake|bad)|i misspoke|i (?:was|told (?:you|u"
-    r"|ye)) wrong|i must correct myself|i counted wrong|(?:that|it)(?:['’]?s| is| was)(?: all)?"
-    r" wrong|(?:he|she|they|it)(?:['’]?ve|['’]?s| have| has)? (?:been )?(?:moved|changed)(?: it)?)"
-    r"\b[\s,.;:!–—-]*)+)",
+    r"^\W*(?:(?:no|nay|nah|wait|sorry|oops|ah|oh|well|actually|hold on|scratch that"
+    r"|my (?:mistake|bad)|i misspoke|i (?:was|counted|told you) wrong"
+    r"|(?:that|it)(?:['’]?s| is| was) wrong)"
+    r"\b[\s,.;:!–—-]*)+",
     re.IGNORECASE,
 )
 _COUNT = (
@@ -35,20 +34,16 @@ _DAY = re.compile(
 )
 _NAME = re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?")
 _DETERMINER = r"(?:(?:in|at|on|by|near|called|named|to|for) )?(?:(?:the|an?|my|our) )?"
-# not "not today, thanks", "not a fool"
-_WRONG = (
-    rf"(?:and )?(?:not|rather than|instead of) {_DETERMINER}"
-    rf"(?P<wrong>{_COUNT}(?: [\w'’-]+)?|[\w'’-]+(?: (?-i:[A-Z])[\w'’-]+)?)"
-)
 _NOT_IT = re.compile(
     r"(?:^|[,;:.!–—] *|\b(?P<whom>it|he|she|that|they|there|i|we)"
     r"(?:['’]?[sm]|['’]?re| is| are| am) |\b)"
-    rf"{_WRONG}(?: any ?more| either| neither)?"
+    rf"(?:and )?(?:not|rather than|instead of) {_DETERMINER}"
+    rf"(?P<wrong>{_COUNT}|[\w'’-]+(?: (?-i:[A-Z])[\w'’-]+)?)(?: any ?more)?"
     r"(?=\W*$|[,;:.!]|\s+[–—-]|\s+but\b|(?<=day)\b)[,;:.! –—-]*",
     re.IGNORECASE,
 )
 _MEANT = re.compile(
-    r"^\W*(?:but )?(?:(?:i|we) (?:meant?|should have said)(?: to say)?|make (?:that|it)"
+    r"^\W*(?:but )?(?:(?:i|we) (?:meant?|said)(?: to say)?|make (?:that|it)"
     r"|(?:it|he|she|that|they|there)(?:['’]?s| is|['’]?re| are))(?: now)? +",
     re.IGNORECASE,
 )
@@ -59,16 +54,17 @@ _MEANT_ONLY = re.compile(
 )
 _THE = re.compile(r"\bthe (?:[^\W\d_]+ )??[^\W\d_]+\b(?=\W*$|[,.;!]| and\b)", re.IGNORECASE)
 _ALONE = (_NUMBER, _DAY, _THE)  # what may stand alone in a correction
-_MARKS = " ,;:.-–—"
+_MARKS = " ,;:.-–—!"
 # "the kettle wont be ready friday, ill bring it monday instead"
 _PUT_OFF = re.compile(
     rf"(?:\bnot|n['’]t|\bwont|\bcant)\b[^.!?]{{0,30}}?(?P<wrong>{_DAY.pattern})[^.!?]*?"
     rf"(?:['’]ll|\bill|\bwill|\binstead|\bmake it)\b[^.!?]{{0,40}}?(?P<right>{_DAY.pattern})",
     re.IGNORECASE,
 )
+_I = re.compile(r"\bi(?:['’]?(?:ve|m|ll))?\b", re.IGNORECASE)
 _OWNS = re.compile(r"['’]s$")
-_SUBJECTS = frozenset("i im we he hes she shes they you".split())
 _VAGUE = frozenset("call name come go live much many alway here".split())  # stems
+_SUBJECTS = frozenset("i im we he hes she shes they you".split())
 
 
 def completed(said: str, before: Sequence[str]) -> tuple[int, str] | None:
@@ -82,14 +78,35 @@ def completed(said: str, before: Sequence[str]) -> tuple[int, str] | None:
     """
     if not may_correct(said):
         return None
-    bare, admits = _read(said)
+    bare = without_admission(said)
     for place in reversed(range(len(before))):
-        meant = _replaced(bare, before[place], admits=admits)
+        meant = _replaced(bare, before[place], admits=bare != said)
         if meant and meant != before[place]:
             return place, meant
-        if _right_alone(bare, admits=admits) and not _NOT_IT.search(bare):  # of the last line
+        if not _NOT_IT.search(bare):  # what is right alone is of the last line
             return None
     return None
+
+
+def may_correct(said: str) -> bool:
+    """Whether a line has the form of a correction, whatever stands before it; no question has."""
+    if said.rstrip().endswith("?") or len(said) > LONGEST:
+        return False
+    bare = without_admission(said)
+    found = _NOT_IT.search(bare)
+    if found is None:
+        return bool(_PUT_OFF.search(bare) or _right_alone(bare, admits=bare != said))
+    rest = f"{bare[: found.start()]} {bare[found.end() :]}"
+    return bool(content_words(rest) and content_words(found["wrong"]) - _VAGUE)
+
+
+def without_admission(said: str) -> str:
+    """Return a line without the words that only say that something was wrong.
+
+    >>> without_admission("i misspoke, it is the chapel")
+    'it is the chapel'
+    """
+    return _OPENS.sub("", said) or said
 
 
 def changed(known: str, meant: str) -> str:
@@ -109,40 +126,13 @@ def changed(known: str, meant: str) -> str:
     return counts[0] if len(counts) == 1 else parts[0]
 
 
-def may_correct(said: str) -> bool:
-    """Whether a line has the form of a correction, whatever stands before it; no question has."""
-    if said.rstrip().endswith("?") or len(said) > LONGEST:
-        return False
-    bare, admits = _read(said)
-    found = _NOT_IT.search(bare)
-    if found is None:
-        return bool(_PUT_OFF.search(bare) or _right_alone(bare, admits=admits))
-    rest = f"{bare[: found.start()]} {bare[found.end() :]}"
-    return bool(content_words(rest) and content_words(found["wrong"]) - _VAGUE)
-
-
 def _right_alone(bare: str, *, admits: bool) -> str:
     """Return what is right where a line says nothing else: "thursday, i said", "sorry, seven"."""
     found = _MEANT_ONLY.match(bare)
     right = (found["right"] or found["before"]) if found else bare if admits else ""
-    right = re.sub(r"^(?:on|at) ", "", right.strip(_MARKS + "!"), flags=re.IGNORECASE)
+    right = re.sub(r"^(?:on|at) ", "", right.strip(_MARKS), flags=re.IGNORECASE)
     forms = _ALONE if found else (_NUMBER, _DAY)  # not "oh, the rain"
     return right if any(form.fullmatch(right) for form in forms) else ""
-
-
-def without_admission(said: str) -> str:
-    """Return a line without the words that only say that something was wrong.
-
-    >>> without_admission("i misspoke, it is the chapel")
-    'it is the chapel'
-    """
-    return _OPENS.sub("", said) or said
-
-
-def _read(said: str) -> tuple[str, bool]:
-    """Return a line without what only says that it corrects, and whether it says so."""
-    bare = without_admission(said)
-    return bare, bare != said
 
 
 def _replaced(said: str, known: str, *, admits: bool) -> str:
@@ -150,9 +140,8 @@ def _replaced(said: str, known: str, *, admits: bool) -> str:
     found = _NOT_IT.search(said)
     if found is None and (put_off := _PUT_OFF.search(said)):
         days = list(re.finditer(rf"\b{put_off['wrong']}\b", known, re.IGNORECASE))
-        if len(days) != 1 or not content_words(said) & content_words(known[: days[0].start()]):
-            return ""
-        return known[: days[0].start()] + put_off["right"] + known[days[0].end() :]
+        of_it = len(days) == 1 and content_words(said) & content_words(known[: days[0].start()])
+        return _in_place(known, days[0], put_off["right"]) if of_it else ""
     if found is None:
         return _put_in(_right_alone(said, admits=admits), known)
     wrong, rest = found["wrong"], f"{said[: found.start()]}. {said[found.end() :]}".strip(_MARKS)
@@ -160,59 +149,46 @@ def _replaced(said: str, known: str, *, admits: bool) -> str:
     again = re.search(rf"\b{re.escape(wrong)}\b", rest, re.IGNORECASE)
     if len(places) != 1 or not rest or again or not content_words(wrong) - _VAGUE:
         return ""
-    meant = _MEANT.sub("", rest).strip(" ,;:.!")
-    shared = content_words(rest) & content_words(known) - _VAGUE
+    meant = _MEANT.sub("", rest).strip(_MARKS)
     fragment = len(meant.split()) <= WORDS_AT_MOST and not _has_verb(meant)
     for form in (_DAY, _NUMBER, _NAME):
-        if form.search(wrong) or (form is _NAME and wrong[:1].isupper()):
-            new = [each[0] for each in form.finditer(f"x {meant}" if form is _NAME else meant)]
+        if form.search(f"x {wrong}"):
+            rights = [each[0] for each in form.finditer(f"x {meant}")]
             if not _OWNS.search(wrong):
-                new = [_OWNS.sub("", each) for each in new]
-            new = [each for each in new if not re.search(rf"\b{re.escape(each)}\b", known)]
-            if len(new) != 1 or bool(_OWNS.search(wrong)) != bool(_OWNS.search(new[0])):
+                rights = [_OWNS.sub("", each) for each in rights]
+            rights = [each for each in rights if not re.search(rf"\b{re.escape(each)}\b", known)]
+            besides = content_words(form.sub(" ", rest)) - _VAGUE
+            if len(rights) != 1 or (besides and not besides & content_words(known)):
                 return ""
-            sure = shared or (fragment and (admits or meant == new[0]))
-            if form is _DAY:
-                sure = shared or not content_words(_DAY.sub(" ", rest)) - _VAGUE
-            if form is _NUMBER and not _counts_the_same(rest, new[0], known, places[0].end()):
+            if form is _NUMBER and not _counts_the_same(rest, rights[0], known):
                 return ""
-            if not sure:
-                return ""
-            return known[: places[0].start()] + new[0] + known[places[0].end() :]
+            return _in_place(known, places[0], rights[0])
     if not fragment or _has_verb(wrong) or (found["whom"] or "it").lower() != "it":
         return ""
-    first, last = places[0].span()
     the = re.match(r"(?:the|an?|my|our) ", meant, re.IGNORECASE)
-    described = re.search(r"\b(?:the|an?|my|our) (?:[a-z-]+ )?$", known[:first], re.IGNORECASE)
+    described = re.search(rf"\b(?:the|an?|my|our) (?:[a-z-]+ )?{re.escape(wrong)}\b", known, re.I)
     if the and described:  # "by the old mill": the chapel need not be old
-        return known[: described.start()] + meant + known[last:]
-    return known[:first] + re.sub(rf"^{_DETERMINER}", "", meant, flags=re.IGNORECASE) + known[last:]
+        return _in_place(known, described, meant)
+    return _in_place(known, places[0], re.sub(rf"^{_DETERMINER}", "", meant, flags=re.IGNORECASE))
 
 
-def _counts_the_same(rest: str, number: str, known: str, after: int) -> bool:
-    """Whether a number is said of the same thing of the same person as in the known line."""
-    thing, other = (words_of(text)[:1] for text in (rest.partition(number)[2], known[after:]))
-    if thing != other and set(thing + other).isdisjoint(FUNCTION_WORDS) and thing and other:
-        return False
-    whose = _subjects(rest), _subjects(known)
-    return not all(whose) or bool(whose[0] & whose[1])
+def _counts_the_same(rest: str, number: str, known: str) -> bool:
+    """Whether a number is said of the same things of the same person as in the known line."""
+    before, _, things = rest.partition(number)
+    told = content_words(" ".join([*re.findall(r"\b[A-Z]\w+", before), things]))
+    return told <= content_words(known) and bool(_I.search(known) or not _I.search(before))
 
 
-def _subjects(text: str) -> set[str]:
-    """Return of whom a text may tell: "i", the kin of "my brother", and names."""
-    kin = {each.lower() for each in re.findall(r"\bmy ([a-z]+)", text, re.IGNORECASE)}
-    names = {each.lower() for each in re.findall(r"\b[A-Z][a-z]+", text)} - FUNCTION_WORDS
-    own = {"i"} if re.search(r"\bi(?:['’]?ve|['’]?m)?\b|\bive\b", text, re.IGNORECASE) else set()
-    return {each for each in names if not _NUMBER.fullmatch(each)} | kin | (own - kin)
+def _in_place(known: str, found: re.Match[str], right: str) -> str:
+    return known[: found.start()] + right + known[found.end() :]
 
 
 def _put_in(right: str, known: str) -> str:
     """Return the known line with the one number or thing that a correction gives anew."""
     for form in _ALONE:
-        if form.fullmatch(right):
-            places = list(form.finditer(known))
-            if len(places) == 1:
-                return known[: places[0].start()] + right + known[places[0].end() :]
+        places = list(form.finditer(known)) if form.fullmatch(right) else []
+        if len(places) == 1:
+            return _in_place(known, places[0], right)
     return ""
 
 

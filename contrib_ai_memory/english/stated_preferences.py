@@ -10,6 +10,7 @@ import re
 
 from ..language import Stated
 from .questions import own_statements
+from .tokens import is_past
 
 SLOT_WORDS = 6
 CHARACTERS_READ = 500  # characters of a sentence that are looked at
@@ -21,29 +22,17 @@ _VERBS = (
 )
 _BETWEEN = (
     r"(?:(?:\w+ly|always|never|just|do|does|did|not|don['’]t|doesn['’]t|didn['’]t|no longer|still|"
-    r"also|now|so|much|would|simply|even|rather|quite|too|kind of|sort of) ){0,4}?"
+    r"also|now|so|would|even|rather|quite|too) ){0,4}?"
 )
-_I = r"\b(?P<subject>I|we)(?:['’](?:d|ve|m|re))?"
-_SOMEBODY = r"\b(?P<subject>[\w'’-]+(?: [\w'’-]+){0,2}?)"
-_LIKING = rf" {_BETWEEN}(?P<verb>{_VERBS}) (?P<object>.+)"
-_HABIT = rf" {_BETWEEN}(?:always|never) (?P<object>.+)"
-
-
-def _rules(rest: str) -> tuple[re.Pattern, ...]:
-    """The speaker first: in "at home I like tea" it is not the home that likes it."""
-    return tuple(re.compile(who + rest, re.IGNORECASE | re.DOTALL) for who in (_I, _SOMEBODY))
-
-
-_LIKES = _rules(_LIKING)
-_ABOUT = re.compile(  # "made like 15 tickets", "needs like three of those"
-    r" like (?:\d|(?:two|three|four|five|six|seven|eight|nine|ten|a (?:dozen|hundred|thousand))\b)",
-    re.IGNORECASE,
+# the speaker first: in "at home I like tea" it is not the home that likes it
+_WHO = (
+    r"\b(?P<subject>I|we)(?:['’](?:d|ve|m|re))?",
+    r"\b(?P<subject>[\w'’-]+(?: [\w'’-]+){0,2}?)",
 )
-_MINE = re.compile(r"\b(?:I|we) like\b", re.IGNORECASE)
-_HABITS = _rules(_HABIT)
-_RATHER = re.compile(
-    r"\b(?P<subject>I|we|\w+)(?:['’]d| would)(?: much)? rather (?P<object>.+)",
-    re.IGNORECASE | re.DOTALL,
+_RULES = tuple(
+    re.compile(rf"{who} {_BETWEEN}(?P<verb>{verbs}) (?P<object>.+)", re.IGNORECASE | re.DOTALL)
+    for verbs in ("(?<=['’]d )rather|(?<=would )rather", _VERBS, "always|never")
+    for who in _WHO
 )
 _FAVOURITE = re.compile(
     r"\b(?P<subject>my|our|[\w-]+['’]s) favou?rite"
@@ -59,7 +48,6 @@ _CLAUSE_END = re.compile(
     re.IGNORECASE,
 )
 _COMPARED = re.compile(r"\s(?:(?:more|better|rather) than|over|instead of|than)\s", re.IGNORECASE)
-_COMPARED_BY_TO = re.compile(r"\sto\s", re.IGNORECASE)
 _MEASURE = re.compile(
     r"\b(?:cup|mug|glass|pint|bit|lot|piece|slice|bowl|kind|sort)s? of\b", re.IGNORECASE
 )
@@ -77,12 +65,20 @@ _SELF = frozenset("i we my our me us he she they user the the-user".split())
 def stated(sentence: str) -> Stated | None:
     """The liking, favourite or habit that a sentence states; None if no rule finds one."""
     flat = " ".join(sentence[:CHARACTERS_READ].split())
-    for rule in (_favourite, _rather, _liking, _habit):
-        found = rule(flat)
-        if found:
-            subject, slot, mentions = found
-            return Stated(sentence, slot, _subject(subject), mentions)
-    return None
+    if found := _FAVOURITE.search(flat):
+        slot = f"favourite {head_words(found['object'] or '')}".strip()
+        return Stated(sentence, slot, _subject(found["subject"]))
+    found = next(filter(None, (rule.search(flat) for rule in _RULES)), None)
+    if not found:
+        return None
+    clause = _CLAUSE_END.split(re.sub(r"^to ", "", found["object"], flags=re.IGNORECASE))[0]
+    sides = _COMPARED.split(clause, maxsplit=1)
+    if len(sides) == 1 and found["verb"].lower().startswith("prefer"):
+        sides = re.split(r"\sto\s", clause, maxsplit=1, flags=re.IGNORECASE)
+    slot, *mentions = map(head_words, sides)
+    if not slot:
+        return None
+    return Stated(sentence, slot, _subject(found["subject"]), tuple(filter(None, mentions)))
 
 
 def labelled(text: str) -> Stated:
@@ -96,9 +92,7 @@ def labelled(text: str) -> Stated:
 _STATES = re.compile(
     r"\bI(?: \w+ly| always| never| just| do not| don['’]t| no longer){0,2} (?:prefer|love|adore|"
     r"enjoy|like|hate|loathe|dislike|despise|(?:cannot|can['’]t) (?:stand|bear))\b"
-    # "I never sold it" tells what was done, not what is done always
-    r"|\bI (?:always|never)\b(?! \w+ed\b)(?! (?:was|had|did|said|told|saw|went|took|gave|came|met|"
-    r"knew|heard|made|thought|sold|bought|lost|found|left|kept|paid|got|been)\b)"
+    r"|\bI (?:always|never) (?!(?:was|had|did|been)\b)(?P<habit>\w+)"
     r"|\bmy favou?rite\b|\bI(?:['’]d| would) rather\b",
     re.IGNORECASE,
 )
@@ -116,61 +110,16 @@ def preferences_in(text: str) -> int:
     """How many preferences the speaker of a text states."""
     if not _STATES.search(text):
         return 0  # the usual case
-    return len(_STATES.findall(own_statements(text)))
-
-
-# --- rules: subject, slot, mentions ---------------------------------------------------------------
-
-_Found = tuple[str, str, tuple[str, ...]] | None
-
-
-def _favourite(sentence: str) -> _Found:
-    found = _FAVOURITE.search(sentence)
-    if not found:
-        return None
-    return found["subject"], f"favourite {head_words(found['object'] or '')}".strip(), ()
-
-
-def _rather(sentence: str) -> _Found:
-    found = _RATHER.search(sentence)
-    return _about(found, _COMPARED) if found else None
-
-
-def _liking(sentence: str) -> _Found:
-    found = _first(_LIKES, sentence)
-    if not found or (_ABOUT.search(sentence) and not _MINE.search(sentence)):
-        return None
-    prefers = found["verb"].lower().startswith("prefer")
-    return _about(found, _COMPARED, _COMPARED_BY_TO if prefers else None)
-
-
-def _habit(sentence: str) -> _Found:
-    found = _first(_HABITS, sentence)
-    return _about(found) if found else None
-
-
-def _first(patterns: tuple[re.Pattern, ...], sentence: str) -> re.Match | None:
-    return next(filter(None, (pattern.search(sentence) for pattern in patterns)), None)
-
-
-def _about(found: re.Match, *compared: re.Pattern | None) -> _Found:
-    rest = re.sub(r"^to ", "", found["object"], flags=re.IGNORECASE)
-    clause = _CLAUSE_END.split(rest, maxsplit=1)[0]
-    sides = [clause]
-    for pattern in filter(None, compared):
-        sides = pattern.split(clause, maxsplit=1)
-        if len(sides) > 1:
-            break
-    slot, *mentions = [head_words(side) for side in sides]
-    return (found["subject"], slot, tuple(filter(None, mentions))) if slot else None
+    # "I never sold it" tells what was done, not what is done always
+    return sum(
+        not (found["habit"] and is_past(found["habit"]))
+        for found in _STATES.finditer(own_statements(text))
+    )
 
 
 def _subject(words: str) -> str:
     kept = [word for word in map(str.lower, _WORD.findall(words)) if word not in _SELF]
     return " ".join(_slot_word(word) for word in kept)
-
-
-# --- words ----------------------------------------------------------------------------------------
 
 
 def head_words(phrase: str) -> str:

@@ -19,7 +19,7 @@ from ..embedding import embedder
 from ..english import reported_speech, sentence_classifier, themes
 from ..english.addressing import hushes
 from ..english.attribute_kinds import kind_of
-from ..english.contradiction import changes, contradicts, says_the_same
+from ..english.contradiction import contradicts, says_the_same
 from ..english.own_words import own_sentences, pronoun_of
 from ..english.questions import asks, asks_of_you, sentences_of
 from ..english.salience import RARE_TERMS, has_number, has_rare_terms, names_someone, salience
@@ -533,8 +533,7 @@ def _of_facts(pair: Pair) -> Relation:
         return Relation.SAME
     own_words = bool(new.quote and known.quote)
     said = (new.quote, known.quote) if own_words else (new.text, known.text)
-    changed = changes(*said, near=pair.similarity >= conf.CHANGE_COSINE)
-    return Relation.CHANGES if changed else Relation.UNRELATED
+    return Relation.CHANGES if contradicts(*said) else Relation.UNRELATED
 
 
 def _of_attributes(pair: Pair) -> Relation:

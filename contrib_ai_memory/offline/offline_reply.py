@@ -22,7 +22,7 @@ from ..english.questions import (
     score,
     sentences_of,
 )
-from ..english.reported_speech import claims, in_full
+from ..english.reported_speech import claims
 from ..english.small_talk import asks_a_favour, requests
 from ..english.tokens import content_words, share_of_english
 from ..language import Intent
@@ -308,7 +308,7 @@ def _known_anyway(request: ReplyRequest) -> Reply | None:
 def _surely_asked(said: str, request: ReplyRequest) -> Reply | None:
     """Return what answers a few words that state nothing: "priyas kids. names", "dead or not"."""
     does_else = {act.kind for act in request.acts} & (OF_A_MATTER | COURTEOUS)
-    states = any(map(claims, sentences_of(in_full(said))))
+    states = any(map(claims, sentences_of(said)))
     if does_else or states or len(said.split()) > FEW_WORDS:
         return None
     found = from_memory(request)

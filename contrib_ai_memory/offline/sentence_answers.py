@@ -19,7 +19,7 @@ from ..embedding import embedder
 from ..embedding.model import ModelAway
 from ..english.addressing import confides, without_address
 from ..english.commitments import passes_on
-from ..english.contradiction import has_changed, tells_change
+from ..english.contradiction import tells_change
 from ..english.own_words import own_sentences, own_wish, pronoun_of
 from ..english.questions import (
     asks,
@@ -30,7 +30,7 @@ from ..english.questions import (
     sentences_of,
     statements,
 )
-from ..english.reported_speech import Clause, claims, clauses, in_full, leans_on_a_name
+from ..english.reported_speech import Clause, claims, clauses, leans_on_a_name
 from ..english.salience import names_someone
 from ..english.spelling import put_right
 from ..english.tokens import content_words, quotes
@@ -347,11 +347,7 @@ def _earlier_first(best: list[SentenceCandidate], request: ReplyRequest) -> list
 
 
 def _is_on_one_matter(later: SentenceCandidate, first: SentenceCandidate) -> bool:
-    """Whether two sentences share words, or the later tells that its speaker's subject changed."""
-    if len(content_words(first.text) & content_words(later.text)) >= ON_ONE_MATTER:
-        return True
-    new, old = later.memory, first.memory
-    return bool(new and old and new.speaker == old.speaker) and has_changed(later.text, first.text)
+    return len(content_words(first.text) & content_words(later.text)) >= ON_ONE_MATTER
 
 
 def _says_over(best: Sequence[SentenceCandidate]) -> list[SentenceCandidate]:
@@ -424,7 +420,6 @@ def to_the_question(candidate: SentenceCandidate, request: ReplyRequest) -> Sent
     memory, text, network = candidate.memory, candidate.text, reader.shared()
     if network is None or memory is None or not memory.is_talk or of_builder(memory):
         return candidate
-    text = in_full(text)
     parts = clauses(text)
     if len(parts) < 2 or _ASKS_FOR_ALL.search(request.utterance):
         return candidate
