@@ -29,7 +29,7 @@ FIRST_FROM = 3.0  # what is read of the first line in a silent room that wants a
 # acts that want somebody to answer, whoever it is
 CALLING = frozenset("question request order alarm greeting thanks apology secret settle".split())
 TURNED_SECONDS = 60.0  # after a pose, in which what its poser says is for whom it names
-# what is read of a line that is answered soon after an alarm, or that calls somebody by a title
+# what is read of a line that is answered soon after an alarm
 LIKELY_FROM = 0.5
 ALARM_SECONDS = 120.0
 TALK_OVER = 1800.0  # seconds of silence after which a talk begins anew
@@ -48,8 +48,6 @@ class HeardLine:
     kind: str = "say"  # say, pose, or whisper or give, which are directed to the NPC
     own_names: tuple[str, ...] = ()  # forms of the NPC's names (`text.names.forms`)
     others: tuple[tuple[str, ...], ...] = ()  # forms of the names of each other person who hears it
-    # forms of the names of people whom the NPC knows and the line names
-    people: tuple[str, ...] = ()
     # whether the NPC never answers the speaker: somebody locked out, or another NPC that says what
     # its memory made it say
     barred: bool = False
@@ -60,7 +58,7 @@ class HeardLine:
 
     @property
     def names_npc(self) -> Named:
-        return language.get().named(self.text, self.own_names, self.people)
+        return language.get().named(self.text, self.own_names)
 
     @property
     def names_other(self) -> Named:
@@ -271,10 +269,8 @@ def judged(
         return True
     if line.is_for_another:
         return False
-    calls_it = manner.titled and not line.shared and not floor.part(line.speaker).to_another
-    calls_it = calls_it and _wants_an_answer(line.text)  # "what's it cost, missus?"
-    # or it reports: "it is dropping", "the danger is over"
-    if (calls_it or floor.in_alarm(line)) and read.answer >= LIKELY_FROM:
+    # it reports: "it is dropping", "the danger is over"
+    if floor.in_alarm(line) and read.answer >= LIKELY_FROM:
         return True
     told_of = line.names_npc is Named.TOLD_OF  # "the innkeeper has a cellar"
     calls = any(act.kind in CALLING for act in read.acts)

@@ -99,7 +99,6 @@ class Manner:
     cries_out: bool = False  # whether it calls for help, whoever can give it
     exclaims: bool = False  # whether it may be a cry
     collapses: bool = False  # whether somebody falls down or bleeds in it, if it is a pose
-    titled: bool = False  # whether it calls somebody by a title and no name: "missus"
     asks_on: bool = False  # whether it asks about what was said just before: "and how old is she?"
 
 
@@ -406,13 +405,8 @@ class Language:
 
     # --- whom a line names ---
 
-    def named(self, text: str, names: tuple[str, ...], people: tuple[str, ...] = ()) -> Named:
-        """Return how a text names the bearer of `names`.
-
-        Args:
-            names: The forms of a name (`text.names.forms`).
-            people: Forms of the names of others.
-        """
+    def named(self, text: str, names: tuple[str, ...]) -> Named:
+        """Return how a text names the bearer of `names` (`text.names.forms`)."""
         plain, some = folded(text), "|".join(map(re.escape, names)) or r"(?!)"
         begins, ends = rf"^\W*(?:{some})(?:\s*[,:;!?]|\s+[–-]|\W*$)", rf",\s*(?:{some})\W*$"
         if re.search(rf"@(?:{some})\b|{begins}|{ends}", plain):

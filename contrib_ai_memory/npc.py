@@ -416,8 +416,6 @@ class MemoryMixin(_Base):
             return self._remember(noticed, speaker), None, False
         memory, kind = self.memory, noticed.kind
         hearers = [obj for obj in hearers if obj.pk]
-        own = self.get_memory_identity(self)
-        named = [each for each in memory.people.mentioned(text) if each != own]
         line = HeardLine(
             speaker=noticed.source or "",
             text=text,
@@ -425,7 +423,6 @@ class MemoryMixin(_Base):
             kind=kind,
             own_names=self._forms_of(self, speaker),
             others=tuple(self._forms_of(obj, speaker) for obj in hearers[:WITNESSES_KEPT]),
-            people=forms(map(memory.people.name_of, named)),
             barred=barred,
             of_npc=is_npc(speaker),
             shared=any(map(is_npc, hearers)),

@@ -157,25 +157,6 @@ def test_the_same_report_is_nobodys_without_an_alarm(mara, alice, bram):
     assert not spoken(mara)
 
 
-@pytest.mark.parametrize(
-    "line", ["Right, missus, what's it cost to stay?", "how much for a bed sir"]
-)
-def test_a_question_to_a_title_is_for_the_only_npc(mara, alice, bram, line):
-    for who, said in [
-        (alice, "Hello, Bram. You ought to shut your window."),
-        (bram, "Got no window. Just a hole."),
-    ]:
-        who.execute_cmd(f"say {said}")
-    bram.execute_cmd(f"say {line}")
-    assert len(spoken(mara)) == 1
-
-
-def test_a_title_is_another_players_while_they_are_spoken_to_by_name(mara, alice, bram):
-    alice.execute_cmd("say Bram, that is my chair.")
-    alice.execute_cmd("say What did it cost, sir?")
-    assert not spoken(mara)
-
-
 @pytest.mark.parametrize("line", ["Who's mending it, then?", "An' when's 'e comin'?"])
 def test_another_than_the_asker_may_ask_on(mara, alice, bram, line):
     alice.execute_cmd("say Mara, is the old well free?")

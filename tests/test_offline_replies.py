@@ -167,13 +167,6 @@ def test_who_is_asked_about_somebody_tells_what_they_said_of_themselves_before_w
     assert "ferry" in answer and "dark look" not in answer
 
 
-def test_what_belongs_to_the_asker_is_told_as_theirs(asks, mara, alice, bram, tavern):
-    bram.location = tavern
-    asks(bram, "Mara, Alice's brother Tobb is held in the Crow Cells.")
-    alice.location = tavern
-    assert "Your brother Tobb is" in asks(alice, "Mara, where is Tobb?")
-
-
 def test_a_sentence_of_somebody_else_is_read_with_the_one_that_names_them(
     asks, mara, alice, bram, tavern
 ):

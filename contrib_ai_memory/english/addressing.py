@@ -14,6 +14,7 @@ from pathlib import Path
 from ..language import Named
 from ..text.names import KEPT, folded
 from . import commitments
+from .questions import asked
 from .word_score import WordScore
 
 READ_LATELY = 256  # cached lines; the NPCs of a room hear the same
@@ -23,12 +24,12 @@ _HONORIFIC = (
     r"(?:(?:mr|mrs|ms|miss|sir|dame|lady|lord|master|mistress|madame?|old|good|dear|my)\.? )"
 )
 _OPENER = (
-    r"(?:hello|hullo|hi+|hiya|he+y|yo|oi|oy|ps+t|ho|hail|ahoy|greetings|welcome|good day|g'day|"
+    r"(?:hello|hullo|hi+|hiya|he+y|yo|oi|ps+t|ho|hail|greetings|welcome|good day|"
     r"(?:good )?(?:morning|mornin'?|evening|evenin'?|afternoon|night)|well met|"
     r"thanks|thank you|thx|cheers|sorry|please|farewell|bye|goodbye|see you|"
     r"yes|yeah|aye|no|nope|oh|ah|ok|okay|well|so|and you|right|look|listen|wait)"
 )
-_DENIAL = r"(?:no|nah|nay|nope|wait|sorry|oops|actually|correction|hold on|hang on)"
+_DENIAL = r"(?:no|nah|nope|wait|sorry|actually)"
 _BEGINS = re.compile(rf"(?:^|[.!?;:…\n(\"“*–—]|--)[\s\"“(*]*{_HONORIFIC}?$")
 _OPENED = re.compile(rf"(?:^|[^\w]){_OPENER}[\s,!.]+{_HONORIFIC}?$")
 _AND = re.compile(r",? (?:and|&|n|or) ")
@@ -49,30 +50,19 @@ _GOES_ON = re.compile(
     rf" (?!{_PRONOUN})"
     r")\b"
 )
-_LIVES = re.compile(r"\s+(?:lives?|lived|left|works|worked|died|moved|married)\b")
-
-# how a question that begins with a name goes on: "mara did alice promise", "mara is nell here?"
+# a question that begins with a name: "mara did alice promise"; not "mara is in, isn't she?"
 _ASKED_OF = re.compile(
-    r"\s+(?:do|does|did) (?!(?:not|nothing|never|well|all|everything|something|so|her|his)\b)"
-    r"[\w'-]+ \w+"
-    r"|\s+(?:got|seen|saw|heard|had|want|need|know) any(?!way)"  # "mara got any soap"
-    r"|\s+(?:do|does|did|is|are|was|were|has|have|had|can|could|will|would|should|may|might|must"
-    r"|got|seen|heard)\b"
-    r"(?!.*(?:n't (?:she|he|they|it)|\bright|\beh)\W*$).*\?\W*$"
+    r"\s+(?:do|does|did|is|are|was|were|has|have|had|can|could|will|would|should|got|seen|heard)\b"
+    r"(?!.*(?:n't (?:she|he|they|it)|\bright|\beh)\W*$)"
 )
 
 
 @lru_cache(maxsize=READ_LATELY)
-def named(text: str, names: tuple[str, ...], people: tuple[str, ...] = ()) -> Named:
-    """How `text` names the bearer of `names` (see `forms`).
-
-    Args:
-        people: Forms of the names of others. "mara is dessa married" asks Mara, since two names
-            are no subject and predicate.
-    """
+def named(text: str, names: tuple[str, ...]) -> Named:
+    """How `text` names the bearer of `names` (see `forms`)."""
     text = folded(text)
     found = _pattern(names).finditer(text)
-    return max((_how(text, each, people) for each in found), default=Named.NOT)
+    return max((_how(text, each) for each in found), default=Named.NOT)
 
 
 def beside(text: str, others: tuple[str, ...], names: tuple[str, ...]) -> bool:
@@ -89,35 +79,10 @@ _BEFORE_A_NAME = re.compile(
     r"|our|your|his|her|their|my|this|that|new|old|called|named|sister|brother"
     r"|(?:seen?|saw|know|knew|met|meet|like|love|trust|hate|ask|tell|told)(?=[^,]*$))\W*$"
 )
-# words before a name in the middle of a line that show it is not an address
-_TOLD_OF_WITHIN = re.compile(
-    r"(?:&|\b(?:but|than|as|at|on|in|near|past|over|beside|behind|under|without|except|between|not|nor"
-    r"|knows?|loves?|likes?|hates?|trusts?|gives?|gave|pays?|paid|owes?|helps?|misses|hears?|heard"
-    r"|calls?|asks?|tells?|marry|marries|kiss|find|found|let|shows?|left|took|meant?|mean|hires?"
-    r"|prefers?|fears?|blames?|thanks?|\w{2,}ed))(?=[^,]*$)\W*$"
-)
-# names that are words too
-_WORDS_TOO = frozenset(
-    "rose hope will grace faith joy mercy dawn ruby pearl ivy lily holly may june april summer "
-    "rain storm star sage reed heath glen dale cliff mark jack bill rob pat sue frank grant chase "
-    "ash rowan hazel robin wren raven martin victor clay stone wolf fox bear duke earl baron "
-    "prince king queen faye charity patience prudence honor honour constance chance angel gene "
-    "art".split()
-)
+
+
 # before what somebody looks like, at the end of a question: "whose is it, a tall man?" (rpsystem)
 _BY_LOOKS = re.compile(r",\s+(?:an?|the)\s+$", re.IGNORECASE)
-# endings of names that may be trades: "the innkeeper"
-_OF_A_ROLE = re.compile(r"(?:er|or|ess|ist|ian|man|woman|smith|guard|keep|maid|monk|cook|nurse)$")
-# how a sentence goes on behind a name in commas that calls somebody: "im nell, mara, i cook"
-_GOES_ON_BEHIND_A_CALL = re.compile(
-    r",\s+(?:i|i'?m|i'?ve|i'?ll|i'?d|you|u|we|he|she|it|its|they|there|that|this|the|my|your|our"
-    r"|what|how|who|where|when|why|so|but|because|if|please|can|could|will|would|do|did)\b"
-)
-# the same without a comma: "im allergic to nuts mara so pls no nuts"
-_GOES_ON_WITHOUT_COMMA = (
-    r"\s+(?:so (?:pls|plz|please|i(?:['’]?(?:m|ll|ve|d))?|you|u|we|it['’]?s|no|don['’]?t)"
-    r"|and i['’]?(?:m|ll|ve)|pls|plz|please)\b"
-)
 
 
 def without_address(text: str, names: tuple[str, ...]) -> str:
@@ -141,12 +106,8 @@ def without_address(text: str, names: tuple[str, ...]) -> str:
     'nah its eleven'
     >>> without_address("where am i mara? had one too many", ("mara",))
     'where am i? had one too many'
-    >>> without_address("the cough's bad again mara, im worried", ("mara",))
-    "the cough's bad again, im worried"
     >>> without_address("i like it hot, mara. wakes the bones", ("mara",))
     'i like it hot. wakes the bones'
-    >>> without_address("nuts kill me mara so pls no nuts", ("mara",))
-    'nuts kill me so pls no nuts'
     """
     name = "|".join(re.escape(each).replace("'", "['’]") for each in names)
     if not name:
@@ -157,44 +118,13 @@ def without_address(text: str, names: tuple[str, ...]) -> str:
         re.I,
     )
     ends = re.compile(rf"[\s,]+@?{_HONORIFIC}?(?:{name})\b(?=\s*[?!]|(?: x+)?\W*$)", re.I)
-    rest = begins.sub(_without_the_call, text, count=1)
+    rest = begins.sub(lambda found: found["denial"] or "", text, count=1)
     for found in reversed([*ends.finditer(rest)]):
         if "," in found[0] or not _BEFORE_A_NAME.search(rest[: found.start()].lower()):
             rest = rest[: found.start()] + rest[found.end() :]
-    within = re.compile(
-        rf"(?P<comma>,)?\s+@?{_HONORIFIC}?(?P<name>{name})"
-        rf"(?=[,.;](?! (?:and|or)\b)|{_GOES_ON_WITHOUT_COMMA})",
-        re.I,
-    )
-    for found in reversed([*within.finditer(rest)]):
-        if _calls_within(found, rest[: found.start()].lower(), rest[found.end() :].lower()):
-            rest = rest[: found.start()] + rest[found.end() :]
+    within = rf"(?<!not)(?P<word> [\w'-]+),\s+@?{_HONORIFIC}?(?:{name})(?=[.;])"
+    rest = re.sub(within, r"\g<word>", rest, flags=re.I)
     return rest if re.search(r"\w", rest) else text
-
-
-def _calls_within(found: re.Match[str], before: str, after: str) -> bool:
-    """Whether a name in the middle of a line calls somebody: "the cough again mara, im worried".
-
-    Without a comma before it, it has to be typed in lower case, as those do who leave out commas.
-    """
-    if found["comma"]:
-        if not after.startswith(","):
-            return not re.search(r"\bnot [\w'-]+$", before)  # "not Nell, Mara. She took it"
-        return bool(_GOES_ON_BEHIND_A_CALL.match(after))
-    called = found["name"]
-    of_a_role = _OF_A_ROLE.search(called) and re.search(r"\b(?:the|an?|my|your|our)\s*$", before)
-    if not called.islower() or called in _WORDS_TOO or of_a_role:
-        return False
-    return not (_BEFORE_A_NAME.search(before) or _TOLD_OF_WITHIN.search(before))
-
-
-def _without_the_call(found: re.Match[str]) -> str:
-    """Return what stays of a beginning: "nah" of "nah mara", all of "actually mara lives …"."""
-    after = " " + found.string[found.end() :].lower()
-    told_of = _GOES_ON.match(after) or _LIVES.match(after)
-    if found["denial"] and not found[0].rstrip().endswith(",") and told_of:
-        return found[0]
-    return found["denial"] or ""
 
 
 @lru_cache(maxsize=KEPT)
@@ -203,50 +133,22 @@ def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)@?(?:{some})(?!\w)" if names else r"(?!)")
 
 
-@lru_cache(maxsize=KEPT)
-def _asked_of_others(people: tuple[str, ...]) -> re.Pattern[str]:
-    """How a question about one of `people` goes on: "has alice got any secrets"."""
-    some = "|".join(map(re.escape, people)) or r"(?!)"
-    return re.compile(
-        r"\s+(?:is|was|has|had|does|did|can|could|will|would|should|must)\s+"
-        rf"(?:{some})(?!['\w])\s+(?!(?:on|in|with|as|to|for|and|or)\b)\w"
-    )
-
-
-def _how(text: str, found: re.Match[str], people: tuple[str, ...]) -> Named:
+def _how(text: str, found: re.Match[str]) -> Named:
     start = found.start()
     before = text[:start] if start <= LOOK_BACK else "x" + text[start - LOOK_BACK : start]
     after = text[found.end() : found.end() + LOOK_BACK]
     if found.group().startswith("@"):
         return Named.CALLED
     begins = _BEGINS.search(before) or _OPENED.search(before)
-    if begins and (_ASKED_OF.match(after) or _asked_of_others(people).match(after)):
+    if begins and _ASKED_OF.match(after) and asked(text):
         return Named.CALLED
     if _BY_LOOKS.search(before) and after.startswith("?"):
         return Named.CALLED
     if _GOES_ON.match(after) or _OF_ONE.search(before):
         return Named.TOLD_OF
-    if begins:
+    if begins or (_AFTER_COMMA.search(before) and _ENDS.match(after)):
         return Named.CALLED
-    between = _AFTER_COMMA.search(before) and _ENDS.match(after)
-    return Named.CALLED if between else Named.NAMED
-
-
-# "What's it cost, missus?", "Right, sir, a bed"; not "my missus", "yes sir"
-_TITLE = (
-    r"(?:missus|missis|miss|ma['’]?am|madam|mistress|mister|sir|lass(?:ie)?|guv(?:['’]?nor)?"
-    r"|landlady|landlord|barkeep)"
-)
-_TITLED = re.compile(
-    rf"(?:^\W*(?:\w+,? )?|[,.!?]\s*){_TITLE}(?=[,.!?])"
-    rf"|\b(?<!\bmy )(?<!\bthe )(?<!\ba )(?<!\bhis )(?!miss\b){_TITLE}\W*$",
-    re.IGNORECASE,
-)
-
-
-def titled(text: str) -> bool:
-    """Whether a line calls somebody by a title and no name: "what's it cost, missus?"."""
-    return bool(_TITLED.search(text))
+    return Named.NAMED
 
 
 # --- confidences ---------------------------------------------------------------------------------

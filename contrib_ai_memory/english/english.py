@@ -197,7 +197,6 @@ class English(Language):
             small_talk.cries_out(text),
             small_talk.exclaims(text),
             small_talk.collapses(text),
-            addressing.titled(text),
             follow_ups.asks_on(text),
         )
 

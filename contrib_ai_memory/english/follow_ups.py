@@ -15,47 +15,39 @@ from ..text.names import folded
 from ..text.segmentation import words_of
 from .questions import asks, asks_of_oneself, asks_of_you, sentences_of
 from .salience import telling_words
-from .small_talk import courtesy_of, exclaims
+from .small_talk import courtesy_of
 from .tokens import AUXILIARIES, BASES, FILLERS, QUESTION_WORDS, is_past
 
 LONGEST = 200  # characters of a line that is completed
 FEW_WORDS = 3  # "and the old mill?"
 
-_OPENING = re.compile(
-    r"^\W*(?:(?:and|but|so|then|ok|okay|well|oh|omg|hm+|n|an['’])(?!\w)[\s,]*)+", re.IGNORECASE
-)
 _AND = re.compile(r"^\W*(?:and|n|an['’])(?!\w)", re.IGNORECASE)
-_THEN = re.compile(r",? then$", re.IGNORECASE)
+_OPENING = re.compile(
+    r"^\W*(?:(?:and|but|so|then|ok|okay|well|oh|omg|n|an['’])(?!\w)[\s,]*)+", re.I
+)
 _QUESTION_WORD = rf"(?:{'|'.join(sorted(QUESTION_WORDS, key=len, reverse=True))})"
-_BARE = re.compile(
-    rf"(?:since |with )?{_QUESTION_WORD}(?: (?:much|many|long|for|not|time|day))?", re.I
-)
+_BARE = re.compile(rf"(?:since )?{_QUESTION_WORD}(?: (?:much|many|long|for|not|time|day))?", re.I)
 _BEGINS = re.compile(rf"^\W*{_QUESTION_WORD}\b\s*", re.IGNORECASE)
-_WHAT_ABOUT = re.compile(r"(?:wh?[ao]t|how) (?:a?bout|abt) (?P<whom>.+)", re.IGNORECASE)
-_WHAT_TO_DO = re.compile(r"wh?[ao]t (?:do|should|can|shall) (?:we|i) do(?: now)?", re.IGNORECASE)
-_PERSON = re.compile(
-    r"(?:\b(?P<whom>he|she|him|her|his|hers|they|their)|(?<!\w)['’](?:e|im|er))\b", re.IGNORECASE
-)
-_THING = re.compile(r"(?<!n['’]t )(?<!nt )\b(?:it|that one|this one)(?= costs?$|$)", re.IGNORECASE)
+_WHAT_ABOUT = re.compile(r"(?:wh?at|how) about (?P<whom>.+)", re.IGNORECASE)
+_PERSON = re.compile(r"\b(?:he|she|him|her|his|hers|they|their)\b", re.IGNORECASE)
+_THING = re.compile(r"(?<!nt )(?<!n['’]t )\b(?:it|that one|this one)(?= costs?$|$)", re.IGNORECASE)
 _LEANS = re.compile(  # "it" may mean nothing: "will it rain?"
     rf"\b(?:that|this|there|then|else|he|she|him|her|they|them|we|us)\b"
     rf"|^{_QUESTION_WORD}\b.* it$",
     re.IGNORECASE,
 )
 _NOBODY = frozenset("you me us i we yourself this that it".split())
-KIN = (
-    r"(?:(?:little|big|old|young|elder|eldest|youngest) )?"
+_KIN = (
+    r"(?:(?:little|big|old|young|elder|eldest) )?"
     r"(?:(?:step|grand)?(?:brother|sister|mother|father|son|daughter)|wife|husband|uncle|aunt"
-    r"|cousin|niece|nephew|twin|friend|partner|neighbou?r|boss|boy|girl|kid|child|baby|lad|lass"
-    r"|bro|sis|mum|mom|mam|dad|da|nan|gran|grandma|grandad|granddad|missus|fianc[eé]e?|apprentice"
-    r"|landlord|landlady|little one)"
+    r"|cousin|niece|nephew|twin|friend|partner|neighbou?r|boss|boy|girl|kid|child|baby"
+    r"|mum|mom|mam|dad|da|nan|gran|apprentice|little one)"
 )
 # a name that nobody bears yet; behind a preposition it is as often that of a place
 _PROPER = re.compile(
-    r"(?<=[a-z,] )(?<!\b(?:in|at|to|of|on|by) )(?<!\b(?:from|near|into) )"
-    rf"[A-Z](?:[\w-]|['’](?!s\b))*[a-z]\w*(?: [A-Z][\w-]*[a-z])*(?:['’]s {KIN}\b)?"
+    r"(?<=[a-z,] )(?<!\b(?:in|at|to|of|on|by) )(?<!\bfrom )"
+    rf"[A-Z](?:[\w-]|['’](?!s\b))*[a-z]\w*(?: [A-Z][\w-]*[a-z])*(?:['’]s {_KIN}\b)?"
 )
-_BESIDE = re.compile(r"(?:for|with|without|in|at|on|to|from|by)\b", re.IGNORECASE)
 _NOUN = re.compile(r"\b(?:my|your|the|an?|our) (?:(?!of\b)[a-z]+ )?(?P<noun>[a-z]{3,})\b")
 
 
@@ -84,29 +76,29 @@ def completed(line: str, turns: Sequence[SaidBefore], names: Iterable[str]) -> s
         return line
     question = _asked_before(turns, names)
     if not whom:
-        cried = next((each.text for each in reversed(turns) if not each.own), "")
-        if exclaims(cried) and _WHAT_TO_DO.fullmatch(bare):
-            return f"{cried} {bare}?"
-        own = _person_in(bare, names) or _NOUN.search(bare) or not asks(line)
-        filled = bare if own else _filled(bare, turns, names)
+        if _person_in(bare, names) or _NOUN.search(bare) or not asks(line):
+            return line
+        filled = _filled(bare, turns, names)
         if filled != bare:
             return f"{filled}?"
-        return line if own or not question or _is_whole(line) else f"{question} and {bare}?"
+        return line if not question or _is_whole(line) else f"{question} and {bare}?"
     if _BARE.fullmatch(bare):
-        rest = _BEGINS.sub("", _OPENING.sub("", question))
-        begins = rest.partition(" ")[0]
-        rest = rest.replace(begins, begins.lower(), 1) if begins.lower() in FILLERS else rest
-        return f"{bare.lower()} {rest}?" if rest else line
+        first, *rest = _BEGINS.sub("", _OPENING.sub("", question)).split() or [""]
+        first = first.lower() if first.lower() in FILLERS else first
+        return f"{' '.join([bare.lower(), first, *rest])}?" if first else line
     filled = _filled(whom, turns, names)
-    if not question:
-        return f"what about {filled}?"
-    first, *others = filled.split()  # "for a cart" stands where "for a rider" stood
+    return f"{_with_another(question, filled, names)}?" if question else f"what about {filled}?"
+
+
+def _with_another(question: str, what: str, names: Sequence[str]) -> str:
+    """Return a question with somebody or something else in it: "for a cart" for "for a rider"."""
+    first, *others = what.split()
     like = rf"\b{re.escape(first)}(?: [\w'’-]+){{{len(others)}}}(?: of [\w'’-]+)?"
     found = [*re.finditer(like, question, re.IGNORECASE)] if others else []
     if found:
-        return f"{question[: found[-1].start()]}{filled}{question[found[-1].end() :]}?"
-    subject = "" if _BESIDE.match(filled) else _person_in(question, names)
-    return f"{question.replace(subject, filled, 1) if subject else f'{question} {filled}'}?"
+        return f"{question[: found[-1].start()]}{what}{question[found[-1].end() :]}"
+    subject = _person_in(question, names)
+    return question.replace(subject, what, 1) if subject else f"{question} {what}"
 
 
 def asks_on(line: str) -> bool:
@@ -121,7 +113,7 @@ def asks_on(line: str) -> bool:
 
 
 def _bare(line: str) -> str:
-    return _THEN.sub("", _OPENING.sub("", line.strip()).rstrip(" ?!.…"))
+    return _OPENING.sub("", line.strip()).rstrip(" ?!.…")
 
 
 def _is_whole(line: str) -> bool:
@@ -161,15 +153,13 @@ def _filled(text: str, turns: Sequence[SaidBefore], names: Sequence[str]) -> str
     """
     said = [*[each for each in turns if not each.own][-1:], *reversed(turns)]
     for form, find in ((_PERSON, _person_in), (_THING, _thing_in)):
-        if not (found := form.search(text)):
-            continue
         told = (find(each.text, names, own=each.own) for each in said)
-        what, word, behind = next(filter(None, told), ""), found[0].lower(), text[found.end() :]
-        next_word = behind.lower().split()[:1]
-        owns = word in ("his", "their", "hers") or (
-            word == "her" and next_word and next_word[0] not in FILLERS
-        )
-        if what:
+        found, what = form.search(text), next(filter(None, told), "")
+        if found and what:
+            word, behind = found[0].lower(), text[found.end() :]
+            after = behind.lower().split()[:1]
+            owns = word in ("his", "their", "hers")
+            owns |= word == "her" and bool(after) and after[0] not in FILLERS
             text = f"{text[: found.start()]}{what}{chr(39) + 's' if owns else ''}{behind}"
     return text
 
@@ -179,12 +169,12 @@ def _person_in(text: str, names: Sequence[str], *, own: bool = False) -> str:
     low = folded(text)
     for name in names:
         if found := re.search(rf"\b{re.escape(folded(name))}\b", low):
-            start, end = found.span()
             if len(low) != len(text):
                 return name
-            owned = re.match(rf"['’]s {KIN}\b", text[end:])
+            start, end = found.span()
+            owned = re.match(rf"['’]s {_KIN}\b", text[end:])
             return text[start : end + (owned.end() if owned else 0)]
-    kin = re.search(rf"\b(?:my|your) {KIN}\b", text, re.IGNORECASE)
+    kin = re.search(rf"\b(?:my|your) {_KIN}\b", text, re.IGNORECASE)
     found = kin or _PROPER.search(text)
     return _turned(found[0], own=own) if found else ""
 
@@ -194,7 +184,7 @@ def _thing_in(text: str, _names: Sequence[str], *, own: bool = False) -> str:
     found = [
         each[0]
         for each in _NOUN.finditer(text)
-        if each["noun"] not in FILLERS and not re.fullmatch(KIN, each["noun"])
+        if each["noun"] not in FILLERS and not re.fullmatch(_KIN, each["noun"])
     ]
     return _turned(found[0 if own else -1], own=own) if found else ""
 

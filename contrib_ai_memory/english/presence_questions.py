@@ -1,7 +1,6 @@
 """Questions about who was there: when something happened, before somebody came, after it.
 
-Rules on words as players type them. Which event is meant is a matter of answer selection, by the
-words of the clause that names it.
+Which event is meant is a matter of answer selection, by the words of the clause that names it.
 """
 
 from __future__ import annotations
@@ -11,35 +10,28 @@ import re
 from ..language import PresenceQuestion, Relation
 
 _WHEN = (
-    r"(?:wh?en|while|whilst|as|after|(?:on |in )?(?:the|that) (?:\w+ )?(?:night|nite|day|evening"
-    r"|eve|time|morning|afternoon|moment)(?: (?:that|wh?en))?)"
+    r"(?:wh?en|while|as|after|(?:on |in )?(?:the|that) (?:\w+ )?(?:night|day|evening|time|morning"
+    r"|afternoon|moment)(?: (?:that|wh?en))?)"
 )
-_SOME_PLACE = r"(?:in|at|by|round|on) (?:the|this|that|your|ur|my|our) (?!question|matter)\w+"
-_HERE = rf"(?:here|there|around|present|about|with (?:us|you|u|me)|inside|{_SOME_PLACE}|in)"
-_IN = r"(?:(?:all|else|already|still|also|sitting|standing|out|up|over|back|in|down) )*"
+_PLACE = r"(?:in|at|by|on) (?:the|this|that|your|my|our) (?!question|matter)\w+"
+_HERE = rf"(?:here|there|around|present|with (?:us|you|me)|inside|{_PLACE}|in)"
 _WHO = (
-    rf"who(?: all| else)*(?: (?:was|were|is|sat|stood)|['’]s) {_IN}{_HERE}(?: {_HERE})*"
-    r"(?: (?!what)[\w'’]+){0,3}?"
+    r"who(?: all| else)*(?: (?:was|were|is|sat|stood)|['’]s) (?:(?!what|when)\w+ ){0,2}?"
+    rf"{_HERE}(?: {_HERE})*(?: (?!what)[\w'’]+){{0,3}}?"
 )
+_WHETHER = rf"(?:was|were) (?P<whom>(?:[\w'’-]+ ){{1,3}}?){_HERE}(?: {_HERE})*(?: [\w'’]+){{0,3}}?"
 _HEARD = r"who(?: all| else)* (?:heard?|hears|overheard|witnessed)\b(?: \w+){0,3}?(?: say| tell)?"
-_WHETHER = (
-    rf"(?:was|were) (?P<whom>(?:[\w'’-]+ ){{1,3}}?){_IN}{_HERE}(?: {_HERE})*(?: [\w'’]+){{0,3}}?"
-)
-_I_CAME = (
-    r"i (?:\w+ )?(?:came|come|walked|got|stepped|arrived|entered|turned up)"
-    r"(?: (?:in|here|by|back))*"
-)
+_I_CAME = r"i (?:\w+ )?(?:came|come|walked|got|stepped|arrived)(?: (?:in|here|by|back))*"
 
 # (pattern, relation); the first that is found decides
 _PATTERNS: tuple[tuple[str, Relation], ...] = (
-    (r"\bwho (?:was (?:the )?(?:next|first)(?: one)? to|next)?\s*(?:come|came|walk(?:ed)?|arrived?"
-     r"|turned up)(?: (?:in|by|here))* (?:right |just |straight )?after (?:me|i\b)", "after"),
-    (rf"\b{_WHO} (?:before (?:me|i\b)|(?:already )?{_WHEN} {_I_CAME})", "before"),
-    (rf"\b{_WHO},? (?:already )?{_WHEN} (?P<event>.+)", "at"),
-    (rf"(?:^|\b){_WHEN} (?P<event>.+?),? (?:and )?{_WHO}", "at"),
+    (r"\bwho (?:was (?:the )?(?:next|first)(?: one)? to )?(?:come|came|walked|arrived)"
+     r"(?: in| here)* (?:right |just )?after (?:me|i\b)", "after"),
+    (rf"\b{_WHO} (?:before (?:me|i\b)|{_WHEN} {_I_CAME})", "before"),
+    (rf"\b{_WHO},? {_WHEN} (?P<event>.+)", "at"),
     (rf"\b{_WHETHER} {_WHEN} (?P<event>.+)", "at"),
-    (rf"^\W*{_WHEN} (?P<event>.+?),? {_WHETHER}", "at"),
-    (rf"^\W*{_WHEN} (?P<event>.+?),? {_HEARD}", "at"),
+    (rf"\b{_WHEN} (?P<event>.+?),? (?:and )?{_WHO}", "at"),
+    (rf"^\W*{_WHEN} (?P<event>.+?),? (?:{_WHETHER}|{_HEARD})", "at"),
     (rf"\b{_HEARD} (?P<event>.+)", "at"),
 )  # fmt: skip
 _COMPILED = tuple((re.compile(pattern, re.IGNORECASE), relation) for pattern, relation in _PATTERNS)

@@ -150,14 +150,13 @@ def asks_of_asking(question: str) -> bool:
 
 # of taste, of a way of life: what it did, heard or promised is a matter of memory
 _OF_LIFE = re.compile(
-    r"\b(?:your|ur|yer) (?:own )?(?:favou?rite|age|family|childhood|dreams?|hobby|hobbies|husband"
-    r"|wife|children|kids|parents)\b"
-    r"|\b(?:do|don['’]?t|would|did) (?:you|u|ye) (?:ever |really |also |even )*(?:like|enjoy|prefer"
-    r"|love|hate|mind|fear|dream|sleep|drink|eat|sing|dance|cook|pray|get (?:lonely|bored|tired))\b"
-    r"|\bhow (?:old (?:are|r)|long (?:have|had)) (?:you|u|ye)\b"
-    r"|\bwhere (?:do|did|are|r|were) (?:you|u|ye) (?:come from|from|live|sleep|grow up|born)\b"
-    r"|\b(?:do|have) (?:you|u|ye) (?:have|got) (?:an? |any )?(?:family|children|kids|husband|wife"
-    r"|brothers?|sisters?|sweetheart)\b",
+    r"\byour (?:own )?(?:favou?rite|age|family|childhood|hobby|husband|wife|children|parents)\b"
+    r"|\b(?:do|don['’]?t|would|did) (?:you|u) (?:ever |really )*(?:like|enjoy|prefer|love|hate"
+    r"|mind|fear|dream|sleep|drink|eat|sing|dance|pray|get (?:lonely|bored|tired))\b"
+    r"|\bhow (?:old are|long have) (?:you|u)\b"
+    r"|\bwhere (?:do|did|are|were) (?:you|u) (?:come from|from|live|sleep|grow up|born)\b"
+    r"|\b(?:do|have) (?:you|u) (?:have|got) (?:an? |any )?(?:family|children|kids|husband|wife"
+    r"|brothers?|sisters?)\b",
     re.IGNORECASE,
 )
 
@@ -182,18 +181,14 @@ def asks_of_oneself(question: str) -> bool:
 
 _OF_A_WHOLE = re.compile(
     r"\btell (?:me|us)(?: more)? (?:about|of)\b"
-    r"|\b(?:what|wat|whit|wot)\b.{0,14}\b(?:know|kno|ken|heard?|remember)\b.{0,6}\b(?:of|about|abt|on)\b"
+    r"|\bwh?[ao]t\b.{0,14}\b(?:know|heard?|remember)\b.{0,6}\b(?:of|about|on)\b"
     r"|\bwho(?:['’]?s| is)\b.{0,20}(?:anyway|exactly|really)|\bdeal\b|\bdescribe\b|\bopinion\b"
-    r"|\bwhat (?:sort|kind|manner) of (?:man|woman|person|one)\b|\b(?:make|think) of\b",
+    r"|\bwhat (?:sort|kind) of (?:man|woman|person|one)\b|\b(?:make|think) of\b",
     re.I,
 )
 # "tell me about Alice's silver key", "what do you know of my brother?"
-_OF_A_THING = re.compile(r"\b(?:of|about|abt|on)\s+(?:[\w-]+['’]s|my|our)\s+[^\W\d_]")
-
-
-_OF_ONE_WHO_ASKS = re.compile(
-    r"\b(?:know|heard?|think|tell me)\b.{0,6}\b(?:of|about) me\b", re.IGNORECASE
-)
+_OF_A_THING = re.compile(r"\b(?:of|about|on)\s+(?:[\w-]+['’]s|my|our)\s+[^\W\d_]")
+_OF_ONE_WHO_ASKS = re.compile(r"\b(?:know|heard?|think|tell me)\b.{0,6}\b(?:of|about) me\b", re.I)
 
 
 def asks_of_a_whole(question: str) -> bool:

@@ -35,7 +35,6 @@ from .sentence_answers import (
     is_the_askers_secret,
     of_builder,
     ranked,
-    read_scores,
     told,
     words_to_it,
 )
@@ -45,7 +44,6 @@ NOTHING_BELOW_OF_A_WHOLE = -1.0  # where all of somebody or something is asked f
 WEIGHED = 8  # sentences kept beside a reply
 SHOWN = 160  # characters of each
 ATTRIBUTES_TOLD = 2  # of a profile
-WHO = ("who is {}?", "what does {} do?")  # "tell me about Bram"
 
 _OF_KNOWING = content_words("know tell hear heard think remember say about")
 
@@ -67,10 +65,10 @@ def from_memory(request: ReplyRequest) -> MemoryAnswer:
     person = portrayed(request)
     # what says who somebody is stands out at that question alone
     found = ranked(replace(request, utterance=f"who is {person.name}?") if person else request)
-    question = words_to_it(request).lower()
     if person:
         reply = portrait(person, request, found)
         return MemoryAnswer(reply, weighed=reply.weighed if reply else _weighed(found))
+    question = words_to_it(request).lower()
     if asks_of_a_whole(question):
         topic = content_words(question) - _OF_KNOWING
         of_it = [each for each in found if topic & content_words(each.text)]
@@ -101,7 +99,7 @@ def _reply(
     weighed: tuple[Weighed, ...],
     more: Iterable[str] = (),
 ) -> Reply | None:
-    used = [one.id for each in chosen for one in (each.leans_on, each.memory) if one]
+    used = [each.memory.id for each in chosen if each.memory]
     return Reply(said, tuple(dict.fromkeys([*used, *more])), weighed) if said else None
 
 
@@ -146,28 +144,13 @@ def portrait(
         and not asked(each.text)
     ]
     of_words = [each for each in theirs if each.memory and not each.memory.is_deed]
-    judged = _as_a_portrait(person, of_words or theirs, request)
-    chosen = choose(judged, several=True, least=NOTHING_BELOW_OF_A_WHOLE)
+    chosen = choose(of_words or theirs, several=True, least=NOTHING_BELOW_OF_A_WHOLE)
     if person.attributes and not (chosen and of_words):
         evidence = [each.memory.id for each in behind(request, [person])]
         said = " ".join(map(ended, person.attributes[:ATTRIBUTES_TOLD])) if evidence else ""
         if said:
             return _reply(said, (), _weighed(found), evidence)
-    return _reply(told(chosen, request), chosen, _weighed(judged, chosen))
-
-
-def _as_a_portrait(
-    person: KnownPerson, found: Sequence[SentenceCandidate], request: ReplyRequest
-) -> list[SentenceCandidate]:
-    """Return sentences by how surely they say who somebody is, or what they do."""
-    asked_for = [
-        read_scores(replace(request, utterance=each.format(person.name)), found) for each in WHO
-    ]
-    judged = [
-        replace(each, score=max(scores), recalled=0.0)
-        for each, *scores in zip(found, *asked_for, strict=True)
-    ]
-    return sorted(judged, key=lambda each: -each.score)
+    return _reply(told(chosen, request), chosen, _weighed(found, chosen))
 
 
 def _is_of(person: KnownPerson, memory: MemoryRecord) -> bool:

@@ -28,7 +28,7 @@ from ..english.small_talk import (
     is_chatter,
     requests,
 )
-from ..english.tokens import QUESTION_WORDS, is_past
+from ..english.tokens import FINITE, QUESTION_WORDS, is_past
 from ..language import Intent
 from ..records import LineInTalk, MemoryRecord, Reply, ReplyRequest, SpeechAct
 from ..text.names import forms, names
@@ -37,7 +37,7 @@ from . import alarms, poses
 from .courtesies import greeting
 from .matter import days_in, matter_of, ordered, sets_right, sums_in
 from .phrases import SMALL_TALK, says
-from .realisation import FINITE, with_article
+from .realisation import with_article
 
 # the most pressing first; each with its kinds of phrases, with a matter and without
 REACTIONS: dict[str, tuple[str, str]] = {

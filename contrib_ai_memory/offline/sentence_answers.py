@@ -18,9 +18,8 @@ import numpy as np
 from ..embedding import embedder
 from ..embedding.model import ModelAway
 from ..english.addressing import confides, without_address
-from ..english.commitments import passes_on
 from ..english.contradiction import tells_change
-from ..english.own_words import own_sentences, own_wish, pronoun_of
+from ..english.own_words import HE, SHE, THEY, own_sentences, own_wish, pronoun_of
 from ..english.questions import (
     asks,
     asks_of_a_whole,
@@ -32,10 +31,9 @@ from ..english.questions import (
 )
 from ..english.reported_speech import Clause, claims, clauses, leans_on_a_name
 from ..english.salience import names_someone
-from ..english.spelling import put_right
 from ..english.tokens import content_words, quotes
 from ..local_time import date_of
-from ..records import BUILDER, MOVE_KINDS, MemoryRecord, Recalled, ReplyRequest
+from ..records import BUILDER, MOVE_KINDS, MemoryRecord, ReplyRequest
 from ..text.names import forms, names
 from ..text.sanitising import oneline
 from ..text.segmentation import words_of
@@ -52,9 +50,6 @@ ON_ONE_MATTER = 2  # content words that both have
 LATER_WITHIN = 1.0  # less than the best score, from which what was said later is told in its place
 SURELY_CHANGES = 0.9  # of the reader, that what was taught later changes what was taught before
 LONG = 160  # characters from which a memory is cut into sentences
-READ_AGAIN_BELOW = 2.0  # score of the best, from which a question is not read a second time
-SURER_BY = 0.75  # more, that a second reading has to score
-JUST_BEFORE = 4  # lines of a talk, within which one leans on another of its speaker
 READ = 32  # recalled sentences at most, the best ones
 SHEET_READ = 16  # sentences of the persona sheet, beside those recalled
 SEVERAL = 2  # sentences told where all of somebody or something is asked for
@@ -64,24 +59,18 @@ LACKS_NUMBER = 2.0  # less for what holds none of the numbers that the question 
 OF_COMING = 5.0  # more for a coming or going, where such is asked for
 OF_THE_NPC = 3.0  # less for what the NPC is, where a question is about the asker alone
 OF_A_SECRET = 5.0  # more for what the asker said in confidence, where such is asked for
-NAMES_THING = 2.0  # more for what names the thing whose use is asked for
-OF_NO_MATTER = 5.0  # less for a message, or what is to be done in some case, of another matter
 NAMES_SOMEBODY = 0.9  # more for what names somebody, where a person is asked for
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
 SOMEBODY = ("Bram", "Tom")  # who asks, where it is not to count that it is the asker
 MOST_WORDS = 40  # of all that is told
 APART = 4.0  # by which a part has to score more than the rest of the answer, to be told alone
 AS_WELL = 0.5  # of that, by which it may score less than all of it
-BY_THE_WAY = 3.0  # less sure of what is only said by the way
 NOT_OF_IT = 1.5  # less than the surest word of the answer, of a part that may be left out
 
-_ASIDE = re.compile(r"(?:which|mind|bless|poor)\b", re.I)  # "which is a nuisance", "poor lamb"
-_PLEA = re.compile(r"(?:please|pls|plz)\b", re.I)  # "so please, Dagg, no mussels on the boat"
 _HEADING = re.compile(r"(?m)^\s*#+[^\n]*$")
 _OF_COMING = re.compile(  # not "where did he leave his axe"
-    r"\b(?:com(?:e|es|ing)|came|arriv\w+|went|gone|get here|got here"
-    r"|(?:leav(?:e|es|ing)|left)(?! (?:(?:his|her|their|my|your|our|its|an?|some|it|me|us|him|them"
-    r"|behind|over|with (?:you|u|ye|ya))\b|\w+ (?:the|an?|his|her|their|my)\b)))\b",
+    r"\b(?:com(?:e|es|ing)|came|arriv\w+|went|gone|get here|got here|(?:leav(?:e|es|ing)|left)"
+    r"(?! (?:his|her|their|my|your|our|its|an?|some|it|me|us|behind)\b))\b",
     re.I,
 )
 # of a persona, what is for whoever plays it alone: "you must never reveal that …"
@@ -93,8 +82,14 @@ _FOR_THE_ACTOR = re.compile(
     r"|speaks?|talks?|answers?)\b",
     re.IGNORECASE,
 )
+_NAME_OF_KIN = re.compile(  # "what's my wife's name?" is read as "who is my wife?"
+    r"\bwhat(?:['’]?s| is) (?P<whom>(?:my|your|his|her|their|[\w-]+['’]?s)"
+    r" (?:brother|sister|mother|father|son|daughter|wife|husband|uncle|aunt|cousin))"
+    r"(?:['’]?s name| called)\b",
+    re.IGNORECASE,
+)
 _TOLD_AS_ASKED = re.compile(  # "did you know that …"
-    r"^\W*(?:did|have|had) (?:you|u|ye|ya) (?:know|hear|heard)(?: that)?[,?]? (?=\S+ \S)", re.I
+    r"^\W*(?:did|have) (?:you|u) (?:know|hear|heard)(?: that)?[,?]? (?=\S+ \S)", re.I
 )
 _OF_THE_ASKERS = re.compile(r"\b(?:my|mine|our|ours|about (?:me|us))\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
@@ -114,31 +109,6 @@ _GOAL = re.compile(
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d+\.)\s+")
 
 
-_OF_BEFORE = re.compile(
-    r"\b(?:at first|in the beginning|used to|before|originally|once|formerly|old)\b", re.I
-)
-_NAME_OF_KIN = re.compile(  # "what's my wife's name?" is read as "who is my wife?"
-    r"\bwhat(?:['’]?s| is| was) (?P<whom>(?:my|your|his|her|their|[\w-]+['’]?s)"
-    r" (?:brother|sister|mother|father|son|daughter|wife|husband|uncle|aunt|cousin))"
-    r"(?:['’]?s name| called)\b",
-    re.IGNORECASE,
-)
-
-
-_RULE = re.compile(r"\W*(?:if|when(?:ever)?|in case)\b(?P<case>[^,]+),", re.IGNORECASE)
-_ONE = re.compile(
-    r"\b(?:find|found|get|got|have|had|take|took|bought|lost|left|saw|seen|made) one\b(?! of)",
-    re.IGNORECASE,
-)
-_OF_A_THING = re.compile(r"\W*(?:it|they|he|she)(?:['’]?(?:s|re|ve))?\b", re.IGNORECASE)
-_ASKS_WHAT = re.compile(r"\b(?:wh?[ao]t|who|how|where|why|when|which)(?:['’]?s)?\b", re.IGNORECASE)
-_FOR_WHAT = re.compile(  # "what's the red wheel for?" is read as "what does it do?"
-    r"\bwh?[ao]t(?:['’]?s| is| are) (?:the|that|this) (?P<what>[\w' -]+?) for\b"
-    r"(?=\W*$)",
-    re.I,
-)
-
-
 @dataclass(frozen=True, slots=True)
 class SentenceCandidate:
     """A sentence that may be told."""
@@ -149,7 +119,6 @@ class SentenceCandidate:
     recalled: float = 0.0  # how much less than the best the recall scored its memory, 0 or below
     score: float = 0.0  # how surely it answers; 0 is as sure as that nothing does
     before: str = ""  # the sentence without which it is not understood, told before it
-    leans_on: MemoryRecord | None = None  # the line of its speaker before it, if it leans on it
 
     @property
     def rank(self) -> float:
@@ -160,18 +129,12 @@ class SentenceCandidate:
 def ranked(request: ReplyRequest) -> list[SentenceCandidate]:
     """Return the sentences that may be told, the best answer first."""
     judged = _judged(sentences(request), request)
-    if _best(judged) < READ_AGAIN_BELOW:
-        judged = _read_again(judged, request)
     best = sorted(judged, key=lambda each: -each.rank)
     if _OF_THE_ASKERS.search(request.utterance):  # surer, not sooner
         best = [
             replace(e, score=e.score + BY_THE_ASKER * _is_by_the_asker(e, request)) for e in best
         ]
-    if _OF_BEFORE.search(request.utterance):
-        return _earlier_first(best, request)
-    # who somebody is holds, whatever came of the matter
-    within = LATER_WITHIN if _WHO.search(request.utterance) else NEARLY_AS_GOOD
-    return _latest_first(best, within)
+    return _latest_first(best)
 
 
 def _judged(found: Sequence[SentenceCandidate], request: ReplyRequest) -> list[SentenceCandidate]:
@@ -181,38 +144,11 @@ def _judged(found: Sequence[SentenceCandidate], request: ReplyRequest) -> list[S
     ]
 
 
-def _best(judged: Iterable[SentenceCandidate]) -> float:
-    return max((each.score for each in judged), default=NOTHING_BELOW)
-
-
-def _read_again(judged: list[SentenceCandidate], request: ReplyRequest) -> list[SentenceCandidate]:
-    """Return sentences as they answer a question without its slips of spelling, and those that lean
-    on the line before them behind that line, if one of them then answers more surely."""
-    said = words_to_it(request)
-    known = {word for each in judged for word in words_of(each.text)}
-    known |= {word for name in request.situation.known_names for word in names(name)}
-    spelled = put_right(said, known)
-    asked = replace(request, utterance=spelled) if spelled != said else request
-    called = _written(request)
-    leaning = [
-        replace(each, read=_read(each.memory, f"{first} {each.text}", request), leans_on=before)
-        for each in judged
-        if each.memory
-        and leans_on_a_name(each.text)
-        and (before := _line_before(each, request.recalled))
-        and (first := ended(without_address(before.said, called)))
-    ]
-    again = [*(judged if asked is request else _judged(judged, asked)), *_judged(leaning, asked)]
-    surer = _best(again) >= max(_best(judged) + SURER_BY, NOTHING_BELOW)
-    return again if surer else judged
-
-
 def read_scores(request: ReplyRequest, found: Sequence[SentenceCandidate]) -> list[float]:
     """Return the reader's score of each sentence; without it 0 for memories that share a word with
     the question, less for all else."""
     if network := reader.shared():
-        said = _FOR_WHAT.sub(r"what does the \g<what> do", words_to_it(request))
-        said = _NAME_OF_KIN.sub(r"who is \g<whom>", said)
+        said = _NAME_OF_KIN.sub(r"who is \g<whom>", words_to_it(request))
         of_them = bool(_ME.search(said) or _OF_THE_ASKERS.search(said))
         # nobody asks for what they said themselves but to see whether it is remembered
         tried = np.array([not of_them and _is_by_the_asker(each, request) for each in found], bool)
@@ -237,17 +173,8 @@ def _more(candidate: SentenceCandidate, request: ReplyRequest) -> float:
     secret = is_the_askers_secret(candidate, request) and asks_of_a_secret(request)
     known = tuple(each for each in request.situation.known_names if each != request.speaker)
     who = bool(_WHO.search(request.utterance)) and names_someone(candidate.text, known)
-    apart = content_words(question).isdisjoint(content_words(candidate.text))
-    # "tell Alice her sister looks for her", "I found one in my pocket"
-    if apart and (passes_on(candidate.text) or _ONE.search(candidate.text)):
-        return -OF_NO_MATTER
-    rule = None if _ASKS_WHAT.search(question) else _RULE.match(candidate.text)
-    if rule and content_words(question).isdisjoint(content_words(rule["case"])):
-        return -OF_NO_MATTER  # what is to be done in a case that is not spoken of
     moves = bool(candidate.memory and MOVE_KINDS.intersection(candidate.memory.tags))
     more = OF_COMING * moves + OF_A_SECRET * secret + NAMES_SOMEBODY * who
-    if use := _FOR_WHAT.search(question):
-        more += NAMES_THING * (content_words(use["what"]) <= content_words(candidate.text))
     return more - LACKS_NUMBER * lacks - OF_THE_NPC * npcs
 
 
@@ -271,9 +198,9 @@ def _is_by_the_asker(candidate: SentenceCandidate, request: ReplyRequest) -> boo
     return bool(memory and request.speaker_id and memory.about == request.speaker_id)
 
 
-def _latest_first(best: list[SentenceCandidate], within: float) -> list[SentenceCandidate]:
+def _latest_first(best: list[SentenceCandidate]) -> list[SentenceCandidate]:
     """Put what was said last on the matter of the best sentence first, if it answers as well; what
-    says that the best is over, if it answers and scores less by so much at most."""
+    says that the best is over, if it answers nearly as well."""
     if not best or not (since := _told_at(best[0])):
         return _latest_taught(best)
     over = _says_over(best)
@@ -283,7 +210,7 @@ def _latest_first(best: list[SentenceCandidate], within: float) -> list[Sentence
         if each.score >= NOTHING_BELOW
         and _told_at(each) > since
         and (
-            (each in over and each.rank >= best[0].rank - within)
+            (each in over and each.rank >= best[0].rank - NEARLY_AS_GOOD)
             or (
                 each.rank >= best[0].rank - LATER_WITHIN - tells_change(each.text)
                 and _is_on_one_matter(each, best[0])
@@ -328,22 +255,6 @@ def _taught_at(candidate: SentenceCandidate) -> str:
     """Return when a builder gave what a sentence is of, "" for anything else."""
     memory = candidate.memory
     return memory.created_at if memory and of_builder(memory) else ""
-
-
-def _earlier_first(best: list[SentenceCandidate], request: ReplyRequest) -> list[SentenceCandidate]:
-    """Put what was told of the matter earlier before what says that it has changed."""
-    if not best or not tells_change(best[0].text):
-        return best
-    asked, changed_at = content_words(words_to_it(request)), _told_at(best[0])
-    earlier = [
-        each
-        for each in best
-        if each.rank >= best[0].rank - NEARLY_AS_GOOD
-        and _told_at(each) < changed_at
-        and not tells_change(each.text)
-        and not asked.isdisjoint(content_words(each.text))
-    ][:1]
-    return [*earlier, *(each for each in best if each not in earlier)]
 
 
 def _is_on_one_matter(later: SentenceCandidate, first: SentenceCandidate) -> bool:
@@ -402,8 +313,6 @@ def told(chosen: Iterable[SentenceCandidate], request: ReplyRequest) -> str:
         if each.memory is None or of_builder(each.memory):
             own += [ended(text) for text in (each.before, each.text) if text]
             continue
-        if each.leans_on and not each.leans_on.question:
-            memories.append(each.leans_on)
         if each.memory.quote:
             memories.append(replace(each.memory, quote=each.text))
         elif each.text == each.memory.content:
@@ -427,13 +336,13 @@ def to_the_question(candidate: SentenceCandidate, request: ReplyRequest) -> Sent
     read = _read(memory, text, request)
     words = network.answering(question, read)
     behind = len(read) - len(text)  # whose words they are stands before them
-    surest, pleads = [], False
-    for each in parts:
-        start, end = each.start + behind, each.end + behind
-        sure = max((sure for a, b, sure in words if b > start and a < end), default=-np.inf)
-        pleads = bool(_PLEA.match(text, each.start)) or (pleads and each.leans)
-        aside = pleads or bool(_ASIDE.match(text, each.start))
-        surest.append(sure - BY_THE_WAY * aside)
+    surest = [
+        max(
+            (sure for a, b, sure in words if b > each.start + behind and a < each.end + behind),
+            default=-np.inf,
+        )
+        for each in parts
+    ]
     answer = [place for place, sure in enumerate(surest) if sure >= max(surest) - NOT_OF_IT]
     best = surest.index(max(surest))
     part, alone = (_part(text, parts, each) for each in (answer, [best]))
@@ -485,10 +394,10 @@ def _sheet(request: ReplyRequest) -> Iterator[SentenceCandidate]:
     for text in (request.persona, request.description):
         said = [each for each in sentences_of(oneline(text)) if not is_for_the_actor(each)]
         yield from _in_own_words(said, None, request, _pronoun(request), persona=True)
-    called = forms((request.npc_name, *request.npc_names))
+    called = _written(request)
     for goal in sentences_of(oneline(request.goals)):
         first = goal.split()[0].lower()
-        if first in ("he", "she", "they", "it", *called):  # "She wants to see the sea."
+        if first in (HE, SHE, THEY, *called):  # "She wants to see the sea."
             pronoun = _pronoun(request) if first in called else first
             yield from _in_own_words([goal], None, request, pronoun, persona=True)
         elif wants := _GOAL.sub("", goal):
@@ -556,52 +465,25 @@ def _nearest(request: ReplyRequest, found: list[SentenceCandidate]) -> Iterable[
 
 
 def _recalled(request: ReplyRequest) -> Iterator[SentenceCandidate]:
-    seen: set[str] = set()
-    called = _written(request)
     may = [each for each in request.recalled if _may_answer(each.memory, request)]
+    seen: set[str] = set()
     best: float | None = None
     for each in sorted(may, key=lambda each: -each.score.total):
-        memory, said = each.memory, each.memory.said
-        if memory.is_talk:
-            said = without_address(said, called)
-        if memory.question:
-            said = statements(said)
-        for one in (
-            of_what_was_given(memory, request)
-            if of_builder(memory)
-            else _of_talk(memory, said, request)
-        ):
-            if (
-                one.text.lower() not in seen
-                and not asks(one.text)
-                and not is_mere_courtesy(one.text)
-            ):
-                seen.add(one.text.lower())
+        for one in _of_memory(each.memory, request):
+            low = one.text.lower()
+            if low not in seen and not asks(one.text) and not is_mere_courtesy(one.text):
+                seen.add(low)
                 best = each.score.total if best is None else best
                 yield replace(one, recalled=each.score.total - best)
 
 
-def _of_talk(memory: MemoryRecord, said: str, request: ReplyRequest) -> Iterator[SentenceCandidate]:
-    for text in cut(said):
+def _of_memory(memory: MemoryRecord, request: ReplyRequest) -> Iterator[SentenceCandidate]:
+    if of_builder(memory):
+        yield from of_what_was_given(memory, request)
+        return
+    said = without_address(memory.said, _written(request)) if memory.is_talk else memory.said
+    for text in cut(statements(said) if memory.question else said):
         yield SentenceCandidate(text, memory, _read(memory, text, request))
-
-
-def _line_before(candidate: SentenceCandidate, recalled: Iterable[Recalled]) -> MemoryRecord | None:
-    """Return what the speaker of a line said or did just before it, if it came to mind too."""
-    memory = candidate.memory
-    if not (memory and memory.is_talk and memory.speaker and memory.journal_ids):
-        return None
-    first, of_a_thing = memory.journal_ids[0], bool(_OF_A_THING.match(candidate.text))
-    lines = [
-        each.memory
-        for each in recalled
-        if (each.memory.is_talk or (each.memory.is_deed and of_a_thing))
-        and each.memory.speaker == memory.speaker
-        and len(each.memory.journal_ids) == 1
-        and first - JUST_BEFORE <= each.memory.journal_ids[0] < first
-        and len(each.memory.said) <= LONG
-    ]
-    return max(lines, key=lambda each: each.journal_ids[0], default=None)
 
 
 def _may_answer(memory: MemoryRecord, request: ReplyRequest) -> bool:
@@ -613,9 +495,8 @@ def _may_answer(memory: MemoryRecord, request: ReplyRequest) -> bool:
     if not MOVE_KINDS.intersection(memory.tags):
         return True
     whose = names(memory.speaker) or {*words_of(memory.content)[:1]}
-    return bool(_OF_COMING.search(request.utterance)) and not whose.isdisjoint(
-        words_of(request.utterance)
-    )
+    asked = {*words_of(request.utterance)}
+    return bool(_OF_COMING.search(request.utterance)) and not whose.isdisjoint(asked)
 
 
 def cut(text: str) -> list[str]:

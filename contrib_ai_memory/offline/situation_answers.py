@@ -281,7 +281,8 @@ def _opinion(request: ReplyRequest, whom: str) -> Reply | None:
         standing = standing.replace("you is", "you are").replace("you and I", "we")
         return Reply(capital(standing), told=())
     about = replace(request, utterance=f"tell me about {person.name}")
-    known = portrait(person, about, ranked(about))
+    who = replace(request, utterance=f"who is {person.name}?")
+    known = portrait(person, about, ranked(who))
     return replace(known, text=f"{standing} {known.text}") if known else Reply(standing, told=())
 
 
