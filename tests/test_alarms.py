@@ -6,8 +6,8 @@ import pytest
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.embedding.model import not_installed
-from contrib_ai_memory.offline import offline_reply, reactions
-from contrib_ai_memory.records import MemoryRecord, ReplyRequest, Situation, SpeechAct
+from contrib_ai_memory.offline import offline_reply
+from contrib_ai_memory.records import MemoryRecord, ReplyRequest, SpeechAct
 
 pytestmark = pytest.mark.skipif(bool(not_installed()), reason="the local model is not installed")
 
@@ -105,22 +105,6 @@ def test_cloths_and_water_are_called_for_where_they_help(said, kind):
     assert offline_reply.reply(asked).row == f"alarm: {kind}"
 
 
-@pytest.mark.parametrize(
-    ("said", "row"),
-    [
-        ("the mast at Cold Anchor has cracked", "claim_self: heard"),
-        ("her brother is being held in the Crow Cells", "claim_self: heard"),
-        ("The roof of the Drowned Lantern has caught", "alarm"),
-        ("There is a fire in Bram's room", "alarm"),
-        ("Fire at the Old Mill!", "alarm"),
-    ],
-)
-def test_what_happens_elsewhere_is_news(said, row):
-    here = Situation(place="The Drowned Lantern", known_names=("Bram",))
-    alarm = replace(request(said, ("alarm", said, 3.0), rules=()), situation=here)
-    assert reactions.react(said, reactions.with_rules(said, alarm)).row.startswith(row)
-
-
 def test_a_rule_that_a_builder_gave_is_called_out(mara, alice):
     from evennia.utils.create import create_object
 
@@ -159,13 +143,6 @@ def test_what_is_over_is_a_relief_and_no_alarm(said, act):
     assert reply.row.endswith("relieved") and not reply.told
 
 
-def test_a_farewell_is_not_answered_from_memory():
-    parting = request("Good night, Bram.", ("parting", "Good night, Bram.", 2.5))
-    assert offline_reply._surely_asked("Good night, Bram.", parting) is None
-    asked = request("priyas kids. names", rules=("Priya's kids are named Kiran and Dev.",))
-    assert "Kiran" in offline_reply._surely_asked("priyas kids. names", asked).text
-
-
 @pytest.mark.parametrize(
     "said",
     [
@@ -202,7 +179,6 @@ def test_a_condition_of_two_parts_is_left_out_whole():
     [
         ("I hope you rot in hell.", "insult", "kind"),
         ("I brought you some bad news.", "claim_self", "hank"),
-        ("Give me another chance.", "order", "coming"),
         ("I'll have the guards throw you out", "order", "coming"),
     ],
 )

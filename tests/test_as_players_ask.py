@@ -44,9 +44,6 @@ def test_a_question_is_understood_however_it_is_typed(keeper, alice, question, a
     [
         "ur water is lukewarm and so is ur face",
         "your water stinks and you stink worse",
-        "do us a favour an' nip out for a pie?",
-        "do me a favor and run to the baker for a bun?",
-        "promise?",
         "you promise?",
     ],
 )
@@ -59,19 +56,6 @@ def test_a_message_to_another_does_not_stand_before_an_answer(says, alice):
     says(alice, "my dog died last nite")
     says(alice, "tell bram i borrowd his comb lol")
     assert "your dog died" in says(alice, "do u rember what hapend to my dog")
-
-
-def test_who_confided_hears_that_nobody_was_told(says, mara, alice):
-    says(alice, "Mara = Between us, I nicked a sack of coal off the barge.", command="whisper ")
-    asked = "Mara = You ain't told no one 'bout that coal, 'ave yer?"
-    answer = says(alice, asked, command="whisper ")
-    assert "coal" not in answer
-    assert answer in (
-        "It stays with me, Alice.",
-        "Nobody will hear it from me, Alice.",
-        "Not a word of it to anyone, Alice.",
-        "Safe with me, Alice; no one will know.",
-    )
 
 
 @pytest.mark.parametrize("question", ["that's us square then?", "so that makes us quits?"])

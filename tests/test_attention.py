@@ -403,7 +403,7 @@ def test_what_is_done_to_somebody_else_or_to_nobody_is_not_answered(mara, alice,
 
 
 @pytest.mark.parametrize(
-    "pose", ["sways and sinks down onto the tiles.", "clutches her chest and falls to the ground."]
+    "pose", ["sways and sinks to the floor.", "clutches her chest and falls to the ground."]
 )
 def test_who_collapses_is_seen_to(mara, alice, bram, pose):
     alice.execute_cmd(f"pose {pose}")

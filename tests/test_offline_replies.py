@@ -8,7 +8,6 @@ from evennia.utils.create import create_object
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.ingest.experiences import remember_or_reinforce
-from contrib_ai_memory.language import Intent
 from contrib_ai_memory.offline import offline_reply
 from contrib_ai_memory.offline.phrases import PHRASES, TONES
 from contrib_ai_memory.recall import reply
@@ -354,11 +353,6 @@ def test_small_talk_gets_a_friendly_word_and_no_memory(asks, alice, line, answer
     assert "ferry" not in said
 
 
-def test_a_prohibition_with_a_question_mark_is_one(asks, alice):
-    asks(alice, "good evening.")
-    assert re.search("As you wish|Very well", asks(alice, "dont hurt him tho??"))
-
-
 @pytest.mark.parametrize(
     ("kind", "line", "row"),
     [
@@ -677,18 +671,6 @@ def test_others_are_told_what_was_asked_and_nothing_that_nobody_said(
     asks(alice, f"Mara, {told}")
     answer = asks(bram, "Mara, " + asked.format("Alice"))
     assert holds in answer and lacks not in answer
-
-
-@pytest.mark.parametrize(
-    ("intent", "said"),
-    [
-        ("KNOWN", "do you remember where I come from?"),
-        ("NAME", "what is your mother's name?"),
-    ],
-)
-def test_what_asks_for_more_than_a_stock_answer_gets_none(intent, said):
-    request = ReplyRequest("Mara", "", "Alice", "#7", said, met_before=True)
-    assert offline_reply._as_meant(Intent[intent], said, request) is None
 
 
 def test_a_departure_is_told_in_words_of_its_own(asks, mara, alice, bram, tavern):

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -24,14 +24,13 @@ from .sentence_answers import is_for_the_actor, of_builder, of_what_was_given
 # scores of the reader for "What is to be done?" with a line: 0 is as sure as that nothing is
 RULE_FROM = 2.0  # from which a rule is for it
 CRIED_FROM = 4.0  # from which a line with an exclamation mark is an alarm by that alone
-# what may be taught in many words, and how it is said in a few
-_FIRE_AND_WOUNDS = {
-    "If there is a fire, fetch water and wet blankets.": "Something burns.",
-    "If somebody is hurt or has fainted, bring cloths and water and fetch a healer.": (
-        "Somebody is hurt."
-    ),
-}
-_KNOWN = tuple(_FIRE_AND_WOUNDS)
+# a kind of alarm in as few words as a builder may teach what is to be done about it
+_IN_SHORT = {"alarm of fire": "Something burns.", "alarm of a wound": "Somebody is hurt."}
+# what is to be done though nobody taught it
+_KNOWN = (
+    "If there is a fire, fetch water and wet blankets.",
+    "If somebody is hurt or has fainted, bring cloths and water and fetch a healer.",
+)
 # cries by the kind of phrase that answers them where nothing was taught
 KINDS: Mapping[str, tuple[str, ...]] = {
     "alarm of fire": (
@@ -58,29 +57,20 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     ),
     "alarm": (
         "wolves! there are wolves in the yard",
-        "a lion is out of its cage",
         "somebody fell in the water and cannot swim",
         "the boat is sinking",
         "water is coming through the ceiling",
         "thief! stop him",
         "a fight, they have knives",
-        "look out, he has a knife",
         "a man with a gun",
         "somebody broke in, I heard footsteps",
         "they killed her, a murder",
-        "armed men are coming up the road",
-        "police are outside with their lights off",
         "the wall is coming down, it cracks",
-        "the bridge is giving way",
         "I smell gas",
-        "the lights went out and the air is getting thin",
         "the machine is moving by itself",
         "the horse bolted, get out of the way",
         "a child is on the rails and the train is due",
-        "my child is missing",
-        "somebody is over the edge of the cliff",
         "we are locked in",
-        "a storm is coming",
         "it is opening by itself, what is it",
     ),
 }
@@ -99,8 +89,13 @@ def to_do(said: str, request: ReplyRequest) -> Reply | None:
     'bar the stable.'
     """
     rules = [*_rules(request)]
-    tried = dict.fromkeys(_unnamed(each, request) for each in (said, *sentences_of(said)))
-    scores = _of_rules(tuple(tried), request.npc_name, tuple(each.content for each in rules))
+    tried = [_unnamed(each, request) for each in dict.fromkeys((said, *sentences_of(said)))]
+    contents = tuple(each.content for each in rules)
+    by_words = [_scores(each, request.npc_name, contents) for each in tried]
+    if short := _IN_SHORT.get(kind_of(said, request)):
+        of_kind = _scores(short, request.npc_name, contents)
+        by_words.append(tuple(each if each >= CRIED_FROM else 0.0 for each in of_kind))
+    scores = [max(each) for each in zip(*by_words, strict=True)]
     best = max(range(len(rules)), key=scores.__getitem__, default=None)
     if best is None or scores[best] < RULE_FROM:
         return None
@@ -121,16 +116,6 @@ def is_cried(said: str, request: ReplyRequest) -> bool:
 
 def _unnamed(said: str, request: ReplyRequest) -> str:
     return masked(said, [(name, "") for name in request.npc_names]).text.strip(" ,")
-
-
-def _of_rules(tried: Sequence[str], npc: str, rules: tuple[str, ...]) -> list[float]:
-    """Score rules for a line, its sentences behind it: by any of these, or its fire or wound."""
-    direct = [_scores(each, npc, rules) for each in tried]
-    of_what = [
-        [min(sure, score) for score in _scores(_FIRE_AND_WOUNDS[known], npc, rules)]
-        for known, sure in zip(_KNOWN, _scores(tried[0], npc, _KNOWN), strict=True)
-    ]
-    return [max(of_one) for of_one in zip(*direct, *of_what, strict=True)]
 
 
 def _rules(request: ReplyRequest) -> Iterator[MemoryRecord]:

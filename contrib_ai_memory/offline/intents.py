@@ -37,20 +37,17 @@ SURELY = 0.9  # from which it can hardly mean anything else
 SURELY_OF_SOMEBODY = 0.8  # the same, where it names somebody too
 OF_THE_NPC = (Intent.NAME, Intent.ROLE, Intent.SERVICE, Intent.TIME, Intent.WELLBEING)
 _OF_ME = re.compile(r"\bmy\b|\b(?:do|did|am|was|have|had) i\b", re.IGNORECASE)  # of the speaker
-_OF_OTHERS = re.compile(r"\b(?:s?he|they|it|him|her|them|his|hers|their)\b", re.IGNORECASE)
-_YOU = re.compile(r"\b(?:you|your|u|ur|ye|yer|yourself|thee|thou)\b|\byou['’]", re.IGNORECASE)
-_OF_ANOTHERS_MIND = re.compile(
-    r"\b(?:does|did|do|has|have|is|was)\s+(?!(?:you|u|ye|ya)\b)[\w'’ ]{1,30}?"
-    r"\b(?:think|thought|like|make|say|said|feel|sweet on|fond of|in love)\b",
-    re.IGNORECASE,
+_YOU = re.compile(r"\b(?:you|your|u|ur|ye|yer|yourself)\b|\byou['’]", re.IGNORECASE)
+_DOES = re.compile(r"\b(?:does|did|has)\b", re.IGNORECASE)
+_OF_ANOTHER = re.compile(
+    r"\b(?:s?he|they|it|him|her|them|his|their)\b|\bthe \w+s (?:\w+ )?name\b", re.I
 )
-_GOES_ON = re.compile(r"\W*(?:and|n)\b", re.IGNORECASE)
 _TIME = re.compile(
     r"\b(?:time|hour|day|date|month|year|season|late|early|o['’]?clock|clock|today|morning|noon"
     r"|night|evening|bells?|sun|dark)\b",
     re.IGNORECASE,
 )
-_PLACE = re.compile(r"\b(?:wh?ere|wh[ao]t|w[ao]t|which|lost|is (?:this|it))(?:['’]?s)?\b", re.I)
+_PLACE = re.compile(r"\b(?:wh?ere|wh[ao]t|w[ao]t|lost|which (?!.*\bafter\b))(?:['’]?s)?", re.I)
 OF_SOMEBODY = (Intent.LAST_SEEN, Intent.OPINION, Intent.ABOUT, Intent.WHISPERED)
 COURTESIES = (Intent.GREETING, Intent.PARTING, Intent.THANKS)
 
@@ -73,8 +70,7 @@ def understood(
     # "put it on my slate, and who are you?"; not "what day was it i got my legs wet"
     if intent is None and len(asking) == 1 and _ends_a_clause(asking[0], said):
         intent, surely = intent_of(asking[0], names)[0], False
-    goes_on = intent is Intent.TIME and _GOES_ON.match(said)  # "where from? n what time"
-    if completed == said or (intent and intent not in OF_SOMEBODY and not goes_on):
+    if completed == said or (intent and intent not in OF_SOMEBODY):
         return said, intent, surely, done
     return completed, *intent_of(completed, names), done
 
@@ -123,11 +119,11 @@ def _judged(said: str, names: Collection[str]) -> tuple[Intent | None, float]:
     asking = asked(said)
     if intent in OF_THE_NPC and _OF_ME.search(said):
         return nothing
-    if intent in (Intent.NAME, Intent.ROLE) and _OF_OTHERS.search(said) and not _YOU.search(said):
-        return nothing  # "what's she do?"
+    if intent in (Intent.NAME, Intent.ROLE) and _OF_ANOTHER.search(said) and not _YOU.search(said):
+        return nothing  # "what's she do?", "wots the prompters real name"
     if intent in (Intent.NAME, Intent.ROLE, Intent.TALE) and asks_of_a_life(said):
         return nothing  # "do you like working here?"
-    if intent is Intent.OPINION and _OF_ANOTHERS_MIND.search(said):
+    if intent is Intent.OPINION and _DOES.search(said) and not _YOU.search(said):
         return nothing  # "what does the smith think of Bram?"
     if intent is Intent.TIME and not _TIME.search(said):
         return nothing  # "and when is it due?"

@@ -75,19 +75,18 @@ _DENIED = re.compile(
     r"(?:(?:mr|mrs|miss)\.? )?[\w'’-]+",
     re.IGNORECASE,
 )
-_END = (
-    "of from to at in on by with for and or but is was has had that who which this last again now "
-    "across onto toward towards along through "
-    "near under before after until till when if it its are were will would can could so n cos "
-    "because i im ive u you he she they we as than then up down out off over back away here there "
-    "went gone got came did does do goes gets says said just only too all not no be been being "
-    "next every without into about like inside wont cant dont isnt wasnt didnt doesnt up wud gona "
-    "gonna her his their must should may might comes needs wants looks feels o w btw tho lol pls "
-    "please tastes smells hurts ok right mate really anyway alone behind beside between myself "
-    "yourself alright never nite til gimme goodbye bye hello farewell thanks "
-    "always already once twice today tomorrow tonight yesterday neway mite swear ill id hes shes "
-    "theyre youre theres whats thats hows wheres whos lets guess mean means know thing stuff"
-).split()
+# words that end a noun: "the boat that", "my leg hurts"
+_END = [
+    *sorted(FUNCTION_WORDS),
+    *"now then too all ok right alright like lol bye thanks hello last across onto toward".split(),
+    *"towards along through near under before after until till til n cos because im ive u".split(),
+    *"than up down out off over back away went gone got came goes gets only next every".split(),
+    *"without into inside wont cant dont isnt wasnt didnt doesnt gona gonna her his comes".split(),
+    *"needs wants looks feels tastes smells hurts w btw tho pls mate anyway alone behind".split(),
+    *"beside between myself yourself never always already once twice today tomorrow".split(),
+    *"tonight yesterday ill id hes shes theyre youre theres whats thats hows wheres whos".split(),
+    *"lets mean means thing stuff".split(),
+]
 _THING = re.compile(
     r"(?<!\blike )(?<!\bas )\b(?P<of>my|the|an?|our|her|his|their|your|ur|that|this|some|dem|yer) "
     r"(?!(?:my|the|an?|our|her|his|their|your)\b)"
@@ -109,15 +108,7 @@ _NAME = re.compile(
 _CLAUSE = re.compile(r"[.,;!?]+")
 _WORD = re.compile(r"[A-Za-z][a-z'’-]{2,}")
 _NO_MATTER = frozenset(
-    [
-        *FUNCTION_WORDS,
-        *FILLERS,
-        *WEEKDAYS,
-        *map(str.lower, MONTHS),
-        *_END,
-        *TONIGHT.split("|"),
-        *TOMORROW.split("|"),
-    ]
+    [*_END, *FILLERS, *WEEKDAYS, *map(str.lower, MONTHS), *TONIGHT.split("|"), *TOMORROW.split("|")]
 )
 
 

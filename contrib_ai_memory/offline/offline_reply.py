@@ -15,15 +15,9 @@ from ..english import agenda_questions
 from ..english.addressing import confides
 from ..english.commitments import passes_on
 from ..english.own_words import own_wish, pronoun_of
-from ..english.questions import (
-    asked,
-    asks,
-    asks_of_oneself,
-    score,
-    sentences_of,
-)
+from ..english.questions import asked, asks, asks_of_oneself, score, sentences_of
 from ..english.reported_speech import claims
-from ..english.small_talk import asks_a_favour, requests
+from ..english.small_talk import requests
 from ..english.tokens import content_words, share_of_english
 from ..language import Intent
 from ..records import Reply, ReplyRequest, SpeechAct
@@ -36,7 +30,6 @@ from .phrases import phrase, says
 from .reactions import (
     ASKED,
     BEFORE_AN_ANSWER,
-    OF_A_MATTER,
     TELLING,
     WEIGHTY,
     asks_leave,
@@ -44,7 +37,6 @@ from .reactions import (
     is_order,
     parting_from,
     react,
-    tells_riddle,
     thank_for_gift,
     with_answer,
     with_rules,
@@ -55,87 +47,37 @@ from .situation_answers import (
     ANSWERS,
     agenda_asked,
     agenda_told,
-    last_seen,
     news,
     nothing_open,
     who_was_there,
 )
 
-NO_TIME = frozenset(
-    "alarm feeling insult apology".split()
-)  # acts after which nothing is brought up
+# acts after which nothing is brought up
+NO_TIME = frozenset("alarm feeling insult apology".split())
 DUE_AT_GREETING = 2  # items that are brought up unasked where nothing is answered, else one
-_GOAL = re.compile(r"(?:to )?(?P<what>[^.;]+?)(?=, and |[.;]|$)", re.IGNORECASE)
-_GREETING = re.compile(r"greet|return|long absent|called")  # rows
-OF_THE_SHEET_LIKELY = 0.5  # the same, of what builders gave
+OF_THE_SHEET_LIKELY = 0.5  # score from which what builders gave answers a line that may not ask
 FOREIGN_BELOW = 0.3  # share of English words; English lines of many names have more
 LEAST_ASKED = 3  # words that ask by themselves
 LEAST_OF_A_MATTER = 2  # content words of a sentence that asks by itself
 AGENDA_AT_ONCE = 3  # items that are told before memory is asked
-FEW_WORDS = 6
-STATES_NOTHING_FROM = 4.0  # score from which words that state nothing are a question
 STATES_BELOW = -5.0  # score of `questions`, below which a sentence that claims something asks not
 ORDERS_FROM = 2.0  # score from which a line that has not the form of an order is one
 LIKELY = 1.0  # score from which what others said answers a line that is not read as a question
 STOCK = frozenset({Intent.SERVICE, Intent.TALE, Intent.SECRECY, Intent.PLACE})
-COURTEOUS = frozenset("parting thanks praise apology".split())
-MAY_ASK = frozenset("request order joke question insult".split())
+MAY_ASK = frozenset("request order joke question".split())
 OF_WHOM = frozenset({Intent.LAST_SEEN, Intent.OPINION, Intent.WHISPERED})
-_US = re.compile(r"\b(?:we|us|me)\b", re.IGNORECASE)
-_WHERE = re.compile(r"\W*(?:and )?where(?:['’]?s| is)\b", re.IGNORECASE)
-# "did you hear? Alice is a grandmother!", "jossy is tansy's cousin, did you know that?"
-_YOU_HEARD = r"(?:did|have|had) (?:you|u|ye|ya) (?:hear|heard|know)"
+_GOAL = re.compile(r"(?:to )?(?P<what>[^.;]+?)(?=, and |[.;]|$)", re.IGNORECASE)
+_GREETING = re.compile(r"greet|return|long absent|called")  # rows
+# "did you hear? Alice is a grandmother!"
 _NEWS = re.compile(
-    rf"^\W*{_YOU_HEARD}(?: that| it| the news)?\s*\?\s*(?=\S)"
-    rf"|[\s,.]*\b{_YOU_HEARD}(?: that| of it)?\W*$",
-    re.IGNORECASE,
+    r"^\W*(?:did|have) (?:you|u|ye) (?:hear|heard|know)(?: that| the news)?\s*\?\s*(?=\S)", re.I
 )
 _POINTS_BACK = re.compile(r"\b(?:such|that|this|it|them|those|these|ones?|there)\b", re.IGNORECASE)
-_RUNS_ON = re.compile(  # "is the tub free i only got 20 min"
-    r"(?P<asks>\W*(?:[\w'’]+,? )?(?:is|are|r|do|does|can|have|has|got|any|wh\w+|how|wot)\b"
-    r"[^.!?;,]*\w),? (?P<tells>i(?:['’]?(?:m|ve|ll|d))? [^.!?;]+)$",
-    re.IGNORECASE,
-)
-_RHETORICAL = re.compile(
-    r"\W*(?:(?:can|could|would) (?:you|u|ye) (?:imagine|believe)|you know what|guess what)\b",
-    re.IGNORECASE,
-)
 _OF_WHAT = re.compile(
-    r"\W*(?:and |so )?(?:wh|wo?t\b|how|hw\b|remind|(?:(?:do|can) )?(?:you|u) )",
-    re.IGNORECASE,
+    r"\W*(?:and |so )?(?:wh|wo?t\b|how|hw\b|remind|(?:(?:do|can) )?(?:you|u) )", re.IGNORECASE
 )
-_PROMISE = re.compile(  # "promise?" asks whether what it has just said holds
-    r"\W*(?:(?:do |you |u |ye |and )*(?:promise|swear)(?: me)?|pinky (?:promise|swear))\W*\?\W*",
-    re.IGNORECASE,
-)
-_TOLD_NOBODY = re.compile(  # "you ain't told no one 'bout that, have yer?"
-    r"\W*(?:(?:so|and|but|hey|oi),? )?(?:(?:you|u|ye|ya)(?: (?:have|did)(?:n['’]?t| not)?"
-    r"| ain['’]?t| never|['’]?ve not)|(?:have|did)(?:n['’]?t)? (?:you|u|ye|ya)(?: ever)?)"
-    r" (?:tell|told|sa(?:y|id)|breathed?|mention(?:ed)?|let on)\b",
-    re.IGNORECASE,
-)
-_NOBODY = re.compile(r"\b(?:no ?-?(?:one|body|1)|any ?-?(?:one|body|1)|a (?:living )?soul)\b", re.I)
-_WHAT = re.compile(r"\b(?:wh(?:at|o|ere|en|ich)|wot|wat|how)(?:['’]?s)?\b", re.IGNORECASE)
 _DO_YOU = re.compile(r"\b(?:will|do|are|did|have) (?:you|u|ye)\b", re.IGNORECASE)
-_YOU_ARE = re.compile(
-    r"(?:\b(?:you|u|ye) must be|^(?:\w+[.,!] )?so,? (?:you(?:['’]?re| are)|ur)) (?:the )?"
-    r"(?P<whom>[^.,!?]+)",
-    re.IGNORECASE,
-)
-_REMEMBERS_WHAT = re.compile(
-    r"\b(?:remember|recall|know|kno) (?:wh(?:at|o|ere|en|ich|y)|wot|wat|how|my)\b", re.IGNORECASE
-)
-_OF_ANOTHER_PLACE = re.compile(
-    r"\b(?:after|before|next|last) (?:this|that|one|is|was|stop)\b", re.IGNORECASE
-)
-# "wots the prompters real name", "what is his sister's name"
-_OF_ANOTHERS_NAME = re.compile(
-    r"\b(?:the|an?|my|his|her|their|our|your|ur) (?:\w+ )?\w+['’]?s (?:\w+ )?name\b", re.IGNORECASE
-)
-_OF_MY_PLACE = re.compile(  # "where am i staying?"
-    r"\b(?:am i (?!again\b)\w+in[g'’]?|do i (?:live|stay|work|sleep|lodge|come))(?!\w)",
-    re.IGNORECASE,
-)
+_WHAT = re.compile(r"\b(?:wh(?:at|o|ere|en|ich)|wot|wat|how)(?:['’]?s)?\b", re.IGNORECASE)
 
 
 def reply(request: ReplyRequest) -> Reply:
@@ -201,61 +143,49 @@ def _answer(request: ReplyRequest) -> Reply:
     said = words_to_it(request)
     if _is_call(said, request):
         return says("called", request)
-    if _is_taken_for_itself(request):
-        made = greeting(request)
-        return replace(made, text=f"Yes, I am {request.npc_name}. {made.text}")
-    if there := who_was_there(request, said):
-        return there
-    if _PROMISE.fullmatch(said):
-        return says("quite sure", request)
-    if _asks_of_silence(said, request):
-        return says("confided", request)
-    intent = Intent[request.intent] if request.intent else None
     ruled = with_rules(said, request)
-    orders = _orders(said, ruled)
-    if orders and intent is Intent.SERVICE:
-        return greeted(react(said, ruled), said, request)
-    told_to_another = passes_on(said)  # "would you tell Cole he is a good man?"
-    if intent and (request.surely_meant or intent is Intent.GIVEN) and not told_to_another:
-        if intent in STOCK and (known := _of_the_sheet(request)):
-            return greeted(known, said, request)
-        if answer := _as_meant(intent, _asked_beside(request), request):
-            return greeted(with_answer(answer, said, request), said, request)
-    request = ruled
+    made = who_was_there(request, said) or _surely_meant(said, ruled) or _to_line(said, ruled)
+    return greeted(made, said, ruled)
+
+
+def _surely_meant(said: str, request: ReplyRequest) -> Reply | None:
+    """Answer a line that can hardly mean anything but its intent."""
+    intent = Intent[request.intent] if request.intent else None
+    surely = request.surely_meant or intent is Intent.GIVEN
+    served = intent is Intent.SERVICE and _orders(said, request)
+    if not (intent and surely) or served or passes_on(said):  # "would you tell Cole he is good?"
+        return None
+    if intent in STOCK and (known := _of_the_sheet(request)):
+        return known
+    answer = _as_meant(intent, _asked_beside(request), request)
+    return with_answer(answer, said, request) if answer else None
+
+
+def _to_line(said: str, request: ReplyRequest) -> Reply:
+    """React to a line, or answer what it asks: of the agenda, from memory, by its intent."""
     done = {act.kind for act in request.acts}
-    if is_errand(request) or asks_a_favour(said):
-        return greeted(react(said, request), said, request)
-    sentences = sentences_of(said)
-    claimed = any(map(claims, sentences))
-    if "insult" in done and claimed and not ("?" in said or _WHAT.search(said)):
-        others = tuple(each for each in request.acts if each.kind != "question")
-        return greeted(react(said, replace(request, acts=others)), said, request)
-    if tells_riddle(said) or not _asks(said, request):
+    if is_errand(request):
+        return react(said, request)
+    orders = _orders(said, request)
+    if not _asks(said, request):
         if _NEWS.search(said):
             acts = [each for each in request.acts if each.kind != "question"]
             request = replace(request, acts=tuple(acts) or (SpeechAct("claim_other", said),))
-        insults = done == {"insult"} and claimed  # "your stew is water"
-        may = done and done <= MAY_ASK and not (orders or insults)
-        known = _known_anyway(request) if may else _surely_asked(said, request)
-        known = None if tells_riddle(said) else known
-        return greeted(known or react(said, request), said, request)
-    asked_for = _as_asked(request)
+        may = done and done <= MAY_ASK and not orders
+        return (_known_anyway(request) if may else None) or react(said, request)
     agenda = request.situation.agenda
     of_agenda = agenda_questions.read(said, request.now) if request.now and agenda else None
     about = bool(of_agenda and of_agenda.about)  # not "what have i promised?", "what in all?"
     due = (agenda_asked(said, agenda) if about else agenda) if of_agenda else ()
-    found = from_memory(asked_for)
-    asking = " ".join(filter(asks, sentences)) or said
+    found = from_memory(_as_asked(request))
+    asking = " ".join(filter(asks, sentences_of(said))) or said
     asks_what = _OF_WHAT.match(said) or _WHAT.search(asking)  # "bet u forgot, whats my frog called"
     may = done <= MAY_ASK and not (asks_leave(said) or requests(said))
     likely = found.own or found.secret or asks_what or (may and found.score >= LIKELY)
-    surely = max((act.sure for act in request.acts), default=0.0) >= ORDERS_FROM
-    told_so = (found.own and found.surely) or asks_what
-    of_others = surely and done <= ASKED and not told_so  # "lend me 2 pence?"
-    if (done and "question" not in done and not likely) or orders or of_others:
+    if (done and "question" not in done and not likely) or orders:
         found = replace(found, reply=None, score=0.0)  # what others said answers questions alone
     if found.reply and found.secret:  # "what did i ask you to keep to yourself?"
-        return greeted(found.reply, said, request)
+        return found.reply
     of_a_matter = about and len(content_words(said)) >= LEAST_OF_A_MATTER
     told = {*(found.reply.told or ())} if found.reply and found.surely and of_a_matter else set()
     due = [item for item in due if not told.isdisjoint(item.evidence)] or due
@@ -264,24 +194,21 @@ def _answer(request: ReplyRequest) -> Reply:
     if request.situation.nothing_open:
         return nothing_open(said, request)
     if found.reply and found.surely:
-        return greeted(with_answer(found.reply, said, request), said, request)
+        return with_answer(found.reply, said, request)
     if due:
         return agenda_told(due)
-    # "can u do it by tonite??", "guess who just won? me!"; not "bet u forgot my snail's name"
-    if done and "question" not in done and not (found.score > 0 or _OF_WHAT.match(said)):
-        return greeted(react(said, request), said, request)
+    intent = Intent[request.intent] if request.intent else None
     if intent in STOCK | {Intent.ROLE} and found.reply and found.own:
-        return greeted(with_answer(found.reply, said, request), said, request)
-    if intent and (as_meant := _as_meant(intent, _asked_beside(request), request)):
-        return greeted(with_answer(as_meant, said, request), said, request)
-    if found.reply:
-        return greeted(with_answer(found.reply, said, request), said, request)
+        return with_answer(found.reply, said, request)
+    meant = _as_meant(intent, _asked_beside(request), request) if intent else None
+    if answer := meant or found.reply:
+        return with_answer(answer, said, request)
     # "help, what is that?" and "you look like a fencepost" are not answered "I know nothing"
     asks_it = "question" in done or "?" in said
     to_do = done & (BEFORE_AN_ANSWER | ASKED) and not asks_what
     if to_do or (done and not (asks_it or asks_what)) or asks_leave(said):
-        return greeted(react(said, request), said, request)
-    return greeted(replace(_unknown(request), weighed=found.weighed), said, request)
+        return react(said, request)
+    return replace(_unknown(request), weighed=found.weighed)
 
 
 def _to_pose(request: ReplyRequest) -> Reply:
@@ -305,22 +232,8 @@ def _known_anyway(request: ReplyRequest) -> Reply | None:
     return found.reply if found.own and found.score >= OF_THE_SHEET_LIKELY else None
 
 
-def _surely_asked(said: str, request: ReplyRequest) -> Reply | None:
-    """Return what answers a few words that state nothing: "priyas kids. names", "dead or not"."""
-    does_else = {act.kind for act in request.acts} & (OF_A_MATTER | COURTEOUS)
-    states = any(map(claims, sentences_of(said)))
-    if does_else or states or len(said.split()) > FEW_WORDS:
-        return None
-    found = from_memory(request)
-    return found.reply if found.score >= STATES_NOTHING_FROM else None
-
-
 def _as_asked(request: ReplyRequest) -> ReplyRequest:
     """Return a request with the sentences alone that ask, of a line that does other things too."""
-    if (runs_on := _RUNS_ON.match(request.utterance)) and not claims(runs_on["asks"]):
-        told = [act for act in request.acts if act.kind == "claim_self"]
-        if told and runs_on["tells"].lower().startswith(told[-1].text.strip().lower()):
-            request = replace(request, utterance=runs_on["asks"])
     others = {act.kind for act in request.acts} & WEIGHTY
     questions = [act.text for act in request.acts if act.kind == "question"]
     asking = " ".join(
@@ -361,22 +274,17 @@ def _asks(said: str, request: ReplyRequest) -> bool:
         return bool(asked(news))
     if "?" not in said and all(claims(each) and score(each) < STATES_BELOW for each in sentences):
         return False  # "ur water is lukewarm and so is ur face"
-    asking = (act.text for act in request.acts if act.kind == "question")
-    return bool(asked(said)) or any(not _RHETORICAL.match(each) for each in asking)
+    return bool(asked(said)) or any(act.kind == "question" for act in request.acts)
 
 
 def _as_meant(intent: Intent, said: str, request: ReplyRequest) -> Reply | None:
     """Answer a line by its intent; None if it cannot be so."""
     if intent is Intent.GREETING:
         return greeting(request)
-    of_another = asks_of_oneself(said) or _OF_ANOTHERS_NAME.search(said)
-    if intent in (Intent.NAME, Intent.ROLE) and of_another:
+    of_me = asks_of_oneself(said)
+    if intent in (Intent.NAME, Intent.ROLE) and of_me:
         return None  # "what is it i do for a living?"
-    if intent is Intent.PLACE and (_OF_MY_PLACE.search(said) or _OF_ANOTHER_PLACE.search(said)):
-        return None
     whole = words_to_it(request)
-    if intent is Intent.KNOWN and _REMEMBERS_WHAT.search(whole):
-        return None  # "do you remember where I come from?"
     if intent is Intent.SERVICE and is_order(whole) and ordered(whole):
         return None  # which is said back
     if intent is Intent.PARTING:
@@ -384,7 +292,6 @@ def _as_meant(intent: Intent, said: str, request: ReplyRequest) -> Reply | None:
     if intent is Intent.THANKS:
         return says("thanks", request)
     others = [p for p in request.situation.people if p.identity != request.speaker_id]
-    of_me = asks_of_oneself(said) or bool(_US.search(said))
     whom = others[0].name if others else "me" if of_me else ""
     if intent is Intent.ABOUT:
         asked_for = f"what do you know about {whom}?"
@@ -402,15 +309,6 @@ def _as_meant(intent: Intent, said: str, request: ReplyRequest) -> Reply | None:
     return ANSWERS[intent](request, whom)
 
 
-def _asks_of_silence(said: str, request: ReplyRequest) -> bool:
-    """Whether somebody who confided in it asks whether it told anybody."""
-    told = _TOLD_NOBODY.match(said)
-    if not (told and "?" in said and _NOBODY.search(said, told.end())):
-        return False
-    own = (each.memory for each in request.recalled if each.memory.about == request.speaker_id)
-    return bool(request.speaker_id) and any(each.private for each in own)
-
-
 def _is_call(said: str, request: ReplyRequest) -> bool:
     """Whether a line is nothing but the name of the NPC."""
     return set(words_of(said)) <= set(
@@ -418,19 +316,10 @@ def _is_call(said: str, request: ReplyRequest) -> bool:
     )
 
 
-def _is_taken_for_itself(request: ReplyRequest) -> bool:
-    """Whether a line guesses who the NPC is: "you must be Mara"."""
-    found = _YOU_ARE.search(request.utterance)
-    return found is not None and _is_call(found["whom"], request)
-
-
 def _unknown(request: ReplyRequest) -> Reply:
     """Admit to know nothing, and name who might know."""
     said = set(words_of(request.utterance))
     for person in request.situation.people:
         if person.identity != request.speaker_id and names(person.name) & said:
-            whom = _WHERE.match(words_to_it(request))
-            if whom and (seen := last_seen(request, words_to_it(request)[whom.end() :])):
-                return Reply(seen.text, told=())
             return says("ask them", request, topic=person.name)
     return says("nothing", request)

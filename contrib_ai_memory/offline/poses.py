@@ -27,13 +27,9 @@ GESTURES: Mapping[str, tuple[str, ...]] = {
         "bows to them politely",
         "nods to them in greeting",
         "raises a glass to them",
-        "lifts a mug to them, toasts them",
-        "curtsies to them",
         "kisses their hand",
-        "shakes their hand",
         "winks at them",
         "pats them on the shoulder",
-        "waves to them",
     ),
     "provoked": (
         "slaps them",
@@ -43,9 +39,6 @@ GESTURES: Mapping[str, tuple[str, ...]] = {
         "shoves them",
         "sneers at them",
         "shakes a fist at them",
-        "pokes them in the ribs",
-        "sticks out the tongue at them",
-        "glares at them",
     ),
     "called": (
         "looks at them",
@@ -54,17 +47,12 @@ GESTURES: Mapping[str, tuple[str, ...]] = {
         "points at something",
         "leans on the table in front of them",
         "shows them something",
-        "stares at them",
-        "clears the throat",
-        "sighs",
-        "beckons to them",
         "hands them something",
     ),
 }
 NEAREST = 2  # gestures of a kind, whose mean counts
 CLEARLY = 0.04  # cosine by which one kind has to be nearer than the others
 _SHOWS = re.compile(r"\b(?:hold|lay|put|set|offer|show|slid|push|hand|plac|pull|draw)\w*\b", re.I)
-_EMPTY = re.compile(r"\b(?:empty|drained)\b", re.IGNORECASE)
 _THEIR = re.compile(r"^(?:his|her|their|its)\b", re.IGNORECASE)
 
 
@@ -74,16 +62,9 @@ def answer_to(done: str, request: ReplyRequest) -> Reply:
     if paid := paid_by(done):
         return says("settled of", request, topic=paid)
     if _SHOWS.search(done) and (shown := matter_of(done, "move", called)):
-        if _EMPTY.search(shown):
-            return says("asked for", request)
         return says("shown", request, topic=_THEIR.sub("your", shown))
-    return says(_gesture(done, request), request)
-
-
-def _gesture(done: str, request: ReplyRequest) -> str:
-    """Return the kind of a gesture, "called" where it is not clear."""
-    own = forms((request.npc_name, *request.npc_names))
-    return nearest_kind(masked(done, [(name, "them") for name in own]).text, GESTURES) or "called"
+    gesture = masked(done, [(name, "them") for name in called]).text
+    return says(nearest_kind(gesture, GESTURES) or "called", request)
 
 
 def nearest_kind(said: str, kinds: Mapping[str, Sequence[str]]) -> str:

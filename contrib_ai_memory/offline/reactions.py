@@ -8,19 +8,16 @@ PHRASES). Where the local model is not installed, only the acts that rules find 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from ..embedding import emotions
-from ..embedding.model import ModelAway
 from ..english import commitments
 from ..english.commitments import closes, errand, keeps, owes, recipient, reminder, reminds
 from ..english.due_dates import dates, due
 from ..english.questions import asks, asks_of_you, sentences_of
-from ..english.reported_speech import capital, second_person
+from ..english.reported_speech import capital, claims, second_person
 from ..english.small_talk import (
     CRIES,
-    asks_a_favour,
     collapses,
     courtesy_of,
     cries_out,
@@ -28,11 +25,9 @@ from ..english.small_talk import (
     is_chatter,
     requests,
 )
-from ..english.tokens import FINITE, QUESTION_WORDS, is_past
 from ..language import Intent
 from ..records import LineInTalk, MemoryRecord, Reply, ReplyRequest, SpeechAct
 from ..text.names import forms, names
-from ..text.segmentation import words_of
 from . import alarms, poses
 from .courtesies import greeting
 from .matter import days_in, matter_of, ordered, sets_right, sums_in
@@ -75,53 +70,39 @@ TELLING = frozenset(REACTIONS) - SOCIAL - frozenset("question request order joke
 # said before an answer too: who cries out or pays is not only told what a bunk costs
 # no correction: what asks is often taken for one
 BEFORE_AN_ANSWER = frozenset("alarm settle debt promise feeling plan".split())
-BEFORE_AN_ERRAND = frozenset("alarm secret".split())
 # acts beside which a question is cut out of its line
 NO_ERRAND = frozenset("greeting chatter aside move question".split())
-OF_NO_MOMENT = frozenset("claim_self claim_other world chatter aside boast preference".split())
 CLAIMS = frozenset("claim_self claim_other world feeling".split())
 RELIEVED_BY = CLAIMS - {"feeling"} | {"settle"}
-FELT_FOR_IT = frozenset("feeling insult claim_self claim_other world".split())
 WEIGHTY = frozenset(REACTIONS) - NO_ERRAND - {"thanks", "parting"}
-JOY = frozenset(emotions.FAMILIES[0])
-LONGEST_GIFT = 6  # words
+OF_A_MATTER = frozenset("settle debt correction promise request order plan".split())
 ASKED = frozenset({"request", "order"})
-FAINTED = "Somebody has fainted or is badly hurt!"  # what a pose shows in which somebody collapses
 # acts that are reacted to though a line only does them rather than anything else
 MAYBE = frozenset("correction request order question greeting parting thanks".split())
 # how surely a line does an act before it is answered as that, where its words have not the form: a
 # false alarm, or a promise to do what nobody asked for, jars more than "I see"
-SURELY_FROM = dict.fromkeys("settle debt greeting".split(), 1.0)
-SURELY_FROM |= {
-    "parting": 2.0,
+SURELY_FROM = {
     "alarm": 2.0,
-}  # of those of the stays none is lost that 1.0 would keep
-SURELY_FROM |= dict.fromkeys("correction promise feeling praise apology".split(), 0.5)
-ASKED_BY_A_STATEMENT_FROM = 1.2  # the same of a request in a clause that tells something
-CLAUSE_FROM = 0.5  # from which its clause is one by itself: "i killed nineteen, put that in a poem"
+    "parting": 2.0,
+    "request": 1.2,
+    "settle": 1.0,
+    "debt": 1.0,
+    "greeting": 1.0,
+    **dict.fromkeys("correction promise feeling praise apology".split(), 0.5),
+}
 FELT_IN_A_QUESTION_FROM = 1.2  # "is it gona fall off im scared"; not "what is it that I fear?"
-FAINTER_BY = 2.0  # than what else a line does: "i will buy his boat. ninety gold he wants"
-OUTDONE_BY = 1.5  # by thanks, beside which a feeling or praise is no more than them
-PRAISES_FROM = 2.0  # beside thanks
-CURSES_FROM = 2.0  # though it wishes something
 CORRECTS_FROM = 2.0  # by words that do not say what is wrong
-OF_A_MATTER = frozenset("settle debt correction promise request order plan".split())
 SHORT = 12  # words of a line that has one matter
-LONGEST_GREETING = 4  # words of one in other words than the usual
+LONGEST_GIFT = 6  # words
 MESSAGE = "message"  # the matter of what is to be told, remembered or kept
+FAINTED = "Somebody has fainted or is badly hurt!"  # what a pose shows in which somebody collapses
 _TELLS = re.compile(
     r"\b(?:tell|warn|inform|let|say to|message (?:for|to)|pass (?:it|this|that|word|a word))\b",
     re.I,
 )
 _GIFT_LOOKS = re.compile(r",| (?:with|shaped|stamped|wrapped|that|which|in an?|folded)\b")
-_FORBIDS = re.compile(r"^\W*(?:\w+ ){0,2}(?:don['’]?t|do not|never|no more)\b", re.IGNORECASE)
 _PAYS_IT = re.compile(  # "here's your six"; not "bram paid me back the six"
     r"\b(?:here|heres|you|u|ur|your|yours|ye|ya|yer|we|were)\b|^\W*(?:\d|counts|puts|lays|pays)",
-    re.IGNORECASE,
-)
-_DONT = re.compile(
-    r"\W*(?:(?:oh|no|please|pls)\W+){0,2}(?:don['’]?t|do not)\b"
-    r"(?! (?:i|we|you|u|ye|they|s?he|it)\b)",
     re.IGNORECASE,
 )
 _POLITELY = re.compile(
@@ -130,98 +111,51 @@ _POLITELY = re.compile(
     re.IGNORECASE,
 )
 _ONLY_DENIES = re.compile(
-    r"\b(?:wrong|not (?:true|right|so)|untrue|false|a lie|mistaken)\b",
-    re.IGNORECASE,
+    r"\b(?:wrong|not (?:true|right|so)|untrue|false|a lie|mistaken)\b", re.IGNORECASE
 )
 _TELL_ME = re.compile(r"\b(?:tell|show) (?:me|us)\b(?! (?:a|an|to)\b)", re.IGNORECASE)
+_HAVE = r"(?:please )?(?:have|get|buy|borrow|take|order|rent|hire)\b"
 _MAY_I = re.compile(
     r"^(?!as\b|if\b)(?:[\w'’]+,? ){0,2}(?:can|may|might|could|shall|should) (?:i|we)\b"
-    r"(?! (?:please )?(?:have|get|buy|borrow|take|order|rent|hire|try|trouble|ask"
-    r"|leave (?:a|word))\b)",
+    rf"(?! {_HAVE})",
     re.IGNORECASE,
 )
-_OWN_ANSWER = re.compile(
-    r"^\W*(?:why|how come)\b[^?]*\?\W+(?:be)?(?:cause|cos|coz|cuz)\b(?! (?:i|we|my)\b)", re.I
-)
-# "the pipe is a present for you", "I brought you some honey"
-_GIVES = re.compile(
-    r"\b(?:present|gift) for (?:you|u|ye)\b|\bi(?:['’]?ve| have)? (?:just )?(?:brought|made|got"
-    r"|baked|bought|picked|knitted) (?:you|u|ye) (?:an?|some|this|these|the)\b"
-    r"(?! (?:\w+ )?(?:news|offer|promise|word|message|deal|sack)\b)",
+_WOULD_HAVE = re.compile(  # "may I have a bowl of stew?", "I'd love a bath"
+    r"(?:\W*(?:(?:and|so|then|please|\w+,) )*(?:can|may|might|could) (?:i|we) "
+    rf"{_HAVE}|.*\bi(?:['’]?d| would| should) (?:like|love|fancy))"
+    r" (?:an?|some|another|one|two|three|to|the|my)\b",
     re.IGNORECASE,
-)
-_MAY_I_HAVE = re.compile(  # "may I have a bowl of stew?"
-    r"\W*(?:(?:and|so|then|please|\w+,) )*(?:can|may|might|could) (?:i|we) (?:please )?"
-    r"(?:have|get|buy|borrow|take|order|rent|hire) (?:a|an|one|two|three|some|another|the|my)\b",
-    re.IGNORECASE,
-)
-_I_WOULD_LIKE = re.compile(
-    r"\bi(?:['’]?d| would) (?:like|love|fancy) (?:a|an|some|another|one|two|three|to)\b", re.I
 )
 _ORDERS = re.compile(
-    r"\b(?:please|pls|plz|i(?:['’]?ll| shall| will) (?:have|take)|give me|gimme)\b"
-    r"(?!.*\b(?:price|cost|name|chance|break|kiss|reason|moment|minute|hand|idea|answer)\b)",
-    re.I,
+    r"\b(?:please|pls|plz|i(?:['’]?ll| shall| will) (?:have|take))\b"
+    r"|\b(?:give me|gimme) (?:an?|some|one|two|three|\d+)\b",
+    re.IGNORECASE,
+)
+_OFFERS = re.compile(  # "i'll mend your fence"; not "i'll have the soup", "i'll see you on friday"
+    r"\W*(?:i['’]?ll?|i (?:will|shall))\b"
+    r" (?!(?:have|take|need|want|try|buy|get|be|go|like|do|see|meet|join|tell|catch)\b)"
+    r".*\b(?:you|u|ye|ya|your|ur|yer)\b",
+    re.IGNORECASE,
 )
 _ALL_CLEAR = re.compile(  # "its out, fires out", "the worst is past", "good news! they found him"
     r"\b(?:it|fire|flame|smoke|danger|storm|worst|wolf|wolves)(?:['’]?s|(?: is| are| was| were))?"
-    r" (?:all |now )?(?:out|over|past)"
-    r"(?=(?: now| then| at last)?\W*(?:$|[.,!;]|(?:thank|phew|and|we)\b))"
+    r" (?:all |now )?(?:out|over|past)(?=(?: now| then| at last)?\W*(?:$|[.,!;]|(?:and|we)\b))"
     r"|\ball clear\b|\bgood news\b|\bi(?:['’]?m| am) (?:all ?right|ok(?:ay)?|fine) now\b",
     re.IGNORECASE,
 )
-_AT_A_PLACE = re.compile(  # "in the Crow Cells"; not "on Friday", "in Bram's room"
-    r"\b(?:at|in|near|beneath|under|outside) (?:the (?=[A-Z]\S* [A-Z])|(?!the ))"
-    r"(?P<place>[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)*)(?<!['’]s)"
-)
-_OF_WHAT_IS_HERE = re.compile(r"\b(?:you\w*|u|ur|ye|ya|yer|this|that|thats)\b", re.IGNORECASE)
-_FEELS_WELL = re.compile(  # not "I am in great pain", "better off dead", "well rid of him"
-    r"^(?!.*(?:\b(?:not|never|cannot)\b|n['’]?t\b)).*\b(?:slee?pt?|feel\w*|am|i['’]?m|are|is"
-    r"|doing)(?: (?!in\b)\w+)? (?:well|fine|better|lucky|great)\b(?! (?:off|rid|a|with)\b)",
-    re.IGNORECASE,
-)
-_OFFERS = re.compile(  # "i'll help Jory with the mules"; not "i'll have the soup"
-    r"\W*(?:i['’]?ll?|i (?:will|shall))\b (?!(?:have|take|need|want|try|buy|get|be|go|like|do)\b)",
-    re.IGNORECASE,
-)
-_FOR_YOU = re.compile(  # "i'll mend your fence"; not "i'll see you on friday"
-    r"(?<!see )(?<!meet )(?<!join )(?<!tell )(?<!catch )\b(?:you|u|ye|ya|your|ur|yer)\b",
-    re.IGNORECASE,
-)
-_OF_MINE = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
-_NEVER_MIND = re.compile(r"\b(?:don['’]?t|do not|never)(?: you)? (?:mind|worry|bother)\b", re.I)
 _OF_ANOTHER = re.compile(r"\b(?:s?he(?:['’]?s)?|him|his|her)\b", re.IGNORECASE)
-_SUBJECT = re.compile(
-    r"\W*(?:(?:i|we|s?he|they|it|there|that|this)(?:['’]?(?:m|s|re|ve|ll|d))?|my|our|his|her|their)\b",
-    re.IGNORECASE,
-)
 _REMIND = re.compile(
     r"\bremind (?:me|us)\b(?! (?:what|who|whom|where|how|why|which|whether)(?:['’]?s)?\b)",
     re.IGNORECASE,
 )
-_WILL_YOU = re.compile(r",?\s*\b(?:will|would|can|could|won['’]?t) (?:you|u|ye|ya)\W*$", re.I)
 _GLAD = re.compile(
     r"(?<!not )(?<!not so )(?<!n't )\b(?:proud|chuffed|happy|glad|delighted|thrilled)\b",
     re.IGNORECASE,
 )
 _SORRY = re.compile(
-    r"\b(?:sorry|sry|apologi[sz]e|apologies|pardon|forgive|my (?:bad|fault))\b", re.I
-)
-_SAYS_SORRY = re.compile(
-    r"^\W*(?:(?:oh|ok|well|and|no|i['’]?m|so|very) ){0,3}"
-    r"(?:sorry|sry|apologies|forgive me|my bad|beg pardon)\b|\b(?:sorry|sry|my bad)\W*$",
+    r"\b(?:sorry|sry|apologi[sz]e|apologies|pardon|forgive|my (?:bad|fault))\b"
+    r"(?! (?:to hear|for your|about your)\b)",
     re.IGNORECASE,
-)
-# "you poor thing, that must have hurt", "I trust you slept well"
-_WISHES_WELL = re.compile(
-    r"\b(?:you|u|ye) poor\b|\bi (?:do )?(?:hope|trust|wish) (?:you|u|ye|your|ur)\b"
-    r"|\bmay (?:you|your|ur)\b|\bbless (?:you|your|ur)\b",
-    re.IGNORECASE,
-)
-# read as an apology; it is taken with thanks
-_CONDOLES = re.compile(r"\bsorry (?:to hear|for your|about your)\b", re.IGNORECASE)
-_PREFERS = re.compile(
-    r"\bgi(?:ve|mme)\b[^.!?]* (?:any ?(?:day|time)|every time|over)\b", re.IGNORECASE
 )
 _AT_NIGHT = re.compile(r"\b(?:good ?)?ni(?:ght|te)\b|\bbed\b|\bsleep\b", re.IGNORECASE)
 
@@ -237,41 +171,53 @@ def react(said: str, request: ReplyRequest) -> Reply:
     if not request.acts:
         return says("chatter" if is_chatter(said) else "heard", request)
     acts = _acts(said, request)
-    first = next(filter(_is_errand, acts), None)
-    before = {act.kind for act in acts} & BEFORE_AN_ERRAND
-    if first and before == {"secret"} and _TELLS.search(_sentence_of(first.text, said)):
-        before = set()  # "tell Bram, when we are alone, that …"
-    if first is None or before:
-        made = _said_first(acts, said, request)
+    done = {act.kind for act in acts}
+    errands = [act for act in acts if _is_errand(act)]
+    if "secret" in done:  # "keep it under your hat"; not "tell Bram, when we are alone, that …"
+        errands = [act for act in errands if _TELLS.search(_sentence_of(act.text, said))]
+    if errands and "alarm" not in done:
+        made = _reaction(errands[0], said, request)
     else:
-        made = _reaction(first, said, request)
-    parts = Intent.PARTING in (courtesy_of(said), courtesy_of(request.utterance)) or any(
-        act.kind == "parting" and act.sure >= SURELY_FROM["parting"] for act in acts
-    )
+        made = _said_first(acts, said, request)
     if made.row == "greeting":
         made = greeting(request)
-    elif request.has_spoken and _greets_beside(acts, request):
-        made = replace(
-            made, text=f"{says('greeted again', request).text} {_unnamed(made, request)}"
-        )
-    elif parts and "parting" not in made.row:
+    elif "parting" in done and "parting" not in made.row:
         farewell = parting_from(request).text
-        once = _unnamed(made, request)
-        said_first = once if request.speaker in farewell else made.text
+        named = request.speaker in farewell  # once is enough
+        said_first = made.text.replace(f", {request.speaker}", "", 1) if named else made.text
         made = replace(made, text=f"{said_first} {farewell}")
     # what a line tells, asks or promises beside is not left to a small model
-    is_social = all(act.kind in SOCIAL for act in acts)
-    return replace(made, small_talk=made.small_talk and is_social)
+    return replace(made, small_talk=made.small_talk and done <= SOCIAL)
 
 
-def _greets_beside(acts: Collection[SpeechAct], request: ReplyRequest) -> bool:
-    """Whether a line greets and is courteous besides: "Good morning, Mara, what a lovely bed!"."""
-    greets = courtesy_of(request.utterance) is Intent.GREETING
-    return greets and {act.kind for act in acts} <= {"greeting", "praise", "thanks", "claim_self"}
+def with_answer(answer: Reply, said: str, request: ReplyRequest) -> Reply:
+    """Put what is said first before the answer to a line that asks something too."""
+    others = [act for act in _acts(said, request) if act.kind in BEFORE_AN_ANSWER]
+    if not others:
+        return answer
+    first = _said_first(others, said, request)
+    if first.row.endswith(": heard"):
+        return answer
+    return replace(answer, text=f"{first.text} {answer.text}", row=first.row)
 
 
-def _unnamed(made: Reply, request: ReplyRequest) -> str:
-    return made.text.replace(f", {request.speaker}", "", 1)
+def thank_for_gift(request: ReplyRequest) -> Reply:
+    """Thank for what `utterance` says is given to the NPC: "Alice gives Mara a mug."."""
+    what = request.utterance.partition(f" gives {request.npc_name} ")[2].rstrip(". ")
+    if len(what.split()) > LONGEST_GIFT:
+        what = _GIFT_LOOKS.split(what)[0]
+    if what and len(what.split()) <= LONGEST_GIFT:
+        return says("gift of", request, topic=with_article(what))
+    return says("gift", request)
+
+
+def parting_from(request: ReplyRequest) -> Reply:
+    """Bid the speaker farewell, or good night where they do."""
+    at_night = _AT_NIGHT.search(request.utterance)
+    return says("parting at night" if at_night else "parting", request)
+
+
+# --- what a line does -----------------------------------------------------------------------------
 
 
 def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
@@ -281,31 +227,21 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
     """
     paid = closes(said) == "done"
     acts = [replace(act, kind=_kind(act, said, paid=paid)) for act in request.acts]
-    if tells_riddle(said):
-        acts = [SpeechAct("chatter", said)]
-    acts = [
-        act for act in acts if not _is_ruled_out(act, _sentence_of(act.text, said), said, request)
-    ]
+    acts = [act for act in acts if not _is_ruled_out(act, said, request)]
     if request.acts and not acts:
         acts = [SpeechAct("question" if asks(said) else "claim_self", said)]
     known = {act.kind for act in acts}
     greets = courtesy_of(request.utterance) is Intent.GREETING  # "Good morning, Mara. I …"
-    if asks_a_favour(said):
-        acts = [SpeechAct("request", said, ASKED_BY_A_STATEMENT_FROM)]
     courtesy = courtesy_of(said) or (Intent.GREETING if greets else None)
-    if known == {"greeting"} and not courtesy and len(said.split()) > LONGEST_GREETING:
-        acts = [SpeechAct("claim_self", said)]
     if courtesy and courtesy.name.lower() not in known:
         acts.append(SpeechAct(courtesy.name.lower(), said))
-    if "apology" not in known and not asks(said) and _apologises(request.utterance):
+    if _SORRY.match(said) and "apology" not in known and not asks(said):
         acts.append(SpeechAct("apology", said))
-    glad = _ALL_CLEAR.search(said)
-    if not glad and "alarm" not in known and (cries_out(said) or _is_cried(acts, said, request)):
+    cried = cries_out(said) or _is_cried(acts, said, request)
+    if cried and "alarm" not in known and not _ALL_CLEAR.search(said):
         acts.append(SpeechAct("alarm", said))
     if paid and known.isdisjoint(("settle", "debt")) and sums_in(said):
         acts.append(SpeechAct("settle", said))
-    if known and known <= OF_NO_MOMENT and not glad and _tells_of_a_loss(said):
-        acts.append(SpeechAct("feeling", said))
     if known.isdisjoint(("promise", "debt", "insult", "alarm")) and _offers(said, request):
         acts.append(SpeechAct("promise", said))
     # "look after it, would you?" asks for no answer
@@ -314,6 +250,59 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
         if wants and is_kept(sentence):
             acts = _with_errand(acts, sentence)
     return replace(request, acts=tuple(acts))
+
+
+def _kind(act: SpeechAct, said: str, *, paid: bool) -> str:
+    """Return the kind of an act, which its sentence may make another one."""
+    words = _sentence_of(act.text, said)
+    if act.kind == "debt" and paid:
+        return "settle"
+    if act.kind in ("question", "preference") and _WOULD_HAVE.match(words):
+        return "request"
+    asks_it = act.kind in ASKED and (_TELL_ME.search(words) or asks_leave(words))
+    return "question" if asks_it else act.kind
+
+
+def _with_errand(acts: Collection[SpeechAct], said: str) -> list[SpeechAct]:
+    """Return acts with an errand in place of what they ask: in their words, else in `said`."""
+    asked = [act for act in acts if act.kind in ("question", *ASKED)]
+    errands = [replace(act, kind="request") for act in asked if is_kept(act.text)]
+    return [each for each in acts if each not in asked] + (errands or [SpeechAct("request", said)])
+
+
+def _offers(words: str, request: ReplyRequest) -> bool:
+    """Whether words say what their speaker will do for the NPC on a day to come."""
+    offers = _OFFERS.match(words) and not asks(words)
+    return bool(offers and request.now and due(words, request.now))
+
+
+def asks_leave(said: str) -> bool:
+    """Whether a line asks whether its speaker may do something: "can i bring my dog in"."""
+    return bool(_MAY_I.search(said))
+
+
+def is_order(said: str) -> bool:
+    """Whether a line has the form of an order: "I'd like a bath", "soup, please"."""
+    return bool(_ORDERS.search(said) or _WOULD_HAVE.match(said))
+
+
+def _asks_to(words: str) -> bool:
+    return requests(words) or is_order(words) or is_kept(words)
+
+
+def is_kept(said: str) -> bool:
+    """Whether words ask for something that waits: an errand, or a thing to keep or watch."""
+    dated = _REMIND.search(said) and any(days_in(said))
+    return errand(said, dated=bool(dated)) or keeps(said)
+
+
+def is_errand(request: ReplyRequest) -> bool:
+    """Whether a line, however it asks, wants something done later: a message, a reminder."""
+    return any(map(_is_errand, request.acts))
+
+
+def _is_errand(act: SpeechAct) -> bool:
+    return act.kind in ASKED and is_kept(act.text)
 
 
 def is_alarm(heard: LineInTalk, acts: tuple[SpeechAct, ...], given: Sequence[MemoryRecord]) -> bool:
@@ -339,125 +328,11 @@ def is_alarm(heard: LineInTalk, acts: tuple[SpeechAct, ...], given: Sequence[Mem
     return _is_cried(acts, said, request)
 
 
-def _offers(words: str, request: ReplyRequest) -> bool:
-    """Whether words say what their speaker will do for the NPC on a day to come."""
-    offers = _OFFERS.match(words) and _FOR_YOU.search(words) and not asks(words)
-    return bool(offers and request.now and due(words, request.now))
-
-
-def _apologises(said: str) -> bool:
-    """Whether a line begins or ends with an apology: "sry mara wont happen again"."""
-    return bool(_SAYS_SORRY.search(said)) and not _CONDOLES.search(said)
-
-
 def _is_cried(acts: Collection[SpeechAct], said: str, request: ReplyRequest) -> bool:
     """Whether a line that only tells, or asks for help, is an alarm: "Tibs has fainted!"."""
     kinds = CLAIMS | ASKED if CRIES.search(said) else CLAIMS
     tells = bool(acts) and all(act.kind in kinds for act in acts) and not asks(said)
     return tells and alarms.is_cried(said, request)
-
-
-def _tells_of_a_loss(said: str) -> bool:
-    """Whether a line without a word of feeling tells of a loss: "my other mule died"."""
-    if not _OF_MINE.search(said):
-        return False
-    try:
-        felt = emotions.classify([said])[0]
-    except ModelAway:
-        return False
-    return felt[0] in ("grief", "sadness") and JOY.isdisjoint(felt)
-
-
-def _kind(act: SpeechAct, said: str, *, paid: bool) -> str:
-    """Return the kind of an act, which its sentence may make another one."""
-    if act.kind == "debt" and paid:
-        return "settle"
-    words = _sentence_of(act.text, said)
-    if act.kind == "apology" and _CONDOLES.search(words):
-        return "praise"
-    curses = act.kind == "insult" and act.sure >= CURSES_FROM  # "I hope you rot"
-    if act.kind in FELT_FOR_IT and not curses and _WISHES_WELL.search(words) and not asks(words):
-        return "praise"
-    if act.kind == "debt" and commitments.owes_words(words):
-        return "apology"
-    if act.kind in ASKED and _PREFERS.search(words):
-        return "preference"
-    if act.kind in ASKED and _OFFERS.match(words) and not requests(words):
-        return "promise"
-    if act.kind == "plan" and _OFFERS.match(words) and commitments.promises(words):
-        return "promise"
-    if act.kind == "question" and (_DONT.match(words) or _MAY_I_HAVE.match(words)):
-        return "request"  # "dont hurt him tho??"
-    if act.kind == "preference" and _I_WOULD_LIKE.search(words):
-        return "request"
-    asks_it = act.kind in ASKED and (_TELL_ME.search(words) or asks_leave(words))
-    return "question" if asks_it else act.kind
-
-
-def _with_errand(acts: Collection[SpeechAct], said: str) -> list[SpeechAct]:
-    """Return acts with an errand in place of what they ask: in their words, else in `said`."""
-    asked = [act for act in acts if act.kind in ("question", *ASKED)]
-    errands = [replace(act, kind="request") for act in asked if is_kept(act.text)]
-    return [each for each in acts if each not in asked] + (errands or [SpeechAct("request", said)])
-
-
-def asks_leave(said: str) -> bool:
-    """Whether a line asks whether its speaker may do something: "can i bring my dog in"."""
-    return bool(_MAY_I.search(said))
-
-
-def tells_riddle(said: str) -> bool:
-    """Whether a line answers its own question: "Why is it bald? Because it lost its hair."."""
-    return bool(_OWN_ANSWER.search(said))
-
-
-def is_order(said: str) -> bool:
-    """Whether a line has the form of an order: "I'd like a bath", "soup, please"."""
-    return bool(_ORDERS.search(said) or _MAY_I_HAVE.match(said) or _I_WOULD_LIKE.search(said))
-
-
-def wants_errand(said: str) -> bool:
-    """Whether words ask to be reminded, or to tell or give somebody something."""
-    if errand(said):
-        return True
-    # not "what were you to remind me of tomorrow?"
-    asks_back = QUESTION_WORDS & {*words_of(said)[:2]}
-    return bool(not asks_back and _REMIND.search(said) and any(days_in(said)))
-
-
-def is_kept(said: str) -> bool:
-    """Whether words ask for something that waits: an errand, or a thing to keep or watch."""
-    return wants_errand(said) or keeps(said)
-
-
-def with_answer(answer: Reply, said: str, request: ReplyRequest) -> Reply:
-    """Put what is said first before the answer to a line that asks something too."""
-    others = [act for act in _acts(said, request) if act.kind in BEFORE_AN_ANSWER]
-    if not others:
-        return answer
-    first = _said_first(others, said, request)
-    if first.row.endswith(": heard"):
-        return answer
-    return replace(answer, text=f"{first.text} {answer.text}", row=first.row)
-
-
-def is_errand(request: ReplyRequest) -> bool:
-    """Whether a line, however it asks, wants something done later: a message, a reminder."""
-    return any(map(_is_errand, request.acts))
-
-
-def _is_errand(act: SpeechAct) -> bool:
-    return act.kind in ASKED and is_kept(act.text)
-
-
-def thank_for_gift(request: ReplyRequest) -> Reply:
-    """Thank for what `utterance` says is given to the NPC: "Alice gives Mara a mug."."""
-    what = request.utterance.partition(f" gives {request.npc_name} ")[2].rstrip(". ")
-    if len(what.split()) > LONGEST_GIFT:
-        what = _GIFT_LOOKS.split(what)[0]
-    if what and len(what.split()) <= LONGEST_GIFT:
-        return says("gift of", request, topic=with_article(what))
-    return says("gift", request)
 
 
 def _acts(said: str, request: ReplyRequest) -> tuple[SpeechAct, ...]:
@@ -467,6 +342,62 @@ def _acts(said: str, request: ReplyRequest) -> tuple[SpeechAct, ...]:
         return acts or (SpeechAct("claim_self", said),)
     others = tuple(act for act in acts if act.kind != "secret") or (SpeechAct("claim_self", said),)
     return (*others, SpeechAct("secret", said)) if request.confided else others
+
+
+def _is_surely(act: SpeechAct, said: str, request: ReplyRequest) -> bool:
+    """Whether an act is answered as such: it is surely done, or its sentence has its form."""
+    if (act.sure < 0 and act.kind not in MAYBE) or _is_ruled_out(act, said, request):
+        return False
+    words = _sentence_of(act.text, said)
+    has_form = {
+        "alarm": lambda: CRIES.search(said) or alarms.to_do(said, request),
+        "settle": lambda: closes(words) == "done",
+        "debt": lambda: owes(words),
+        "correction": lambda: sets_right(said) or _ONLY_DENIES.search(said),
+        "promise": lambda: commitments.promises(words) or _offers(words, request),
+        "request": lambda: asks(words) or _asks_to(words) or not claims(words),
+        "feeling": lambda: _GLAD.search(words),
+        "apology": lambda: _SORRY.search(words),
+        "praise": lambda: asks_of_you(words),
+        "parting": lambda: courtesy_of(words) is Intent.PARTING or _AT_NIGHT.search(words),
+        "greeting": lambda: courtesy_of(words) is Intent.GREETING,
+    }.get(act.kind)
+    sure = act.sure >= SURELY_FROM.get(act.kind, act.sure)
+    return sure or bool(has_form and has_form())
+
+
+def _is_ruled_out(act: SpeechAct, said: str, request: ReplyRequest) -> bool:
+    """Whether the form of a sentence tells that it does not do an act that was read in it."""
+    words = _sentence_of(act.text, said)
+    if act.kind == "parting":
+        return courtesy_of(words) is Intent.GREETING
+    if act.kind == "alarm":
+        over = closes(words) == "done" or _is_of_another_day(said, request) or asks(words)
+        return bool(_ALL_CLEAR.search(words) or (over and not CRIES.search(said)))
+    if act.kind == "feeling":
+        return asks(words) and act.sure < FELT_IN_A_QUESTION_FROM
+    if act.kind in ("praise", "insult"):
+        return bool(_OF_ANOTHER.search(words)) and not asks_of_you(words)
+    return False
+
+
+def _is_of_another_day(said: str, request: ReplyRequest) -> bool:
+    """Whether a line names a day that is not today: "the flood took it on sunday"."""
+    named = dates(said, request.now, past=True) if request.now else ()
+    return any(each.day.isoformat() != request.now[:10] for each in named)
+
+
+def _sentence_of(words: str, said: str) -> str:
+    """Return the sentence of a line that some of its words begin in, which are cut anywhere."""
+    end = 0
+    for each in sentences_of(said):
+        end = said.find(each, end) + len(each)
+        if 0 <= said.find(words) < end:
+            return each
+    return words
+
+
+# --- what is said ---------------------------------------------------------------------------------
 
 
 def _said_first(acts: Collection[SpeechAct], said: str, request: ReplyRequest) -> Reply:
@@ -493,7 +424,6 @@ def _reaction(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
 
 def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
     with_matter, without = REACTIONS[act.kind]
-    called = _called(request)
     words = _sentence_of(act.text, said)
     if act.kind == "move" and request.kind == "pose":
         if collapses(said):
@@ -501,155 +431,49 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
         return poses.answer_to(said, request)
     if act.kind == "alarm":
         return alarms.to_do(said, request) or says(alarms.kind_of(said, request), request)
-    if act.kind in CLAIMS and _GIVES.search(said):
-        return says("gift", request)
     if act.kind in RELIEVED_BY and _ALL_CLEAR.search(said) and not asks(words):
         return says("relieved", request)
     if act.kind == "parting":
         return parting_from(request)
-    if act.kind == "correction" and _ONLY_DENIES.search(said):
-        return says("corrected", request)
-    if act.kind == "correction" and not sets_right(said):
-        return says("corrected" if act.sure >= CORRECTS_FROM else "heard", request)
-    if act.kind == "settle" and not _PAYS_IT.search(words):
-        with_matter, without = "", "heard"
-    if act.kind == "settle" and not sums_in(words):  # "here is the drawing I promised you"
-        with_matter = "gift of" if matter_of(words, act.kind, called).startswith("the ") else ""
-    own = forms((request.npc_name, *request.npc_names))
-    if act.kind == "debt" and commitments.between_others(words, own) and not keeps(said):
+    if act.kind == "correction" and (_ONLY_DENIES.search(said) or not sets_right(said)):
+        surely = _ONLY_DENIES.search(said) or act.sure >= CORRECTS_FROM
+        return says("corrected" if surely else "heard", request)
+    if act.kind == "settle" and not (_PAYS_IT.search(words) and sums_in(words)):
+        return says("settled" if _PAYS_IT.search(words) else "heard", request)
+    if act.kind == "debt" and _is_between_others(words, request):
         with_matter = "owed between others"
-    if act.kind in ASKED and (errand := _errand(act, said, request)):
-        return errand
-    if act.kind in ASKED and is_order(words) and not keeps(act.text) and (what := ordered(words)):
-        return says("ordered", request, topic=what)
+    if act.kind in ASKED:
+        if errand_taken := _errand(act, said, request):
+            return errand_taken
+        if is_order(words) and not keeps(act.text) and (what := ordered(words)):
+            return says("ordered", request, topic=what)
     if act.kind == "feeling" and _GLAD.search(said):
         with_matter, without = "glad of", "glad"
-    tries = [words, said] if act.kind == "correction" else [words]
-    if act.kind == "feeling":  # what a long line names beside it is seldom what is felt
-        tries = [act.text, *([said] if len(said.split()) <= SHORT else [])]
-    kinds = [act.kind, MESSAGE] if act.kind in ASKED and keeps(act.text) else [act.kind]
-    if without == "glad":
-        kinds = [without]
-    topics = (matter_of(each, kind, called) for kind in kinds for each in tries if with_matter)
-    topic = next(filter(None, topics), "")
+    topic = _matter(act, said, request) if with_matter else ""
     return says(with_matter, request, topic=topic) if topic else says(without, request)
 
 
-def _is_surely(act: SpeechAct, said: str, request: ReplyRequest) -> bool:
-    """Whether an act is answered as such: it is surely done, or its sentence has its form."""
-    if act.sure < 0 and act.kind not in MAYBE:
-        return False
-    words = _sentence_of(act.text, said)
-    if _is_ruled_out(act, words, said, request):
-        return False
-    if act.kind == "request":
-        if asks(words) or requests(words) or is_kept(words):
-            return True
-        others = (each.sure for each in request.acts if each.kind in WEIGHTY - ASKED)
-        if act.sure < CLAUSE_FROM and max(others, default=0.0) > act.sure + FAINTER_BY:
-            return False
-        tells = _states(_clause_of(act, words) if act.sure >= CLAUSE_FROM else words)
-        return not tells or act.sure >= ASKED_BY_A_STATEMENT_FROM
-    forms_of = {
-        "alarm": CRIES.search(said) or (act.kind == "alarm" and alarms.to_do(said, request)),
-        "debt": owes(words),
-        "settle": closes(words) == "done",
-        "parting": courtesy_of(words) is Intent.PARTING or _AT_NIGHT.search(words),
-        "greeting": courtesy_of(words) is Intent.GREETING,
-        "feeling": _GLAD.search(words),
-        "promise": commitments.promises(words) or _offers(words, request),
-        "praise": asks_of_you(words),
-        "apology": _SORRY.search(words),
-        "correction": sets_right(said) or _ONLY_DENIES.search(said),
-    }
-    return bool(forms_of.get(act.kind)) or act.sure >= SURELY_FROM.get(act.kind, act.sure)
+def _is_between_others(words: str, request: ReplyRequest) -> bool:
+    own = forms((request.npc_name, *request.npc_names))
+    return commitments.between_others(words, own) and not keeps(words)
 
 
-def _is_ruled_out(act: SpeechAct, words: str, said: str, request: ReplyRequest) -> bool:
-    """Whether the form of a sentence tells that it does not do an act that was read in it."""
-    if act.kind == "parting":  # "hey, I am Dagg, I fish off the point"
-        courtesy = courtesy_of(words)
-        greets = (each.sure for each in request.acts if each.kind == "greeting")
-        fainter = max(greets, default=act.sure) > act.sure
-        return courtesy is Intent.GREETING or (fainter and courtesy is not Intent.PARTING)
-    if act.kind == "greeting" and courtesy_of(said) is not Intent.GREETING:
-        own = forms((request.npc_name, *request.npc_names))  # "Mara, I'll mend your fence"
-        return act.text.lower().strip(" ,.!") in own and len(request.acts) > 1
-    if act.kind == "alarm":
-        over = (
-            closes(words) == "done"
-            or _is_of_another_day(said, request)
-            or _is_elsewhere(words, request)
-        )
-        if _ALL_CLEAR.search(words):
-            return True
-        return not CRIES.search(said) and (over or asks(words))
-    sure = {each.kind: each.sure for each in sorted(request.acts, key=lambda each: each.sure)}
-    if act.kind == "correction" and sure.get("apology", 0.0) > act.sure + FAINTER_BY:
-        return True  # "It was the ale speaking. Forgive me."
-    outdone = sure.get("thanks", 0.0) > act.sure + OUTDONE_BY
-    if outdone and (act.kind == "feeling" or (act.kind == "praise" and act.sure < PRAISES_FROM)):
-        return True  # "Thank you. I should forget my head if it were not fastened."
-    if act.kind == "feeling":
-        faint = asks(words) and act.sure < FELT_IN_A_QUESTION_FROM
-        return faint or bool(_FEELS_WELL.search(words))
-    if act.kind == "insult" and _states(words) and not _OF_WHAT_IS_HERE.search(words):
-        return True  # "my mule is lame"; not "old goat"
-    if act.kind in ("praise", "insult"):  # in a long sentence, of somebody of whom it tells
-        of_another = _OF_ANOTHER.search(words) or len(words.split()) > SHORT
-        return bool(of_another) and not asks_of_you(words)
-    asks_nothing = _NEVER_MIND.search(_clause_of(act, words)) or courtesy_of(act.text)
-    return act.kind == "request" and bool(asks_nothing) and not requests(act.text)
-
-
-def _clause_of(act: SpeechAct, words: str) -> str:
-    return _piece_of(act.text, re.split("[,.;!?]", words), words)
-
-
-def _states(clause: str) -> bool:
-    """Whether a clause begins with a subject, or has a verb in the indicative, as orders lack.
-
-    >>> [_states(said) for said in ("bram lent me his mule", "fetch me the mule", "two ales")]
-    [True, False, False]
-    """
-    further = words_of(clause)[1:]
-    return bool(_SUBJECT.match(clause)) or any(each in FINITE or is_past(each) for each in further)
-
-
-def _is_of_another_day(said: str, request: ReplyRequest) -> bool:
-    """Whether a line names a day that is not today: "the flood took it on sunday"."""
-    named = dates(said, request.now, past=True) if request.now else ()
-    return any(each.day.isoformat() != request.now[:10] for each in named)
-
-
-def _is_elsewhere(words: str, request: ReplyRequest) -> bool:
-    """Whether a sentence names a place that is not the NPC's: "the mast at Cold Anchor broke"."""
-    situation = request.situation
-    here = (request.npc_name, *request.npc_names, *situation.known_names, situation.place)
-    known = {word for name in here for word in words_of(name)}
-    places = (each["place"] for each in _AT_A_PLACE.finditer(words) if "!" not in words)
-    return any(known.isdisjoint(words_of(each)) for each in places)
-
-
-def _sentence_of(words: str, said: str) -> str:
-    """Return the sentence of a line that some of its words begin in, which are cut anywhere."""
-    return _piece_of(words, sentences_of(said), said)
-
-
-def _piece_of(words: str, pieces: Iterable[str], said: str) -> str:
-    end = 0
-    for each in pieces:
-        end = said.find(each, end) + len(each)
-        if 0 <= said.find(words) < end:
-            return each
-    return words
+def _matter(act: SpeechAct, said: str, request: ReplyRequest) -> str:
+    """Return what is said back of an act, "" where nothing is."""
+    called, words = _called(request), _sentence_of(act.text, said)
+    if act.kind == "feeling":  # what a long line names beside it is seldom what is felt
+        kind = "glad" if _GLAD.search(said) else act.kind
+        short = matter_of(said, kind, called) if len(said.split()) <= SHORT else ""
+        return matter_of(act.text, kind, called) or short
+    if act.kind == "correction":
+        return matter_of(words, act.kind, called) or matter_of(said, act.kind, called)
+    kept = matter_of(words, MESSAGE, called) if act.kind in ASKED and keeps(act.text) else ""
+    return matter_of(words, act.kind, called) or kept
 
 
 def _errand(act: SpeechAct, said: str, request: ReplyRequest) -> Reply | None:
-    """Return what is said to a prohibition, a reminder or a message, None to any other request."""
-    words = _WILL_YOU.sub("", _sentence_of(act.text, said))
-    if _FORBIDS.search(words):
-        return says("forbidden", request)
+    """Return what is said to a reminder or a message, None to any other request."""
+    words = _sentence_of(act.text, said)
     if _REMIND.search(words):
         named = due(words, request.now) if request.now else None
         day = rf"(?:\s*\b(?:on|by|at|this|next|come))?\s*{re.escape(named.said)}" if named else "$^"
@@ -677,12 +501,6 @@ def _known(whom: str, request: ReplyRequest) -> str:
     situation = request.situation
     known = (*(each.name for each in situation.people), *situation.known_names)
     return next((each for each in known if names(each) & names(whom)), "")
-
-
-def parting_from(request: ReplyRequest) -> Reply:
-    """Bid the speaker farewell, or good night where they do."""
-    at_night = _AT_NIGHT.search(request.utterance)
-    return says("parting at night" if at_night else "parting", request)
 
 
 def _called(request: ReplyRequest) -> set[str]:

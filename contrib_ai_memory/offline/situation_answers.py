@@ -15,7 +15,7 @@ from ..embedding import embedder
 from ..embedding.model import ModelAway
 from ..english import agenda_questions, presence_questions
 from ..english.own_words import own_sentences, pronoun_of
-from ..english.questions import sentences_of
+from ..english.questions import asks_when, sentences_of
 from ..english.reported_speech import capital
 from ..english.tokens import content_words, without_quotations
 from ..language import Intent
@@ -27,7 +27,7 @@ from ..text.segmentation import words_of
 from .memory_answers import from_memory, portrait, worth_telling
 from .phrases import last_words, phrase, says
 from .realisation import ended, listed, tell_all
-from .sentence_answers import ranked, words_to_it
+from .sentence_answers import ranked
 from .told_days import age, day_asked, day_told, on_day
 
 SAME_EVENT = 0.35  # cosine of an event and a memory of it
@@ -37,8 +37,6 @@ NEWS_TOLD = 2  # lines of others
 LEFT_LATELY = timedelta(hours=12)  # somebody who left then may still be where they went
 JUST_NOW = timedelta(minutes=15)
 LATELY = timedelta(days=3)  # the visits told where no day is named
-_BY_WHAT = re.compile(r"\W*(?:what|wat|wot|whit|who|when|which|how)\b", re.IGNORECASE)
-_FOR_ANOTHER = re.compile(r"\bfor (?!me\b|us\b|my\b)[\w'’-]+\W*$", re.IGNORECASE)
 # whose words an answer tells: 'Bram said two days ago: "…"', "It sank, so Bram says."
 _WHEN = r"(?P<when>earlier today|yesterday|\w+ days ago|on [^:.\"]{3,40}?)"
 _NAMED = r"(?P<who>[^\W\d_][\w'’ -]{0,40}?)"
@@ -54,20 +52,8 @@ _TOLD_OF_ONESELF = (
 _OF_GIVING = content_words(
     "give gave given gives keep hold hand bring brought take lend left gift present pay paid sold"
 )
-_LETTER = re.compile(r"\b(?:messages?|letters?|notes?|word)\b", re.IGNORECASE)
-_TITLES = frozenset("the old young mr mrs miss master mistress lady lord sir that our".split())
 _WAS_HERE = re.compile(r"\b(?:was|were) [^.?!]*\b(?:here|in|around)\b[^.?!]*", re.IGNORECASE)
 _ARTICLE = re.compile(r"^(?:the|an?)\s", re.IGNORECASE)
-# "Odile runs the teahouse, a broad woman with a burned thumb": nobody says that of themselves
-_LOOKS = re.compile(r", an? [^,]*\b(?:m[ae]n|wom[ae]n|person|fellow|girl|boy|lad|lass)\b.*$", re.I)
-_CAME_OR_WENT = re.compile(r"\bwhen\b.*\b(?:leave|go|come|came|get|got|arrive)\b", re.IGNORECASE)
-_AT_HOME = re.compile(  # "where's Bram living now?"
-    r"\b(?:liv(?:e|es|in['’]?|ing)|lodg\w+|dwell\w*|work(?:s|in['’]?|ing)|moved)(?!\w)",
-    re.IGNORECASE,
-)
-_GONE = re.compile(
-    rf"^\W*(?:where|which way) (?:did|has|is|['’]?s)\b|{_CAME_OR_WENT.pattern}", re.IGNORECASE
-)
 
 
 def _knows_speaker(request: ReplyRequest, _whom: str) -> Reply | None:
@@ -101,7 +87,7 @@ def _name(request: ReplyRequest, _whom: str) -> Reply:
         return Reply(f"{named}, {first[0].lower()}{first[1:]}.", told=())
     called, pronoun = (request.npc_name, *request.npc_names), pronoun_of([request.persona])
     told = [each for each in own_sentences([first], called, pronoun, persona=True) if each.own]
-    text = " ".join([f"{named}.", *(ended(_LOOKS.sub("", each.text)) for each in told)])
+    text = " ".join([f"{named}.", *(ended(each.text) for each in told)])
     return Reply(text, told=())
 
 
@@ -129,16 +115,12 @@ def _visitors(request: ReplyRequest, _whom: str) -> Reply | None:
     day = day_asked(request.utterance, request.now)
     first, last = (day, day) if day else (today - LATELY, today)
     when = on_day(day, today) if day else "lately"
-    seen: dict[str, date] = {}
-    for visit in request.situation.visits:
-        then = date_of(visit.when)
-        if first <= then <= last:
-            seen.setdefault(visit.name, then)
-    asker = seen.pop(request.speaker, None)
-    if not seen:
-        but = f", apart from you, {request.speaker}" if asker else ""
+    visits = [each for each in request.situation.visits if first <= date_of(each.when) <= last]
+    seen = list(dict.fromkeys(each.name for each in visits))
+    who = [each for each in seen if each != request.speaker][:VISITORS_TOLD]
+    if not who:
+        but = f", apart from you, {request.speaker}" if seen else ""
         return Reply(f"Nobody that I saw {when}{but}.", told=())
-    who = list(seen)[:VISITORS_TOLD]
     return Reply(f"{listed(who)} {'was' if len(who) == 1 else 'were'} here {when}.", told=())
 
 
@@ -148,7 +130,7 @@ def who_was_there(request: ReplyRequest, said: str) -> Reply | None:
     if asked is None:
         return None
     if asked.relation != "at":
-        return _beside_coming(request, asked.relation) if request.situation.coming else None
+        return _beside_coming(request, asked.relation)
     memory = _memory_of(asked.event, request)
     if memory is None:
         return None
@@ -174,18 +156,16 @@ def _witnesses_told(memory: MemoryRecord, whom: str, request: ReplyRequest) -> s
     others = [people[who] for who in there if who in people and who != request.speaker_id]
     if not people.keys() >= {*there}:
         others.append("somebody whom I do not know")
-    you = request.speaker_id in there
+    if request.speaker_id in there:
+        others.append("you")
     person = _known(request, whom) if whom else None
     if person is None:
-        everybody = [*others, *(["you"] if you else [])]
-        return f"{capital(_were(everybody))} here then." if everybody else "Nobody else was here."
-    oneself = person.identity == request.speaker_id
-    name = "you" if oneself else person.name
+        return f"{capital(_were(others))} here then." if others else "Nobody else was here."
+    name = "you" if person.identity == request.speaker_id else person.name
     if person.identity in memory.witnesses:
         return f"Yes, {_were([name])} here then."
-    besides = _were([*others, *(["you"] if you else [])]) if others or you else ""
-    no = f"No, {_were([name])} not here then"
-    return f"{no}; {besides}." if besides else f"{no}."
+    besides = f"; {_were(others)}" if others else ""
+    return f"No, {_were([name])} not here then{besides}."
 
 
 def _were(who: Sequence[str]) -> str:
@@ -209,24 +189,19 @@ def _beside_coming(request: ReplyRequest, relation: str) -> Reply | None:
 
 def last_seen(request: ReplyRequest, whom: str) -> Reply | None:
     person = _known(request, whom)
-    if person is None or set(words_of(whom)) - _TITLES - names(person.name) - {"i", "me"}:
+    if person is None or set(words_of(whom)) - names(person.name) - {"i", "me"}:
         return None  # nobody, or "bram's boat"
     if person.identity == request.speaker_id:
         return _last_here(person, request)
-    asked = _WAS_HERE.search(request.utterance)  # other sentences may name other days
+    asked = _WAS_HERE.search(request.utterance)  # not "where was Bram on Saturday?"
     day = day_asked(asked[0], request.now) if asked else None
     if day and day < date_of(request.now):
         return _visit_on(day, person, request)
-    if person.here and (
-        _CAME_OR_WENT.search(request.utterance) or _AT_HOME.search(request.utterance)
-    ):
-        return None
     if person.here:
-        return Reply(f"{person.name} is right here.", told=())
+        other = asks_when(request.utterance)  # "when'd bram get here?"
+        return None if other else Reply(f"{person.name} is right here.", told=())
     if left := _departure(request, person):
         return Reply(left, told=())
-    if _GONE.search(request.utterance):  # it may have been told of
-        return None
     when = day_told(person.last_seen, request.now) if person.last_seen else ""
     return Reply(f"I last saw {person.name} {when}.", told=()) if when else None
 
@@ -311,15 +286,8 @@ def news(request: ReplyRequest, _whom: str) -> Reply:
 
 
 def _word_left(request: ReplyRequest, _whom: str) -> Reply | None:
-    if _FOR_ANOTHER.search(words_to_it(request)):
-        return None
     left = [item for item in request.situation.agenda if item.message]
-    if left:
-        return agenda_told(left)
-    said = [each.content for each in worth_telling(request)]
-    if any(_LETTER.search(each) and names(request.speaker) & {*words_of(each)} for each in said):
-        return None  # there may be a letter that somebody spoke of
-    return says("no word left", request)
+    return agenda_told(left) if left else says("no word left", request)
 
 
 def _teller(request: ReplyRequest, _whom: str) -> Reply | None:
@@ -390,7 +358,7 @@ def nothing_open(said: str, request: ReplyRequest) -> Reply:
     """Say that nothing is owed or promised; yes to "am I paid up?", no to "do I owe you?"."""
     asked_for = agenda_questions.read(said, request.now) if request.now else None
     told = phrase("nothing open", request)
-    if asked_for is None or not asked_for.whether or _BY_WHAT.match(said):
+    if asked_for is None or not asked_for.whether:
         return Reply(told, told=())
     return Reply(f"{'Yes' if asked_for.settled else 'No'}. {told}", told=())
 
