@@ -216,8 +216,6 @@ def test_who_is_to_let_nobody_know_it_is_told_in_confidence(said):
         "if tib asks can u tell him i took his green boots 2 hoskins the cobbler",
         "did anyone tell you that the mill burned down?",
         "",
-        "its got eggs in so dont let no one sit on it",
-        "Keep it from the cat, and don't let anyone open it.",
     ],
 )
 def test_what_is_to_be_passed_on_or_asked_is_none(said):

@@ -244,9 +244,6 @@ _KEEPS_QUIET = re.compile(
 )
 
 
-SURELY = 3.0  # confidence from which "don't let anyone open it" is said of a secret
-
-
 def confides(text: str) -> bool:
     """Whether a speaker asks for confidence: "don't tell anyone", "forget what I said".
 
@@ -256,8 +253,7 @@ def confides(text: str) -> bool:
     if asks_in_known_words(text):
         return True
     # "tell Kaspo that his boot is in the piano" is a message, however it sounds
-    least = SURELY if commitments.forbids(text) else 0.0
-    return confidence(text) >= least and not commitments.passes_on(text)
+    return confidence(text) >= 0 and not commitments.passes_on(text)
 
 
 def asks_in_known_words(text: str) -> bool:

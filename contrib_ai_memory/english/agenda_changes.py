@@ -16,11 +16,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Literal, cast
 
-from ..language import Circle, Commitment, Intent, Named
+from ..language import Circle, Commitment, Named
 from ..local_time import day_of, local
-from ..offline.matter import COIN, paid_by
+from ..offline.matter import paid_by
 from ..privacy import shared_privacy
 from ..records import (
     LOOK_BACK,
@@ -36,10 +37,9 @@ from ..records import (
 from ..text.segmentation import words_of
 from . import addressing, agenda_questions, commitments
 from .contradiction import numbers
-from .due_dates import dates, due
+from .due_dates import WEEKDAYS, dates, due
 from .questions import asks, sentences_of
-from .small_talk import courtesy_of
-from .tokens import FUNCTION_WORDS, NUMBER_WORD, NUMBERS, content_words, stem
+from .tokens import NUMBERS, content_words, stem
 
 ANSWERED_WITHIN = 120.0  # seconds
 TOLD_FROM = 0.5  # share of a message's stems in the words that pass it on
@@ -54,8 +54,8 @@ LEAST: dict[str, tuple[float, float]] = {
 }
 OWN = 0.5  # of what the NPC says itself
 KEEPS = -1.5  # of a request to keep something
-SETTLES, SETTLED, HALF_SETTLES = 0.0, 1.5, -1.5  # alone, of little else, with words of paying
-CORRECTS, CORRECTED = -1.0, 0.5  # with a day, without one
+SETTLES, HALF_SETTLES = 0.0, -1.5  # alone, with words of paying
+CORRECTS = -1.0  # of what sets a day right
 NEVER = 99.0
 ASSERTS = 1.0  # of a commitment in a question
 PAYS = 1.0  # of what settles a debt in the sentence that names it
@@ -73,8 +73,7 @@ _THIRD = frozenset("he she they him her them em".split())
 _OF_ITSELF = re.compile(r"\b(?:I|you shall have)\b")
 _OF_SPEAKER = re.compile(r"\b(?:i|i['’]?(?:m|ll|ve)|me|my|we|us|our)\b", re.IGNORECASE)
 _OF_OTHERS = re.compile(
-    r"\b(?:(?:s?he|they)(?:['’]?(?:s|d|ll|re|ve))?|his|him|hers?|their|them"
-    r"|(?:some|any)(?:one|body|1))\b",
+    r"\b(?:(?:s?he|they)(?:['’]?(?:s|d|ll|re|ve))?|his|him|hers?|their|them|some(?:one|body|1))\b",
     re.IGNORECASE,
 )
 _OF_US = re.compile(
@@ -82,43 +81,12 @@ _OF_US = re.compile(
 )
 _NAME = re.compile(r"\b[A-Z]\w*")
 _SUM = re.compile(r"\d+(?:\.\d+)?")
-_AS_WORDS = re.compile(  # "ill pay 4 the stool", "wake me b4 dawn"
-    r"\b(?:b4|[24](?= (?:the|an?|my|me|your?|ur?|his|him|her|it|our|us|them"
-    r"|th(?:is|at)(?! (?:week|month|day|time|evening|morning|year)))\b))",
-    re.IGNORECASE,
-)
-_PAYS = re.compile(r"\b(?:pay|settle|owe|cough up|slate|tab)\b", re.IGNORECASE)
-_ONE_COIN = re.compile(rf"\b(?:an?|another|one) (?={COIN})", re.IGNORECASE)
-_PENCE = re.compile(rf"\b({NUMBER_WORD})pence\b", re.IGNORECASE)
-_FOR = re.compile(r"\bfor ([^.,;!?]+)", re.IGNORECASE)
-_ONE = re.compile(r"\b(?:an?|one)\b", re.IGNORECASE)
-_SOME = re.compile(
-    r"\b(?:some|several|few|couple of|dozen|lots of|more)(?: (?:more|of|the|my|our|those|good))*"
-    r" (\w+s)\b",
-    re.IGNORECASE,
-)
-_AGE = re.compile(  # "ill be 30"
-    rf"\b(?:i(?:['’]?(?:ll|m)| will| shall| am)|il) (?:be|turn(?:ing)?) (?:\d+|{NUMBER_WORD})"
-    r"(?=\W*$|[.,!?;]| (?:years?|on|then|and|this|next)\b)",
-    re.IGNORECASE,
-)
-_THREATENS = re.compile(  # "Sunday, then. Or I take the ham back."
-    r"(?:^|[.!?;] *)or (?:else )?(?:i|we)\b(?! (?:may|might|could|can)\b)|\bor else\b",
-    re.IGNORECASE,
-)
-_OWES_A_THING = re.compile(  # "I owe you a favour", which no money pays
-    r"\bowe (?:(?!for\b)[\w'-]+ )?(?:an?|another|one) (?!lot\b|bit\b|little\b)", re.IGNORECASE
-)
-_HANDED = re.compile(r"\bheres?\b", re.IGNORECASE)
-_ASKS_OF = re.compile(r"\b(?:you|u|ye|ya|please|pls|plz)\b", re.IGNORECASE)
-_EVEN = re.compile(r"\b(?:square|even|quits)\b", re.IGNORECASE)
-_OATH = re.compile(
-    r"\b(?:on|upon|by) (?:my|me|ma) [\w']+(?:'s \w+)?|\bcross (?:my|me|ma) \w+", re.IGNORECASE
-)
+_PAYS = re.compile(r"\b(?:pay|settle|owe|slate|tab)\b", re.IGNORECASE)
+_OATH = re.compile(r"\b(?:on|upon|by|cross) (?:my|me|ma) \w+(?:'s \w+)?", re.IGNORECASE)
 _INSTEAD = re.compile(
     r"\b(?:scratch that|instead|changed? my (?:mind|plans?)|change of plans?|after all|never came"
-    r"|(?:been |got |is |was )?(?:moved|put off|shunted|pushed back|postponed|delayed|shifted))\b"
-    r"|\bnow (?:it['’]?s )?|\bnow\W*$",
+    r"|(?:been |got |is |was )?(?:moved|shunted|put off|pushed back|postponed|delayed|shifted))\b"
+    rf"|\bnow (?:it['’]?s )?|{commitments.SAID_WRONG}",
     re.IGNORECASE,
 )
 _RIGHT = re.compile(  # "friday. no, saturday", "i said friday but it's saturday"
@@ -126,20 +94,15 @@ _RIGHT = re.compile(  # "friday. no, saturday", "i said friday but it's saturday
     rf"|{commitments.SAID_WRONG}\W+",
     re.IGNORECASE,
 )
-_USES = re.compile(  # for a time: "i'll take the room till thursday"
-    r"\b(?:i|we)(?:['’]?ll| will) (?:just )?(?:take|have|stay)\b[^.!?]*\b(?:un)?till?\b",
-    re.IGNORECASE,
-)
 _WILL = re.compile(r"\b(?:i|we)(?:['’]?ll| will| shall)\b", re.IGNORECASE)
-_DOES_IT = re.compile(r"\b(\w+) (?:it|them|that)\b", re.IGNORECASE)
-_WILL_PAY = re.compile(rf"{_WILL.pattern} (?:\w+ )?pay\b", re.IGNORECASE)
 # stems that tell one matter from another as little as a day does
 _GENERIC = frozenset(
     "thing day week month time promis swear word owe pay paid back get give payday make instead"
     " mean rather better actual then sorri let no nay aye yes yeah ok okay well oh but ill i'll i'd"
     " let's lets chang move push friend latest lat by till until come sure mind on scratch wait"
     " hang squar even settl count plan work hand abl gonna gotta u ya ur ye yer n thi that im ive"
-    " dont cant wont aint didnt isnt told tell ok so only go got want one all now teh da"
+    " dont cant wont aint didnt isnt told tell ok so only go got want one all now teh da yet"
+    " haven't havent"
     .split()
 )  # fmt: skip
 
@@ -244,15 +207,14 @@ class Line:
         self.answer = read.answer
         self.listener = spoken_to(entry, recent, circle, answers=read.answer)
         self.words = self._asked(entry.content)
-        self.said_wrong = commitments.said_wrong(self.words)
         self.gift = bool(_handed(entry)) and (entry.learnable or self.own)
-        self.day = _due(entry.content, entry)
+        self.days = [each.iso for each in dates(entry.content, local(entry.timestamp))]
+        self.day = self.days[0] if len({*self.days}) == 1 else ""
         self.owes = self._sure("debt") >= LEAST["debt"][0]
         self.settles = self._sure("settle")
         self.right = [a for a in self.acts if a.kind == "correction" and a.sure >= CORRECTS]
         self.closing = self._closing()
-        parts = courtesy_of(self.words) is Intent.PARTING  # "Goodbye. I am leaving now."
-        self.instead = bool(_INSTEAD.search(entry.content)) and not parts
+        self.instead = bool(_INSTEAD.search(entry.content))
 
     def _sure(self, kind: str) -> float:
         return max((each.sure for each in self.acts if each.kind == kind), default=-NEVER)
@@ -260,7 +222,7 @@ class Line:
     @property
     def may_change(self) -> bool:
         """Whether the line may end or move an item."""
-        moves = self.right or self.instead or self.day or self.said_wrong
+        moves = self.right or self.instead or self.day
         return bool(self.own or self.gift or self.closing or moves)
 
     # --- what is stated ---
@@ -300,23 +262,20 @@ class Line:
         if not _may_commit(self.entry) or self.entry.content.lstrip().startswith("(("):
             return  # out of character
         found: list[Said | None] = []
-        # "here, two coppers for the ale on my slate"
         pays_all = commitments.hands_over(self.entry.content)
-        pays = [act.text for act in self.acts if act.kind == "settle" and act.sure >= PAYS]
-        paid = {place for text in pays for place in _places(text, sentences)}
+        settles = [act.text for act in self.acts if act.kind == "settle" and act.sure >= PAYS]
+        paid = {place for text in settles for place in _places(text, sentences)}
         for place, sentence in enumerate(sentences) if not self.own else ():
             day = _due(sentence, self.entry)
             if self._to_npc and commitments.errand(self._asked(sentence), dated=bool(day)):
                 found.append(Said(place, sentence, "request", day, ERRAND))
-            owes = commitments.owes(sentence) and not commitments.is_told(sentence)
-            owes = owes and not (pays_all or place in paid or commitments.pays_back(sentence))
+            owes = commitments.owes(sentence) and not (pays_all or place in paid)
             if owes and _numbers(sentence) and not asks(sentence):
                 found.append(self._said(SpeechAct("debt", sentence, ASSERTS), place, sentence))
         for act in self.acts:
-            if act.kind in LEAST:
+            if act.kind in LEAST and not (act.kind == "debt" and pays_all):
                 places = _places(act.text, sentences)
-                owed = act.kind == "debt" or (act.kind == "promise" and len(places) > 1)
-                if owed and (pays_all or _is_of_others(sentences[places[0]])):
+                if act.kind in ("debt", "promise") and _is_of_others(sentences[places[0]]):
                     continue  # "he gets out if someone pays. twelve silver."
                 found += (self._said(act, place, sentences[place]) for place in places)
         best: dict[int, Said] = {}
@@ -342,45 +301,30 @@ class Line:
             return None
         if kind == "plan" and commitments.promises(sentence):
             kind = "promise"
-        if kind == "promise" and (_USES.search(sentence) or _AGE.search(act.text)):
-            kind = "plan"
-        if kind in ("promise", "plan") and _THREATENS.search(self.entry.content):
-            return None
         if kind == "promise" and (_PAYS.search(sentence) or (self.owes and _numbers(sentence))):
             kind = "debt"
-        if kind == "debt" and _is_of_others(sentence):
-            return None  # "he is raising the rent to nine"
-        if kind != "request" and commitments.is_told(sentence):
-            return None
         owed = later or any(commitments.sides(sentence)) or _numbers(sentence)
         if kind == "debt" and not (owed or _PAYS.search(sentence)):
             return None  # "they have raised my wages"
-        if kind == "request" and asks(act.text) and not _ASKS_OF.search(sentence):
+        if kind == "request" and asks(act.text) and _SECOND.isdisjoint(words_of(sentence)):
             return None  # "if i bring a jar back what do i get"
-        if kind == "request" and (self.own or not self._to_npc or not self._about(sentence)):
+        if kind == "request" and (self.own or not self._to_npc):
             return None
-        if kind != "request" and (
-            commitments.denies_debt(sentence) or self._only_asks(act, sentence)
-        ):
+        if kind != "request" and commitments.denies_debt(sentence):
             return None
+        said = self._asked(sentence)
+        only_asks = asks(act.text) and act.sure < ASSERTS
+        only_asks |= asks(said) and bool(agenda_questions.read(said, self.entry.timestamp))
+        if kind != "request" and only_asks and not commitments.leaves_rest(sentence):
+            return None  # "what do i owe you?", not "may i owe you the rest?"
         kept = kind == "request" and commitments.keeps(self._asked(act.text))
         parting = [a for a in self.acts if a.kind == "parting" and a.text in sentence]
-        more = kind == "plan" and later and len(self._about(act.text)) > SAME_MATTER
-        if not (kept or more) and any(a.sure > act.sure for a in parting):
+        if not kept and any(a.sure > act.sure for a in parting):
             return None  # "see you tomorrow"
         will = kind in ("promise", "plan") and act.sure >= OWN
         if self.own and not (will and later and self._will_itself(sentence)):
             return None
         return Said(place, sentence, kind, day, ERRAND if kept else act.sure)
-
-    def _only_asks(self, act: SpeechAct, sentence: str) -> bool:
-        """Whether a question commits to nothing: "what do i owe you?"."""
-        if commitments.leaves_rest(sentence):
-            return False  # "may i owe you the rest?"
-        if asks(act.text) and act.sure < ASSERTS:
-            return True
-        said = self._asked(sentence)
-        return asks(said) and bool(agenda_questions.read(said, self.entry.timestamp))
 
     def _asked(self, text: str) -> str:
         return addressing.without_address(text, self.circle.names)
@@ -390,8 +334,6 @@ class Line:
         with_day, without = LEAST[act.kind]
         if act.kind == "promise" and commitments.promises(act.text):
             return with_day
-        if act.kind == "promise" and _WILL_PAY.search(act.text):
-            without = LEAST["debt"][1]
         if act.kind in _ASKED:
             if commitments.keeps(self._asked(act.text)):
                 return KEEPS
@@ -411,10 +353,9 @@ class Line:
     def _day(self, act: SpeechAct, sentence: str) -> str:
         """Return which day words name; what is set right in the same line counts before them."""
         said_at, whole = local(self.entry.timestamp), self.entry.content
-        for found in reversed([*_RIGHT.finditer(whole)]):
-            before, after = whole[: found.start()], [*dates(whole[found.end() :], said_at)]
-            ours = sentence in before or act.text in before or (after and after[0].said in sentence)
-            if after and ours and [*dates(before, said_at)]:
+        for found in _RIGHT.finditer(whole):
+            before, after = whole[: found.start()], dates(whole[found.end() :], said_at)
+            if after and dates(before, said_at):
                 return after[0].iso
         day = _due(act.text, self.entry)
         if act.text in sentence and day not in {each.iso for each in dates(sentence, said_at)}:
@@ -469,9 +410,8 @@ class Line:
 
     def moved(self, items: Iterable[AgendaItem]) -> list[AgendaItem]:
         """Return the item that the line sets right or puts on another day."""
-        if self.own or not _may_commit(self.entry) or self.entry.is_question:
+        if self.own or not _may_commit(self.entry):
             return []
-        said_at = local(self.entry.timestamp)
         mine = [
             item
             for item in items
@@ -481,25 +421,22 @@ class Line:
             and self.speaker in ((item.to,) if item.kind == "request" else (item.who,))
             and not (item.kind == "request" and _PAYS.search(self.words))
         ]
-        day = self.day or next(filter(None, (_due(a.text, self.entry) for a in self.right)), "")
+        day = self.days[-1] if self.days else ""
         about = self._about(_OATH.sub(" ", self.entry.content))
-        if self.said_wrong:
-            wrong, so = ([*dates(each, said_at)] for each in self.said_wrong)
-            day = so[0].iso if so else day
-            of_day = [item for item in mine if item.due in {each.iso for each in wrong}]
-            if so and len(of_day) == 1:
-                return [self._again(of_day[0], day)]
-        last = self._said_before()
-        just = [item for item in mine if last and last.id in item.evidence]
+        just = self._just_said(mine)
         if day > day_of(self.entry.timestamp) and not about and len(just) == 1:
             return [self._again(just[0], day)]
         if not (self.right or self.instead):
             return []
+        named = {each for each in WEEKDAYS if each in self.words.lower()} - {_weekday(day)}
+        wrong = [item for item in mine if _weekday(item.due) in named]
         shared = {i.id: len(about & _about(i.text, i.created, self.circle)) for i in mine}
         best = max(mine, key=lambda i: (shared[i.id], i.updated), default=None)
-        opens = _RIGHT.match(self.words) or self.words.startswith("*")
-        sure = bool(opens or self.instead or self._sure("correction") >= CORRECTED)
-        if best and shared[best.id] and (day or (sure and (best in just or shared[best.id] > 1))):
+        opens = _RIGHT.match(self.words)
+        sure = bool(opens or self.instead)
+        if day and len(wrong) == 1:  # "i said thursday but it's friday"
+            chosen = wrong[0]
+        elif best and shared[best.id] and (day or sure):
             chosen = best
         elif len(just) == 1 and opens and (day or not about):
             chosen = just[0]
@@ -511,18 +448,17 @@ class Line:
     def _again(self, item: AgendaItem, day: str) -> AgendaItem:
         return item.repeated(day, (self.entry.id,), self.entry)
 
-    def _said_before(self) -> Entry | None:
-        """Return what the speaker said last; None if somebody has asked something since."""
-        for earlier in reversed(self.recent):
-            if seconds_between(earlier.timestamp, self.entry.timestamp) > ANSWERED_WITHIN:
-                return None
-            if earlier.kind not in TALK_KINDS or earlier.session_id != self.entry.session_id:
-                continue
-            if earlier.source_entity == self.speaker:
-                return earlier
-            if earlier.origin != "self" and earlier.is_question:
-                return None
-        return None
+    def _just_said(self, items: Iterable[AgendaItem]) -> list[AgendaItem]:
+        """Return the items that rest on what the speaker said last, a moment ago."""
+        own = (
+            each
+            for each in reversed(self.recent)
+            if each.source_entity == self.speaker and each.kind in TALK_KINDS
+        )
+        last = next(own, None)
+        if last is None or seconds_between(last.timestamp, self.entry.timestamp) > ANSWERED_WITHIN:
+            return []
+        return [item for item in items if last.id in item.evidence]
 
     # --- what is done ---
 
@@ -581,54 +517,42 @@ class Line:
         if how == "broken":
             mine = [item for item in mine if item.who == self.speaker]
         if how == "done":
-            owed = {i.id: _without_days(i.text, i.created) for i in mine if i.kind == "debt"}
-            mine = [i for i in mine if not _is_part(self.words, owed.get(i.id, ""))]
-            if commitments.leaves_rest(self.words):
-                mine = [i for i in mine if i.kind != "debt"]
-        off = [e for e in sentences_of(self.words) if commitments.closes(e) == "off"]
+            mine = [i for i in mine if not (i.kind == "debt" and self._pays_in_part(i))]
+        off = [each for each in sentences_of(self.words) if commitments.closes(each) == "off"]
         if how == "off" and off and all(map(_is_of_others, off)):  # "she isn't coming after all"
             mine = [item for item in mine if item.kind == "plan"]
         spans = " ".join(a.text for a in self.acts if a.kind == "settle" and a.sure >= HALF_SETTLES)
-        said = (how == "done" and spans) or self.words
         own = {stem(word) for name in self.circle.names for word in name.split()}
-        shared = {i.id: _shared(said, i.text, own, owed=i.kind == "debt") for i in mine}
-        sure = how == "done" and self.settles >= SETTLED
-        handed = between and _HANDED.search(self.words)
+        about, sums = _matter((how == "done" and spans) or self.words) - own, _numbers(self.words)
+        shared = {i.id: len(about & _matter(i.text)) + bool(sums & _owed_sums(i)) for i in mine}
         alike = [
             item
             for item in mine
-            if shared[item.id] >= _least_shared(item, how, sure=sure)
-            if not (handed and item.to) or between & {item.who, item.to}
+            if shared[item.id] >= (1 if how == "done" and item.kind == "debt" else SAME_MATTER)
+            if not (item.kind == "debt" and item.to and between) or between & {item.who, item.to}
         ]
         if alike:
             return max(
                 alike, key=lambda i: (bool(between & {i.who, i.to}), shared[i.id], i.updated)
             )
         if how == "off" and len(_matter(self.words)) <= SAME_MATTER:  # "never mind"
-            just = [item for item in mine if _is_just_said(self.entry, item)]
-            return max(just, key=lambda item: item.updated, default=None)
-        even = bool(_EVEN.search(self.words))  # which tells of what is owed, and of nothing else
-        if how != "done" or not (self.settles >= SETTLES or even):
-            return None
-        pays = even or commitments.pays(self.words)  # "here is my hand" pays nothing
+            return next(iter(self._just_said(mine)), None)
+        if not (how == "done" and commitments.pays(self.words)):
+            return None  # "here is my hand" pays nothing
         debts = [item for item in mine if item.kind == "debt" and between & {item.who, item.to}]
-        if len(debts) == 1 and pays:
-            return debts[0]
-        if len(mine) > 1 or even or _matter(said) or (debts and not pays):
-            return None
-        return next(iter(mine), None)
+        return debts[0] if len(debts) == 1 else None
+
+    def _pays_in_part(self, item: AgendaItem) -> bool:
+        """Whether the line names another sum than what is owed, or leaves a part of it."""
+        paid, owed = _numbers(self.words), _owed_sums(item)
+        other = paid and owed and (min(paid) < max(owed) or paid.isdisjoint(owed))
+        return bool(other) or commitments.leaves_rest(self.words)
 
 
 def _is_of_others(sentence: str) -> bool:
     """Whether a sentence names neither speaker nor listener, nor who owes something to whom."""
     others = _OF_OTHERS.search(sentence) and not _OF_US.search(sentence)
     return bool(others) and not any(commitments.sides(sentence))
-
-
-def _least_shared(item: AgendaItem, how: commitments.Closing, *, sure: bool) -> int:
-    """Return how many stems a line shares at least with an item that it closes."""
-    paid = how == "done" and (item.kind == "debt" or sure)
-    return 1 if paid and item.kind != "plan" else SAME_MATTER
 
 
 def _places(words: str, sentences: Sequence[str]) -> list[int]:
@@ -638,6 +562,10 @@ def _places(words: str, sentences: Sequence[str]) -> list[int]:
     shared = [sum(word in own for word in each) for each in split]
     covered = [n for n, each in enumerate(split) if 2 * shared[n] >= len(each) > 2]
     return covered or [shared.index(max(shared))]
+
+
+def _weekday(day: str) -> str:
+    return WEEKDAYS[date.fromisoformat(day).weekday()] if day else ""
 
 
 def _due(text: str, entry: Entry) -> str:
@@ -726,38 +654,25 @@ def _is_same(known: AgendaItem, item: AgendaItem, circle: Circle) -> bool:
         return False
     if not set(known.evidence).isdisjoint(item.evidence):
         return True
-    if known.kind == "debt" and commitments.leaves_rest(item.text) and _HANDED.search(item.text):
+    if known.kind == "debt" and commitments.leaves_rest(item.text):
         return True  # "here's two, i'll bring the rest on friday"
     old, new = (_about(each.text, each.created, circle) for each in (known, item))
     owed = [_numbers(each.text) for each in (known, item)]
-    if kinds == {"debt"} and not owed[1] and not (item.due and new):
+    if kinds == {"debt"} and not owed[1] | new:
         return True  # "i haven't paid him yet", "i'll pay her on friday"
-    # in the debtor's words and the creditor's; not a penny for a towel and one for a bun
-    was_for, is_for = (
-        _about(" ".join(_FOR.findall(each.text)), each.created, circle) for each in (known, item)
-    )
-    alike = was_for & is_for or not (was_for and is_for)
-    if kinds == {"debt"} and owed[0] and owed[0] == owed[1] and old & new and alike:
-        return True
+    if kinds == {"debt"} and owed[0] and owed[0] == owed[1] and old & new:
+        return True  # in the debtor's words and the creditor's
     # most of what the shorter says: to mend a fence and to mend a roof are two promises
     return 2 * len(old & new) > min(len(old), len(new))
 
 
 def _about(text: str, said_at: str, circle: Circle) -> set[str]:
-    """Return the stems of what a text is about, without days and names."""
+    """Return the stems of what a text is about, without days, names and numbers."""
     plain = _without_days(text, said_at)
     named = {name[0].lower() for name in _NAME.finditer(plain) if name.start()}
-    named |= {*commitments.sides(plain)[1].lower().split()}
-    bare = [
-        word
-        for word in words_of(plain)
-        if word not in named
-        and word not in circle.names
-        and word not in NUMBERS
-        and word not in FUNCTION_WORDS
-        and not circle.mentioned(word)
-    ]
-    return {stem(word) for word in bare} - _GENERIC
+    named |= {*commitments.sides(plain)[1].lower().split(), *circle.names}
+    words = [w for w in words_of(plain) if w in named or w in NUMBERS or circle.mentioned(w)]
+    return _matter(plain) - {stem(word) for word in words}
 
 
 def _matter(text: str) -> set[str]:
@@ -771,58 +686,30 @@ def _without_days(text: str, said_at: str) -> str:
     return text
 
 
-def _is_just_said(entry: Entry, item: AgendaItem) -> bool:
-    """Whether the speaker of a line has said or asked this a moment ago."""
-    own = item.to if item.kind == "request" else item.who
-    recently = seconds_between(item.updated, entry.timestamp) <= ANSWERED_WITHIN
-    return own == entry.source_entity and recently
-
-
 def _is_given(entry: Entry, item: AgendaItem, circle: Circle) -> bool:
     """Whether a gift is what an item asked for: from the one who owes it to the one it is owed."""
     giver = circle.npc if entry.origin == "self" else (entry.source_entity or "")
-    if item.who != giver or item.kind == "plan":
+    if item.who != giver or item.kind == "plan" or commitments.leaves_rest(item.text):
         return False
     receiver = _receiver(entry, circle)
     if item.kind != "request" and (not receiver or (item.to and receiver != item.to)):
         return False
     thing = _NAME.sub(" ", _handed(entry))
-    text = commitments.without_means(_without_days(item.text, item.created))
     given, owed = _numbers(thing), _owed_sums(item)
     if given and owed:
         return max(given) in owed and max(given) >= max(owed)
     if item.kind == "debt" and paid_by(f"gives {thing.strip()}"):
-        return not (owed or commitments.leaves_rest(item.text) or _OWES_A_THING.search(item.text))
-    if item.kind != "request" and item.to and item.due and not _matter(_OATH.sub(" ", text)):
-        return True  # "friday, cross my heart"
-    # of some pears, one is not all
-    some = {stem(each.lower()) for each in _SOME.findall(text)} if _ONE.search(thing) else set()
-    return bool(_matter(thing) & _matter(text) - some)
+        return not owed
+    about = _matter(_OATH.sub(" ", _without_days(item.text, item.created)))
+    dated = item.kind != "request" and item.to and item.due
+    return bool(_matter(thing) & about or (dated and not about))  # "friday, cross my heart"
 
 
 def _owed_sums(item: AgendaItem) -> set[float]:
-    """Return the numbers of what an item owes, without what its debtor had in hand."""
-    return _numbers(commitments.without_means(_without_days(item.text, item.created)))
-
-
-def _is_part(text: str, owed: str) -> bool:
-    """Whether a text names another sum than what is owed, or a part of it."""
-    paid, whole = _numbers(text), _numbers(owed)
-    return bool(paid and whole) and (min(paid) < max(whole) or paid.isdisjoint(whole))
-
-
-def _shared(text: str, stated: str, names: set[str], *, owed: bool) -> int:
-    """Return how many stems but names two texts share; of what is owed, an amount is one.
-
-    "I'll mend it" shares the thing, too, with "the roof is mended".
-    """
-    same = (_matter(text) & _matter(stated)) - names
-    sums = owed and _numbers(text) & _numbers(stated)
-    does_it = any(stem(verb.lower()) in same for verb in _DOES_IT.findall(stated))
-    return len(same) + does_it + bool(sums)
+    """Return the numbers of what an item owes."""
+    return _numbers(_without_days(item.text, item.created))
 
 
 def _numbers(text: str) -> set[float]:
-    text = _PENCE.sub(r"\1 pence", _ONE_COIN.sub("1 ", _AS_WORDS.sub(" ", text)))
     figures = (each.replace(",", ".") for each in numbers(text) if len(each) < 9)
     return {float(each) for each in figures if _SUM.fullmatch(each)}

@@ -19,65 +19,51 @@ _WHAT = r"(?:what|wat|wot|whit|how much)"
 _DID = r"(?:did|do|have|must|should|shall|was|were|am|are|is it)"
 _YOU = r"(?:you|u|ye|ya)"
 _SAID = (
-    r"(?:promised?|swore|sworn|swear|vow(?:ed)?|owe|say (?:id|i'd|i would|i'll|you'd|you would"
-    r"|you'll)|said (?:id|i'd|you'd)|offer|to do|do for|to begin|to bring|meant to|supposed to"
-    r"|hang on to|keep for|keeping)\b"
+    r"(?:promised?|swore|sworn|swear|vow(?:ed)?|do for (?:me|us)|to do|to begin|to bring|offer"
+    r"|say (?:id|i'd|i would|i'll|you'd|you would|you'll)|said (?:id|i'd|you'd)|meant to"
+    r"|supposed to|hang on to|keep for|keeping)\b"
 )
 _ALL: tuple[Commitment, ...] = ("promise", "debt", "request", "plan")
 _OWED: tuple[Commitment, ...] = ("debt", "promise")
 _DEEDS: tuple[Commitment, ...] = ("promise", "debt", "plan")
 _ASKED: tuple[Commitment, ...] = ("request",)
 
+# "does bram still owe me", "what do i owe you", "did anyone promise", "how much i owe"
+_OWES = re.compile(
+    rf"(?:(?:\b{_WHAT} )?\b(?:does|do|did|has|have)|{_WHAT}(?: is it)?(?= i (?:still )?owe\b))"
+    rf" (?P<who>i|{_YOU}|(?!i\b|{_YOU}\b|it\b|that\b|some)[\w']+(?: [\w']+){{0,2}}?)(?: still)?"
+    rf" (?P<does>owe|promised?|vow(?:ed)?)\b(?: (?:to )?(?P<to>me|{_YOU})\b)?"
+)
+_ALTOGETHER = re.compile(r"\b(?:altogether|all together|all told|in (?:all|total))\b")
+_ANYBODY = re.compile(r"(?:any|every|no|people|folks?|they|we|who)")
 _SETTLED = re.compile(
     r"\b(?:am i|are (?:we|you and i)|we(?:'?re| are| r)|that(?:'?s| makes) us)"
     r" (?:all |still |now |quite )*(?:paid up|paid off|square|clear|even|quits|settled"
     r"|out of debt)\b(?: (?:up|now|then|again))*"
     rf"(?: with {_YOU})?(?: (?:about|for|on|over) (?:the|my|that) \w+(?: now)?)?\W*$"
 )
-_ALTOGETHER = re.compile(r"\b(?:altogether|all told|in (?:all|total)|all together)\b")
 # the first that is found decides
 _PATTERNS: tuple[tuple[str, Side, Side, tuple[Commitment, ...]], ...] = (
-    (rf"{_WHAT} (?:did|have) i ask(?:ed)? (?:of )?{_YOU}\b", "listener", "asker", _ASKED),
-    (rf"{_WHAT} (?:was|is) it,?(?: [\w']+,)? (?:that )?i asked (?:of )?{_YOU}\b", "listener",
-     "asker", _ASKED),
-    (rf"\b(?:do|does|did|what) {_YOU} (?:still )?owe me\b", "listener", "asker", _OWED),
-    (rf"(?:{_WHAT} (?:do|does) (?:people|folks?|every(?:one|body)|they|we all)"
-     rf"|\b(?:do|does) (?:people|any(?:one|body))) (?:still )?owe {_YOU}\b"
-     rf"|\bwho (?:all )?(?:still )?owes? {_YOU}\b", "", "listener", _OWED),
-    (r"\bwho(?:'?s| is| else is)? in my debt\b", "", "asker", _OWED),
-    (r"\bwho (?:still )?owes me\b|\bam i (?:still )?owed\b", "", "asker", _OWED),
-    (rf"(?:{_WHAT} )?(?:does|do) (?!i\b).{{2,30}} (?:still )?owe me\b", "named", "asker", _OWED),
-    (rf"\b(?:does|did|has) (?!i\b|{_YOU}\b|it\b|that\b|any|every|some|no\b|nobody\b)[\w']+"
-     rf" (?:still )?(?:owe|promised?|vow(?:ed)?) (?:to )?{_YOU}\b", "named", "listener", _OWED),
-    (r"\b(?:does|do) (?!i\b|you\b|u\b|we\b|they\b|people\b|any)[\w']+ (?:still )?owe\b", "named",
-     "", _OWED),
-    (rf"{_WHAT} (?:do|does|did) {_YOU} (?:still )?owe\b", "listener", "", _OWED),
-    (rf"\b(?:do|did) i (?:still )?owe {_YOU}\b|{_WHAT} .{{0,9}}\bi (?:still )?owe {_YOU}\b",
-     "asker", "listener", _OWED),
-    (r"\bwho(?:'?s| is) (?:still )?owed by me\b", "asker", "", _OWED),
-    (rf"\b(?:do|did) i (?:still )?owe\b|{_WHAT} .{{0,9}}\bi (?:still )?owe\b|\bin the hole for\b",
-     "asker", "", _OWED),
+    (rf"{_WHAT} (?:did|have|(?:was|is) it,?(?: [\w']+,)?(?: that)?) i ask(?:ed)? (?:of )?{_YOU}\b",
+     "listener", "asker", _ASKED),
+    (rf"\bwho (?:all )?(?:still )?owes? {_YOU}\b", "", "listener", _OWED),
+    (r"\bwho (?:still )?owes me\b|\bin my debt\b|\bam i (?:still )?owed\b", "", "asker", _OWED),
     (rf"(?:{_WHAT}(?: thing)?|(?:till?|until|by) when) {_DID} (?:it )?{_YOU} (?:still )?(?:have "
      rf"|got |to |do )*{_SAID}", "listener", "", _ALL),
-    (rf"{_WHAT}(?:'s| is) it {_YOU} (?:do|have|must|will|are) ", "listener", "", _ALL),
-    (rf"\b(?:did|have) {_YOU} (?:promise|swear)", "listener", "", _ALL),
-    (rf"\b(?:did|has) (?!i\b|{_YOU}\b|it\b|that\b|any|every|some|no\b|nobody\b)[\w']+"
-     r" (?:promised?|vow(?:ed)?)\b", "named", "", _DEEDS),
     (r"\bwhen (?:do|did|should|must|will|am) i (?:(?:say|promise) (?:i'?d|i would|to) )?"
-     r"(?:settle(?= (?:up|my|the|it|with)\b|\W*$)|pay(?:ing?)?\b(?! (?:attention|heed|a visit)))",
-     "asker", "", _DEEDS),
+     r"(?:settle\b|pay(?:ing?)?\b(?! (?:attention|heed|a visit)))", "asker", "", _DEEDS),
     (rf"(?:(?:{_WHAT}|when) {_DID}|\b(?:did|have|am|was)) i (?:still )?(?:have |got )?{_SAID}",
      "asker", "", _DEEDS),
     (rf"{_WHAT}(?:'?s| is| does| did| has| was) (?!i\b|{_YOU}\b|it\b|the\b|that\b|this\b)"
-     r"(?:[\w']+ ){1,3}?(?:have to do|got to do|to do\b|owe\b|promised?\b|meant to|supposed to"
-     r"|bringing\b|doing for\b)", "named", "", _DEEDS),
+     r"(?:[\w']+ ){1,3}?(?:have to do|got to do|to do\b|meant to|supposed to|bringing\b)",
+     "named", "", _DEEDS),
 )  # fmt: skip
 _COMPILED = tuple((re.compile(pattern), who, to, kinds) for pattern, who, to, kinds in _PATTERNS)
 _ON_A_DAY = re.compile(
     r"\b(?:what|wat|wot|whit)(?:'?s| is| are)? (?:thing )?(?:is |do we have )?"
-    r"(?:on|up|due|planned|for|happen\w*"
-    rf"|falls? due|to be (?:done|finished)|going on|set)\b|\b{_WHAT} (?:is )?happen\w*"
-    r"|\b(?:remind me|anything) .*\bon\b|\banything (?:is )?(?:due|planned|to do|up)\b"
+    r"(?:on|up|due|planned|for|happen\w*|falls? due|to be (?:done|finished)|going on|set)\b"
+    rf"|\b{_WHAT} (?:is )?happen\w*|\banything (?:is )?(?:due|planned|to do|up)\b"
+    r"|\b(?:remind me|anything) .*\bon\b"
     rf"|\b{_WHAT} (?:do|have) (?:i|we) (?:have|got)(?: to do| on| planned)?\b"
 )
 _DAY = re.compile(r"\b(?:today|tonight|tomorrow|\w+day)\b")
@@ -104,9 +90,6 @@ _NO_MATTER = frozenset(
 )  # fmt: skip
 
 
-_OF_A_TRADE = re.compile(r"\bdo(?:es)? for (?:work|money|an? living?|a livin)\b")  # no debt
-
-
 def read(text: str, now: str) -> AgendaQuestion | None:
     """Return which commitments a question asks for, or None if it asks for something else.
 
@@ -121,30 +104,45 @@ def read(text: str, now: str) -> AgendaQuestion | None:
     lower = re.sub(r"\b(what|wat|wot)s\b", r"\1's", lower)
     lower = re.sub(r"\b(any|some|no)thin'?(?!\w)", r"\1thing", lower)
     lower = re.sub(r"\bowt\b", "anything", lower)
-    if _OF_A_TRADE.search(lower):
-        return None
     day, until, rest = _time_named(text, lower, now)
     about = frozenset(content_words(rest)) - _NO_MATTER
     settled = _SETTLED.search(_without_vocative(lower))
     if settled and (not settled[0].startswith(("we", "that")) or asks(text)):
         return AgendaQuestion("asker", "listener", _OWED, whether=True, settled=True)
-    for pattern, who, to, kinds in _COMPILED:
-        if found := pattern.search(lower):
-            asking = _without_vocative(lower[found.start() :])
-            whether = bool(_WHETHER.search(asking))
-            if whether:
-                about &= content_words(asking)
-            best: Commitment | Literal[""] = "promise" if _PROMISED.search(lower) else ""
-            named = _TO_WHOM.search(text)
-            whom = about & (content_words(named[1]) if named else frozenset())
-            if _ALTOGETHER.search(lower):
-                about = whom  # what it names are examples
-            return AgendaQuestion(who, to, kinds, best, day, until, about, whom, whether=whether)
+    if found := _whose(lower):
+        at, who, to, kinds = found
+        asking = _without_vocative(lower[at:])
+        whether = bool(_WHETHER.search(asking))
+        if whether:
+            about &= content_words(asking)
+        best: Commitment | Literal[""] = "promise" if _PROMISED.search(lower) else ""
+        named = _TO_WHOM.search(text)
+        whom = about & (content_words(named[1]) if named else frozenset())
+        if _ALTOGETHER.search(lower):
+            about = whom  # what it names are examples
+        return AgendaQuestion(who, to, kinds, best, day, until, about, whom, whether=whether)
     if day and _ON_A_DAY.search(lower):
         whether = bool(_DUE.search(lower))
         whose: Side = "asker" if _OWN.search(lower) else ""
         return AgendaQuestion(whose, "", (), "", day, until, about, by_day=True, whether=whether)
     return AgendaQuestion(day=day, about=about) if _OPEN.search(lower) else None
+
+
+def _whose(lower: str) -> tuple[int, Side, Side, tuple[Commitment, ...]] | None:
+    """Return where a question begins, who is to do it and for whom, and what kinds it asks for."""
+    sides: dict[str, Side] = {"i": "asker", "me": "asker", "": ""}
+    if found := _OWES.search(lower):
+        own: Side = "" if _ANYBODY.match(found["who"]) else "named"
+        who = sides.get(found["who"], "listener" if re.fullmatch(_YOU, found["who"]) else own)
+        to = sides.get(found["to"] or "", "listener")
+        if found["does"] == "owe":
+            return found.start(), who, to, _OWED
+        kinds = _ALL if who == "listener" else _DEEDS
+        return found.start(), who, to if who == "named" else "", kinds
+    for pattern, who, to, kinds in _COMPILED:
+        if found := pattern.search(lower):
+            return found.start(), who, to, kinds
+    return None
 
 
 def _without_vocative(text: str) -> str:

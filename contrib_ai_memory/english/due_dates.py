@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from .tokens import HAVE, is_past
+from .tokens import HAVE, NUMBERS, is_past
 
 WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 MONTHS = (
@@ -26,86 +26,64 @@ _WEEKDAYS = {
     name: number
     for number, names in enumerate(
         (
-            "monday mondy munday mon",
-            "tuesday tuesdy teusday tusday tues tue",
-            "wednesday wensday wednsday wendsday wednesdy weds wed",
-            "thursday thursdy thurday thrusday thurs thur thu",
-            "friday firday fridy fryday fri",
-            "saturday saterday saturdy satuday satruday sat",
-            "sunday sundy sun",
+            "monday mon",
+            "tuesday tues tue",
+            "wednesday wensday wednsday weds wed",
+            "thursday thurs thur thu",
+            "friday fri",
+            "saturday saterday sat",
+            "sunday sun",
         )
     )
     for name in names.split()
 }
-_ALSO_WORDS = "mon|wed|sat|sun"  # short names that are words too count only after "on", "by" …
 _MONTHS = {
     name: number
-    for number, names in enumerate(
-        (
-            "january jan",
-            "february febuary feb",
-            "march mar",
-            "april apr",
-            "may",
-            "june jun",
-            "july jul",
-            "august aug",
-            "september sept sep",
-            "october oct",
-            "november nov",
-            "december dec",
-        ),
-        1,
-    )
-    for name in names.split()
-}
-_ONES = "first second third fourth fifth sixth seventh eighth ninth".split()
-_TEENS = (
-    "tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth "
-    "nineteenth"
+    for number, month in enumerate(map(str.lower, MONTHS), 1)
+    for name in (month, month[:3])
+} | {"sept": 9}
+_TO_TWENTY = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
+    "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
 ).split()
-_ORDINALS = {word: number for number, word in enumerate([*_ONES, *_TEENS], 1)}
-_ORDINALS |= {"twentieth": 20, "thirtieth": 30, "thirty-first": 31}
-_ORDINALS |= {f"twenty-{word}": 20 + number for number, word in enumerate(_ONES, 1)}
-_COUNTS = {
-    word: number
-    for number, word in enumerate(
-        "one two three four five six seven eight nine ten eleven twelve thirteen fourteen".split(),
-        1,
-    )
-} | {"a": 1, "an": 1, "twenty": 20, "thirty": 30, "couple of": 2, "a couple of": 2}
+_ORDINALS = {word: number for number, word in enumerate(_TO_TWENTY, 1)}
+_ORDINALS |= {f"twenty-{word}": 20 + number for number, word in enumerate(_TO_TWENTY[:9], 1)}
+_ORDINALS |= {"thirtieth": 30, "thirty-first": 31}
+_COUNTS = {word: number for word, number in NUMBERS.items() if word.isalpha() and number <= 30}
+_COUNTS |= {"a": 1, "an": 1, "one": 1, "couple of": 2, "a couple of": 2}
 
 
 def _any_of(words: Iterable[str]) -> str:
     return "|".join(sorted(words, key=len, reverse=True))
 
 
-_DAYS = _any_of(name for name in _WEEKDAYS if name not in _ALSO_WORDS.split("|"))
-DAY = rf"(?:{_DAYS}|(?<=\bon )(?:{_ALSO_WORDS})|(?<=\b(?:by|to) )(?:{_ALSO_WORDS})"
-DAY += (
-    rf"|(?<=\b(?:til|nxt) )(?:{_ALSO_WORDS})|(?<=\b(?:this|last|next|till|come) )(?:{_ALSO_WORDS})"
+_WORDS_TOO = "mon|wed|sat|sun"  # which name a day in some places alone
+_DAYS = _any_of(_WEEKDAYS.keys() - {*_WORDS_TOO.split("|")})
+_LED = "|".join(
+    rf"(?<=\b{word} )(?:{_WORDS_TOO})"
+    for word in "on by to til till until this next nxt last come".split()
 )
-DAY += rf"|(?<=\buntil )(?:{_ALSO_WORDS})|(?:{_ALSO_WORDS})(?= (?:week|night|noon|morning)\b))"
+DAY = rf"(?:{_DAYS}|{_LED}|(?:{_WORDS_TOO})(?= (?:week|night|noon|morning)\b))"
 TOMORROW = "tomorrow|tmrw|tmr|tmro|tomoro|tomoz|tomorow|tommorow|tommorrow|2moro|2morrow"
 TONIGHT = "tonight|tonite|2nite|2night"
 _MONTH = rf"(?P<month>{_any_of(_MONTHS)})"
 _ORDINAL = (
-    rf"(?:(?P<number>\d{{1,2}})(?:st|nd|rd|th)|(?P<word>{_any_of(_ORDINALS)}"
-    rf"|{_any_of(word.replace('-', ' ') for word in _ORDINALS if '-' in word)}))"
+    r"(?:(?P<number>\d{1,2})(?:st|nd|rd|th)|(?P<word>"
+    rf"{_any_of(word.replace('-', '[ -]') for word in _ORDINALS)}))"
 )
 _COUNT = rf"(?P<count>\d{{1,3}}|{_any_of(_COUNTS)})"
-_UNIT = r"(?P<unit>day|night|sleep|sun|week|wk|fortnight|month)s?"
+_UNIT = r"(?P<unit>day|night|sleep|week|wk|fortnight|month)s?"
 _YEAR = r"(?:,? (?P<year>\d{4})\b)?"
 # what may follow a day of the month: after a noun, "the first bell" is none
 _BEHIND = (
-    r"(?=\s*(?:$|[.,;:!?)\"…~]|-(?!\w)|(?:at|in|by|for|if|when|and|n|or|is|it|its|it's|i|ill|i'll|you|u|"
-    r"we|ye|not|before|after|with|w|to|on|from|then|instead|now|ok|right|please|pls|as|latest|"
-    r"this|next|come|swear|promise|noon|midnight|dawn|dusk|morning|night|evening|of)\b))"
+    r"(?=\s*(?:$|[.,;:!?)\"…~]|-(?!\w)|(?:at|in|by|for|if|when|and|n|or|is|it|its|it's|i|ill|i'll|you|u"
+    r"|we|not|before|after|with|to|on|from|then|instead|now|as|latest|this|next|come|noon|midnight"
+    r"|dawn|dusk|morning|night|evening)\b))"
 )
 _LEAD = r"(?:on|by|till?|until|from|before|since|around|about|its|it's|be|is|for)"
-
-
 _LEADING = re.compile(rf"^{_LEAD} (?=the )", re.IGNORECASE)
+_AFTER = re.compile(r"\bafter $")
+_QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "\n": " ", "\t": " "})  # one for one
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +130,7 @@ def dates(text: str, said_at: str | date, *, past: bool = False) -> list[DueDate
             if any(start < last and first < end for first, last in taken):
                 continue
             taken.append((start, end))
-            if not past and _is_of_the_past(lower, start, end):
-                continue
-            if not past and _is_denied(lower, start, end):
+            if not past and (_is_of_the_past(lower, start, end) or _is_denied(lower[:start])):
                 continue
             try:
                 day = read(match, today, past)
@@ -170,17 +146,9 @@ def dates(text: str, said_at: str | date, *, past: bool = False) -> list[DueDate
 
 
 def _without_weekdays_of(found: list[DueDate]) -> list[DueDate]:
-    """Drop a weekday that a date beside it names more closely: "Saturday, the twenty-eighth"."""
-    exact = {each.day for each in found if not is_weekday(each.said)}
-    kept = []
-    for each in found:
-        closer = any(
-            is_weekday(each.said) and day != each.day and day.weekday() == each.day.weekday()
-            for day in exact
-        )
-        if not closer:
-            kept.append(each)
-    return kept
+    """Leave out weekdays that a date names more closely: "Saturday, the twenty-eighth"."""
+    exact = {each.day.weekday() for each in found if not is_weekday(each.said)}
+    return [e for e in found if not (is_weekday(e.said) and e.day.weekday() in exact)]
 
 
 def spelt(said: str) -> str:
@@ -197,9 +165,6 @@ def is_weekday(said: str) -> bool:
     return any(word in _WEEKDAYS for word in said.lower().split())
 
 
-_QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "\n": " ", "\t": " "})  # one for one
-
-
 def _day_of(when: str | date) -> date:
     if isinstance(when, str):
         when = datetime.fromisoformat(when)
@@ -210,52 +175,32 @@ def _day_of(when: str | date) -> date:
 
 _CLAUSE = re.compile(r"[.,;:!?…]+(?:\s|$)|\s-\s|\b(?:but|because|cos)\b")
 _WORD = re.compile(r"[a-z']+")
-_TO_COME = re.compile(
+_TO_COME = re.compile(  # "we've shifted the wedding to the tenth of may", too
     r"\b(?:will|'?ll|ill|shall|gonna|going|goin|gotta|must|by|till?|until|before|next|due|swear|"
-    r"promised?|starting|want|wants|may|can|come|be|shan't|won't|wont)\b"
+    r"promised?|meant|starting|want|wants|may|can|come|be|shan't|won't|wont)\b"
+    r"|\b(?:shifted|moved|postponed|pushed|put)\b.{0,40}\b(?:to|till?|until)(?: the)?$"
 )
-_DENIED = re.compile(
-    r"\b(?:not|never|no|isn't|isnt|aren't|arent|don't|dont|won't|wont|can't|cant|cannot"
-    r"|struck out|was to \w+"
-    r"|were to \w+|instead of)"
-    r"(?: \w+){0,3}$"
+_UNTIL = re.compile(r"\b(?:by|till?|until) $")
+_DENIED = re.compile(r"\b(?:not|never|no|cannot|(?:is|are|do|wo|ca)n'?t|instead of)(?: \w+){0,3}$")
+# "if … friday", "not before friday", "no later than friday", "i won't fail you friday"
+_BINDS = re.compile(
+    r"\b(?:if|unless)\b|\b(?:before|until|till?|by|than)$"
+    r"|\b(?:won't|wont|can't|cant|cannot) (?:fail|forget|let|miss|be late)\b"
 )
-_AFTER = re.compile(r"\bafter $")
-_IF = re.compile(r"\b(?:if|unless)\b")
-_NOT_BEFORE = re.compile(
-    r"(?:\b(?:not|wont|cant|cannot|dont)|n't) (?:\w+ ){0,3}(?:before|until|till?)$"
-)
-# "i won't fail you friday", "no later than friday"
-_KEPT_TO = re.compile(
-    r"\b(?:won't|wont|can't|cant|cannot) (?:fail|forget|let|mind|miss|need|be late)\b"
-    r"|\b(?:by|than)$"
-)
-# "we've shifted the wedding to the tenth of may"
-_MOVED_TO = re.compile(
-    r"\b(?:shifted|moved|postponed|pushed|put)\b.{0,40}\b(?:to|till?|until)(?: the)?$"
-)
-_STRUCK = re.compile(r"^ (?:is|was) (?:off|struck|cancelled|moved)\b|^ got away\b")
-
-# behind a day with which a clause begins; what was said then may bind
-_DID_THEN = re.compile(
-    r"(?: (?:morning|noon|afternoon|evening|night)| (?:at|in|by) (?:the )?\w+)*,?"
-    r" (?:i|you|u|we|he|she|they) (?!said|told|promised|swore|agreed)(?P<verb>\w+)\b"
-)
+_DID_THEN = re.compile(r"(?: (?:at|in) \w+)? (?:i|you|we|he|she|they) (?P<verb>\w+)\b")
 
 
 def _is_of_the_past(lower: str, start: int, end: int) -> bool:
     """Whether the clause around a day tells of what was."""
-    before = lower[:start]
-    if re.search(r"\b(?:since|last)$", before.rstrip()) or lower.startswith("since", start):
+    before, after = lower[:start], lower[end:]
+    if re.search(r"\b(?:since|last) $", before) or lower.startswith("since", start):
         return True
-    if re.match(r" (?:last|ago)\b", lower[end:]):
+    if after.startswith((" last", " ago")):
         return True
-    clause = _CLAUSE.split(before)[-1]
-    if _TO_COME.search(clause) or re.search(r"\b(?:by|till?|until)\b", lower[start:end]):
+    clause = _CLAUSE.split(before)[-1].rstrip()
+    if _TO_COME.search(clause) or _UNTIL.search(before):
         return False
-    if _MOVED_TO.search(clause.rstrip()):
-        return False
-    told = _DID_THEN.match(lower[end:])  # "Monday at dawn I saw you"
+    told = _DID_THEN.match(after)  # "on Monday I saw you"
     if told and clause.strip() in ("", "on") and is_past(told["verb"]):
         return True
     words = _WORD.findall(clause)
@@ -266,13 +211,9 @@ def _is_of_the_past(lower: str, start: int, end: int) -> bool:
     )
 
 
-def _is_denied(lower: str, start: int, end: int) -> bool:
-    before = _CLAUSE.split(lower[:start])[-1].rstrip()
-    if _STRUCK.match(lower[end:]):
-        return True
-    if _IF.search(before) or _NOT_BEFORE.search(before) or _KEPT_TO.search(before):
-        return False
-    return bool(_DENIED.search(before))
+def _is_denied(before: str) -> bool:
+    clause = _CLAUSE.split(before)[-1].rstrip()
+    return bool(_DENIED.search(clause)) and not _BINDS.search(clause)
 
 
 # --- one rule a form ------------------------------------------------------------------------------
@@ -286,38 +227,29 @@ def _days_off(days: int) -> Read:
     return lambda _match, today, past: today + timedelta(days) if days >= 0 or past else None
 
 
-_UNTIL = re.compile(r"\b(?:by|till?|until) $")
-_LED = re.compile(r"\b(?:make (?:it|that)|on|by|til|till|until|before|come|a|one) $")
-
-
 def _weekday(match: re.Match[str], today: date, past: bool) -> date | None:
-    wanted = _WEEKDAYS[match["day"]]
-    more = (match["more"] or "").strip()
+    wanted, before = _WEEKDAYS[match["day"]], match["before"] or ""
     ahead = (wanted - today.weekday() - 1) % 7 + 1  # 1-7: on a Friday, "friday" is the next one
+    led = match.string[: match.start("day")]
     if past:
-        to_come = more or (match["before"] or "").startswith(("next", "nxt"))
-        to_come = to_come or _UNTIL.search(match.string[: match.start("day")])
-        return None if to_come else today - timedelta(days=(7 - ahead) or 7)
-    before = (match["before"] or "").strip()
-    led = _LED.search(match.string[: match.start("day")])
-    another = match.string.startswith(" instead", match.end())
-    if ahead == 7 and not (more or before or led or another):
-        return None  # said on such a day: this one, or the next
-    if led and led[0].strip() in ("a", "one"):
-        return None
-    if more == "week" or before.startswith("a week") or more == "after next":
+        last = match["more"] is None and before not in ("next ", "nxt ") and not _UNTIL.search(led)
+        return today - timedelta(days=(7 - ahead) or 7) if last else None
+    if match["more"] or before.startswith("a week"):
         ahead += 7
-    elif more == "fortnight" or before.startswith("a fortnight"):
-        ahead += 14
-    elif before in ("next", "nxt") and today.weekday() + ahead < 7:
+    elif before and today.weekday() + ahead < 7:
         return None  # of this week, or of the next
-    return today + timedelta(days=ahead)
+    elif ahead == 7 and not (before or _NEXT.search(led)):
+        return None  # said on such a day: this one, or the next
+    return None if _SOME.search(led) else today + timedelta(days=ahead)
+
+
+_NEXT = re.compile(r"\b(?:make (?:it|that)|on|by|till?|until|before|come) $")
+_SOME = re.compile(r"\b(?:a|one) $")
 
 
 def _last_weekday(match: re.Match[str], today: date, past: bool) -> date | None:
-    if not (past and match["day"]):
-        return None
-    return today - timedelta(days=(today.weekday() - _WEEKDAYS[match["day"]] - 1) % 7 + 1)
+    days = (today.weekday() - _WEEKDAYS[match["day"]] - 1) % 7 + 1
+    return today - timedelta(days) if past else None
 
 
 def _counted(sign: int) -> Read:
@@ -337,6 +269,16 @@ def _moved(match: re.Match[str], today: date, sign: int) -> date:
 def _last_of_month(today: date, ahead: int) -> date:
     year, month = divmod(today.year * 12 + today.month - 1 + ahead, 12)
     return date(year, month + 1, monthrange(year, month + 1)[1])
+
+
+def _end(match: re.Match[str], today: date, _past: bool) -> date | None:
+    """The last day of this or the next week or month, or of this year."""
+    ahead = " next " in f" {match[0]}"
+    if match["period"] == "week":
+        return today + timedelta(days=6 - today.weekday() + 7 * ahead)
+    if match["period"] == "month":
+        return _last_of_month(today, ahead)
+    return None if ahead else date(today.year, 12, 31)
 
 
 def _month_day(match: re.Match[str], today: date, past: bool) -> date | None:
@@ -381,7 +323,6 @@ def _no_day(_match: re.Match[str], _today: date, _past: bool) -> date | None:
 
 
 _PART = r"(?: (?:night|noon|morning|evening|afternoon|midnight))?"
-_NTH = rf"\b(?:the )?{_ORDINAL}"
 _RULES: tuple[tuple[re.Pattern[str], Read], ...] = tuple(
     (re.compile(pattern), read)
     for pattern, read in (
@@ -391,56 +332,40 @@ _RULES: tuple[tuple[re.Pattern[str], Read], ...] = tuple(
         (r"\bin (?:an?|one|two|\d+) (?:\w+ )?or (?:two|three|so|more)\b(?: \w+s\b)?", _no_day),
         # day and month
         (rf"\b(?:the )?(?P<digits>\d{{1,2}})(?! may\b) {_MONTH}\b{_YEAR}", _month_day),
-        (rf"{_NTH}(?: of)? {_MONTH}\b{_YEAR}", _month_day),
+        (rf"\b(?:the )?{_ORDINAL}(?: of)? {_MONTH}\b{_YEAR}", _month_day),
         (
             rf"\b{_MONTH}\.?,? (?:the )?(?:{_ORDINAL}"
             rf"|(?P<digits>\d{{1,2}})\b(?! ?(?:am|pm|o'clock|:)))(?![\w:]){_YEAR}",
             _month_day,
         ),
-        # parts of a month, a week, a year
+        # the end of a time
         (rf"\b(?:the )?end of {_MONTH}\b", _end_of_named_month),
         (
-            r"\b(?:the )?(?:end of (?:the|this) month|month'?s end|month end)\b",
-            lambda _match, today, _past: _last_of_month(today, 0),
-        ),
-        (
-            r"\b(?:the )?end of next month\b|\bnext month\b",
-            lambda _match, today, _past: _last_of_month(today, 1),
-        ),
-        (
-            r"\b(?:the )?(?:end of (?:the|this) week|week'?s end)\b",
-            lambda _match, today, _past: today + timedelta(days=6 - today.weekday()),
-        ),
-        (
-            r"\b(?:the )?end of next week\b|\bnext week\b(?! on\b)",
-            lambda _match, today, _past: today + timedelta(days=13 - today.weekday()),
-        ),
-        (
-            r"\b(?:the )?(?:end of (?:the|this) year|year'?s end)\b",
-            lambda _match, today, _past: date(today.year, 12, 31),
+            r"\b(?:(?:the )?end of (?:the|this|next)|next) (?P<period>week|month|year)\b(?! on\b)",
+            _end,
         ),
         # days from now, and ago
-        (rf"\b{_COUNT} {_UNIT} (?:from (?:now|today|tonight)|hence)\b", _counted(1)),
+        (rf"\b{_COUNT} {_UNIT} (?:from (?:now|today)|hence)\b", _counted(1)),
         (rf"\b(?:in|within) {_COUNT} {_UNIT}\b(?:'? time\b)?", _counted(1)),
         (rf"\b{_COUNT} {_UNIT} (?:ago|back)\b", _counted(-1)),
         (rf"\bday after (?:{TOMORROW})\b", _days_off(2)),
-        (r"\btomorrow week\b", _days_off(8)),
-        (rf"\b(?:{TOMORROW}){_PART}\b(?!'s\b)", _days_off(1)),
+        (rf"\b(?:{TOMORROW}){_PART}\b(?!'s\b| week\b)", _days_off(1)),
         (rf"\b(?:{TONIGHT}|today|this (?:evening|afternoon))\b(?!'s\b)", _days_off(0)),
-        (r"\b(?:day before yesterday|night before last)\b", _days_off(-2)),
+        (r"\bday before yesterday\b", _days_off(-2)),
         (r"\b(?:yesterday|last night)\b", _days_off(-1)),
         (r"\bthis morning\b", lambda _match, today, past: today if past else None),
         # weekdays
-        (rf"\blast (?P<day>{DAY})\b|\b(?:{_DAYS}) last\b", _last_weekday),
+        (rf"\blast (?P<day>{DAY})\b", _last_weekday),
         (
-            rf"(?P<before>\b(?:next|nxt|a week|a fortnight)(?: on| from)? )?\b(?P<day>{DAY})"
-            rf"\b(?!'s\b)(?P<more> week\b| fortnight\b| after next\b| next\b)?{_PART}",
+            rf"(?P<before>\b(?:next|nxt|a week (?:on|from)) )?\b(?P<day>{DAY})"
+            rf"\b(?!'s\b)(?P<more> week\b| after next\b)?{_PART}",
             _weekday,
         ),
         # a day of the month
-        (rf"{_NTH} of (?:the|this) month\b", _day_of_month),
-        (rf"\b{_LEAD} the {_ORDINAL}{_BEHIND}", _day_of_month),
-        (rf"\bthe (?!first\b|second\b|third\b){_ORDINAL}\b{_BEHIND}", _day_of_month),
-        (rf"(?<=day )(?:the )?{_ORDINAL}{_BEHIND}", _day_of_month),
+        (
+            rf"\b(?:{_LEAD} the |(?<=day )(?:the )?|the (?!(?:first|second|third)\b(?! of th)))"
+            rf"{_ORDINAL}(?: of (?:the|this) month\b|{_BEHIND})",
+            _day_of_month,
+        ),
     )
 )

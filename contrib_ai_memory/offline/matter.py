@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterator
 from itertools import islice
 
-from ..english.commitments import SAID_WRONG, closes, without_means
+from ..english.commitments import COINS, SAID_WRONG, closes, leaves_rest
 from ..english.due_dates import DAY, MONTHS, TOMORROW, TONIGHT, WEEKDAYS, spelt
 from ..english.tokens import BASES, FILLERS, FUNCTION_WORDS, NUMBER_WORD, NUMBERS, is_past, zipf
 
@@ -28,9 +28,8 @@ _NO_UNIT = (
     r"|from|with|it|more|times?|the|that|a|if|so|this|next|till?|old|last|back|left|just|again|oh"
     r"|already|still|each|ago|n|not|no|cos|because|we|he|she|they|its|dont|who|much|many|o['’]?clock)\b)"
 )
-COIN = (  # which is one with an article, too: "a penny"; not "a silver token"
-    r"(?:(?:ha['’]|half-?)?penny|coin|copper|silver|crown|mark|shilling|farthing|ducat|florin|guinea"
-    r"|dollar|euro|cent|credit|quid|sovereign|groat|thaler|pip)\b"
+_COIN = (  # which is one with an article, too: "a penny"; not "a silver token"
+    rf"{COINS}\b"
     rf"(?! (?!(?:{'|'.join(sorted(FUNCTION_WORDS))}|more|now|today|down|each|across|along|back"
     r"|beside|into|onto|over|toward|towards)\b)[a-z])"
 )
@@ -38,7 +37,7 @@ _FOR = r"4 (?:me|u|you|the|an?|my|it|us|him|her|them|this|that|2nite|tonight|now
 _SUM = re.compile(
     rf"\b(?!{_FOR})(?:(?P<number>\d{{1,6}}(?:[.,]\d{{1,3}})?|{NUMBER_WORD}|one|half)"
     rf"(?: (?P<of>{_NO_UNIT}[a-z][a-z'’-]+))?"
-    rf"|(?P<pence>\w{{3,}}pence)|(?P<coin>(?:an?|another) {COIN}))(?![\w’'])",
+    rf"|(?P<pence>\w{{3,}}pence)|(?P<coin>(?:an?|another) {_COIN}))(?![\w’'])",
     re.IGNORECASE,
 )
 _HANDS_MONEY = re.compile(
@@ -47,12 +46,7 @@ _HANDS_MONEY = re.compile(
     r"(?!.*(?:\bat\b|\b(?:his|her|their|its) (?:own )?(?:purse|pocket|pouch|bag|boot)))",
     re.IGNORECASE,
 )
-_MONEY = re.compile(
-    r"(?:coins?|penn(?:y|ies)|pence|coppers?|silvers?|golds?|crowns?|marks?|shillings?|farthings?"
-    r"|ducats?|florins?|guineas?|dollars?|euros?|cents?|credits?|bucks|quid|bits?|stars?|scrip|pips?"
-    r"|beads?|chits?|mon|sovereigns?|groats?|thalers?)$",
-    re.IGNORECASE,
-)
+_MONEY = re.compile(rf"{COINS}$", re.IGNORECASE)
 _COUNT = rf"an?|another|some|one|{NUMBER_WORD}|\d+"
 _ORDERED = re.compile(
     r"(?:^\W*(?:then |so |and )?"
@@ -128,7 +122,7 @@ def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
     ('Hadlow', 'seven marks')
     """
     told = _DENIED.sub("", said) if kind == "correction" else said
-    told = without_means(told) if kind == "debt" else told
+    told = "" if kind == "debt" and leaves_rest(said) else told
     if not (_WORD.search(told) or _SUM.search(told)):
         return ""  # it only denies
     on = ",".join(each for each in _CLAUSE.split(told) if closes(each) not in ("off", "broken"))
