@@ -17,11 +17,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from contrib_ai_memory import language
 from contrib_ai_memory.english import addressing
 from contrib_ai_memory.english.agenda_changes import by_rules, changes, commits
 from contrib_ai_memory.english.questions import asks
-from contrib_ai_memory.language import Circle
+from contrib_ai_memory.language import Circle, Named
 from contrib_ai_memory.offline.acts import ActReader
 from contrib_ai_memory.records import (
     ASKS,
@@ -88,7 +87,9 @@ def circle_of(talk: dict[str, Any]) -> Circle:
         return [name for name, own in known.items() if addressing.named(text, own)]
 
     def called(text: str) -> list[str]:
-        return [name for name in mentioned(text) if language.get().calls(text, name)]
+        return [
+            name for name in mentioned(text) if addressing.named(text, known[name]) is Named.CALLED
+        ]
 
     names = forms([npc["name"], *npc["aliases"]])
     return Circle(npc["name"], names, mentioned, called)

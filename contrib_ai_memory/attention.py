@@ -29,8 +29,7 @@ FIRST_FROM = 3.0  # what is read of the first line in a silent room that wants a
 # acts that want somebody to answer, whoever it is
 CALLING = frozenset("question request order alarm greeting thanks apology secret settle".split())
 TURNED_SECONDS = 60.0  # after a pose, in which what its poser says is for whom it names
-# what is read of a line that is answered soon after an alarm
-LIKELY_FROM = 0.5
+LIKELY_FROM = 0.5  # what is read of a line that is answered soon after an alarm
 ALARM_SECONDS = 120.0
 TALK_OVER = 1800.0  # seconds of silence after which a talk begins anew
 SPEAKERS_KEPT = 50  # of whom the floor knows how they talked

@@ -413,10 +413,6 @@ class Language:
             return Named.CALLED
         return Named.NAMED if re.search(rf"(?<!\w)(?:{some})(?!\w)", plain) else Named.NOT
 
-    def calls(self, text: str, name: str) -> bool:
-        """Whether a line addresses the bearer of a name."""
-        return self.named(text, forms([name])) is Named.CALLED
-
     def beside(self, text: str, others: tuple[str, ...], names: tuple[str, ...]) -> bool:
         """Whether two people are named together: "Bram and Mara, good evening"."""
         return False
@@ -433,10 +429,6 @@ class Language:
         rest = re.sub(rf"^\W*@?(?:{some})\s*[,:;!–-]+\s*(?=\w)", "", text, flags=re.IGNORECASE)
         rest = re.sub(rf"\s*,\s*@?(?:{some})\b(?=\W*$)", "", rest, flags=re.IGNORECASE)
         return rest if WORD.search(rest) else text
-
-    def without_name(self, text: str, name: str) -> str:
-        """Strip the name with which a line begins or ends."""
-        return self.without_address(text, forms([name]))
 
     # --- what a small model is shown ---
 
@@ -462,10 +454,6 @@ class Language:
         """Whether a line to one of these names only asks, or only asks to keep quiet."""
         return False
 
-    def asks_if_awake(self, text: str) -> bool:
-        """Whether a line asks if somebody sleeps, which need not be answered later."""
-        return False
-
     def confides(self, text: str) -> bool | None:
         """Whether a speaker asks for confidence; None leaves it to a language model."""
         return None
@@ -474,14 +462,16 @@ class Language:
         """Return how a line speaks."""
         return Manner()
 
-    def read(self, heard: LineInTalk) -> LineReading | None:
-        """Read what is done with the words of a line; None if nothing can (worker thread)."""
-        return None
+    def read(
+        self, heard: LineInTalk, given: Sequence[MemoryRecord] | None = None
+    ) -> LineReading | None:
+        """Read what is done with the words of a line; None if nothing can (worker thread).
 
-    def read_for_whom(self, heard: LineInTalk, given: Sequence[MemoryRecord]) -> LineReading | None:
-        """Read a line of company and for whom it is: `lead`, `errand` and `alarm` too (worker
-        thread), by what builders have `given` the NPC."""
-        return self.read(heard)
+        Args:
+            given: What builders have given the NPC; of a line of company, whose `lead`, `errand`
+                and `alarm` are wanted too.
+        """
+        return None
 
     # --- what texts say ---
 
@@ -579,10 +569,6 @@ class Language:
         """Split a taught text into memories, in order [C §1.6]. `hint` fixes their type."""
         return [Part(chunk, hint or "episodic")]
 
-    def states_preference(self, text: str) -> bool:
-        """Whether a text states a preference."""
-        return False
-
     def preferences(self, text: str) -> list[Stated]:
         """Return the preferences that the speaker of a line states, and that name a slot."""
         return []
@@ -595,7 +581,7 @@ class Language:
         """Return the sentences of an entry, each with what it claims in the third person, or ""."""
         return [
             (each, "" if self.asks(each) else f"{entry.seen_as}: {each}")
-            for each in self.sentences(self.without_name(entry.content, npc_name))
+            for each in self.sentences(self.without_address(entry.content, forms([npc_name])))
         ]
 
     def may_correct(self, said: str) -> bool:

@@ -462,8 +462,7 @@ class AssistantScript(DefaultScript):
 
     def _keep_for_waking(self, entry: Entry) -> None:
         """Keep a question for the time when the NPC is awake, the newest of each speaker."""
-        spoken = language.get()
-        if not spoken.asks(entry.content) or spoken.asks_if_awake(entry.content):
+        if not language.get().asks(entry.content):
             return
         kept = [each for each in self._asked_asleep() if each.source_entity != entry.source_entity]
         self._write_asked_asleep([*kept, entry][-ASKED_ASLEEP_KEPT:])

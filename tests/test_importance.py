@@ -31,7 +31,6 @@ def heard(text, **how):
     [
         ("The oven is being used.", "Odo is mending a net."),
         ("Odo is mending a net.", "Odo is a smith."),
-        ("Odo is washing the dishes.", "Odo is Cora's brother."),
         ("I had soup.", "I had a son."),
         ("The road is long.", "The road is dangerous."),
         ("Fine weather.", "Fine weather on Friday."),
@@ -78,8 +77,6 @@ def test_a_signal_is_found_in_any_form_of_its_words(text, signal):
         ("Nothing is missing.", "in passing"),
         ("Mara is going to the king.", "in passing"),
         ("There is a fire.", "lasting"),
-        ("I walk and cook and clean.", "routine"),  # told by the one who does it
-        ("They eat " + "and then they go on " * 6, "routine"),  # a meal in a longer story
     ],
 )
 def test_a_signal_is_not_found_where_it_only_seems_to_be(text, signal):

@@ -107,7 +107,6 @@ SPOKEN = [
 LEGITIMATE = [
     "I said never, and I meant it.",
     "Mara: the name of my boat.",
-    "You: Out of my house!",
     "There are two ways: by road, or by water.",
     'He told me "never again" and left.',
     '"Never," said the miller, "not while I live."',
@@ -309,8 +308,6 @@ UNFIT = [
         "Lift Ginny's pony. Five crowns says you cannot. Sunday, in front of all",
         "I lift the ox. Five crowns says you cannot.",
     ),
-    ("my own dog. trod on him in the dark", "Alice to you my own dog trod on him in the dark"),
-    ("thats sailcloth. its dyed sailcloth", "That's sailcloth. It's dyed sailcloth."),
     ("my own dog. trod on him in the dark", "Sorry, Mara, I can't assist with that."),
     ("I'm afraid of the river in spring.", "I am afraid of the river in spring."),
     ("Well?", "She wipes the same mug, slowly, and listens."),

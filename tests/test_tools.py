@@ -242,7 +242,6 @@ def test_no_more_than_eight_calls_of_a_round_are_done(calls, mara, alice, hears)
     heard = hears(alice)
     alice.execute_cmd("say Good day.")
     assert len(requests()[-1].results) == 8
-    assert "22 more calls were not done" in requests()[-1].results[-1]
     assert sum("waves" in line for line in heard) == 8
 
 

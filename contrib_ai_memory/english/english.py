@@ -53,9 +53,6 @@ ITEMS_READ = 1024  # texts of agenda items whose words are cached
 _TELLS_PAST = re.compile(
     r"\b(?:was|were|had|did|came|went|took|lost|saw|found|\w{3,}ed)\b", re.IGNORECASE
 )
-_ASKS_AWAKE = re.compile(
-    r"\b(?:are|r) (?:you|u|ye) (?:still )?(?:asleep|sleeping|awake|up)\b|\bwake up\b", re.I
-)
 # "what did Bram say about me?"; not "what did I say about me"
 _SAID_OF_ME = re.compile(
     r"(?P<said>\b(?:did|does|do|has|have) (?!i\b|you\b|u\b|ye\b)[\w'’-]+"
@@ -139,15 +136,17 @@ class English(Language):
     named = staticmethod(addressing.named)
     beside = staticmethod(addressing.beside)
     without_address = staticmethod(addressing.without_address)
-    without_name = staticmethod(reported_lines.without_name)
     reads = staticmethod(tokens.is_english)
     asks = staticmethod(questions.asks)
     confides = staticmethod(addressing.confides)
-    read = staticmethod(acts.read)
 
-    def read_for_whom(self, heard: LineInTalk, given: Sequence[MemoryRecord]) -> LineReading | None:
+    def read(
+        self, heard: LineInTalk, given: Sequence[MemoryRecord] | None = None
+    ) -> LineReading | None:
         read = acts.read(heard)
-        return read and replace(
+        if read is None or given is None:
+            return read
+        return replace(
             read,
             lead=acts.lead(heard),
             errand=reactions.is_kept(heard.line.text),
@@ -165,7 +164,6 @@ class English(Language):
     denies = staticmethod(contradiction.denies)
     says_the_same = staticmethod(contradiction.says_the_same)
     parts = staticmethod(routing.parts_of)
-    states_preference = staticmethod(stated_preferences.states_preference)
     claims = staticmethod(reported_lines.sentences_in)
     may_correct = staticmethod(corrections.may_correct)
     corrected = staticmethod(corrections.completed)
@@ -184,9 +182,6 @@ class English(Language):
             return True
         unsaid = addressing.without_address(text, forms(names))
         return all(map(addressing.hushes, questions.sentences_of(unsaid)))
-
-    def asks_if_awake(self, text: str) -> bool:
-        return bool(_ASKS_AWAKE.search(text))
 
     def manner(self, text: str) -> Manner:
         return Manner(

@@ -115,7 +115,6 @@ def telling_words(text: str) -> int:
 
 LEAST, MOST = -1.0, 4.0
 CHARACTERS_READ = 300  # characters of a text that are looked at: it is done on the reactor thread
-SHORT = 20  # words; a longer text that mentions a meal is not about eating
 SALIENCE_WEIGHT = 1.5  # what a salience of 1 adds
 
 
@@ -195,15 +194,6 @@ FIELDS = {
         "journal diary write wrote written read invent solve realize realise understand "
         "understood believe",
     ),
-    # What everybody does every day: 1 on the scale of Park et al., when it is seen in passing
-    "routine": (
-        -0.4,
-        "sleep slept asleep nap doze snore wake woke bed wash bathe shower bath brush comb dress "
-        "undress shave eat ate eaten chew drink drank sip cook bake boil fry breakfast lunch "
-        "dinner supper meal food dish clean tidy sweep swept wipe scrub mop rinse laundry sit sat "
-        "stand stood walk stroll pace idle loiter linger yawn stretch sneeze cough lean shrug nod "
-        "blink watch glance stare",
-    ),
 }
 
 PATTERNS = {
@@ -246,7 +236,7 @@ NOTHING_SAID = -1.0  # a line of nothing but these
 
 
 def content_importance(text: str) -> float:
-    """What the words alone add to an importance of 1-10: -1 (routine, filler) to 4.
+    """What the words alone add to an importance of 1-10: -1 (filler, what passes) to 4.
 
     The salience of [C §1.5] without its rare terms, and the word fields above, each once. It is
     cheap enough for the reactor thread, and knows nothing of who spoke to whom.
@@ -270,7 +260,7 @@ def signals_of(text: str) -> dict[str, float]:
         if pattern.search(text):
             found[name] = adds
     of_oneself = not _FIRST_PERSON.isdisjoint(present)
-    if of_oneself or len(words) > SHORT:  # a meal is worth little when seen, not when told of
+    if of_oneself:  # what passes is worth little when seen, not when told of
         found = {name: adds for name, adds in found.items() if adds > 0}
     if of_oneself:
         found["first person"] = FIRST_PERSON

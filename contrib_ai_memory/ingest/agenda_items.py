@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 from twisted.internet import defer
 
 from .. import language, offload
-from ..language import Circle, Commitment
+from ..language import Circle, Commitment, Named
 from ..llm import router
 from ..privacy import shared_privacy
 from ..records import (
@@ -258,8 +258,11 @@ def circle_of(memory: Memory) -> Circle:
     people = memory.people
 
     def called(text: str) -> list[str]:
+        named = language.get().named
         return [
-            who for who in people.mentioned(text) if language.get().calls(text, people.name_of(who))
+            who
+            for who in people.mentioned(text)
+            if named(text, forms([people.name_of(who)])) is Named.CALLED
         ]
 
     return Circle(memory.identity, forms(memory.names), people.mentioned, called)

@@ -252,8 +252,7 @@ def _type_of(entry: Entry) -> str:
         return "semantic"
     if entry.is_own or entry.is_move:
         return "episodic"
-    preference = language.get().states_preference(entry.content)
-    return "procedural" if preference else "episodic"
+    return "procedural" if language.get().preferences(entry.content) else "episodic"
 
 
 # --- rewriting ------------------------------------------------------------------------------------

@@ -155,10 +155,9 @@ def preferences_of(entry: Entry) -> list[Stated]:
     Only those that name a slot: "I love it" replaces nothing, and neither does a question.
     """
     heard = entry.origin == "perceived" and entry.learnable and entry.source_entity
-    spoken = language.get()
-    if not heard or not spoken.states_preference(entry.content) or entry.is_question:
+    if not heard or entry.is_question:
         return []
-    found = spoken.preferences(entry.content)
+    found = language.get().preferences(entry.content)
     return list({said.filled: said for said in found}.values())[:SLOTS_A_LINE]
 
 

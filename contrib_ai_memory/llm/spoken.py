@@ -196,64 +196,49 @@ def _untagged(text: str) -> str:
 
 # --- turns of others ------------------------------------------------------------------------------
 
-_OWN_LABELS = "assistant|ai|npc|bot|model|response|reply|answer|output"
-_OTHER_LABELS = "user|human|player|system|narrator|you"
 _SAYS = (
-    "says?|said|replies|replied|asks?|asked|answers?|answered|responds?|responded|whispers?|"
-    "whispered|murmurs?|mutters?|exclaims?|adds?|continues?"
+    "(?:says?|said|repl(?:ies|ied)|asks?|asked|answers?|answered|responds?|responded|whispers?|"
+    "whispered|murmurs?|mutters?|exclaims?|adds?|continues?)"
 )
-_TELLS = "says|whispers|murmurs|mutters|replies|answers|exclaims"
-# a label without a name: `whispers to Alice: "`, `I say: "`; or as the prompt has it of anybody:
-# `Amera says to you: `
-_UNNAMED = re.compile(
-    rf"[\s*_\[(]{{0,4}}(?:(?P<own>(?:I[ \t]+(?:say|whisper)|{_TELLS}))|You[ \t]+(?:say|whisper)"
-    rf"|\w+[ \t]+(?:{_TELLS})(?=[*_)\]]{{0,4}}[ \t]+to[ \t]+you\b))[*_)\]]{{0,4}}"
-    r"(?:[ \t]+\w+ly)?(?:[ \t]+to[ \t]+[^:,\n]{1,40})?[*_]{0,3}[ \t]*"
-    r"(?:[:：]|,(?=[ \t]*[\"“]))[*_]{0,3}[ \t]*",
-    re.IGNORECASE,
+_TELLS = "(?:says?|whispers?|murmurs?|mutters?|replies|answers?|exclaims?)"
+_SAID = re.compile(rf"\b{_SAYS}\b", re.IGNORECASE)
+# who speaks where no name is: `whispers to Alice: "`, `I say: "`; or as the prompt has it of
+# anybody: `Amera says to you: `
+_OWN_LABELS = rf"assistant|ai|npc|bot|model|response|reply|answer|output|(?:I[ \t]+)?{_TELLS}"
+_OTHER_LABELS = (
+    rf"user|human|player|system|narrator|you(?:[ \t]+{_TELLS})?"
+    rf"|\w+[ \t]+{_TELLS}(?=[*_)\]]{{0,4}}[ \t]+to[ \t]+you\b)"
 )
 # a role in the middle of a line
 _INLINE = re.compile(r"(?<=[.!?…\"”*)]) +(?=(?:User|Human|Assistant|System): +[A-Z\"“])")
 
 
-def _label(names: str) -> re.Pattern[str]:
-    """Match a speaker's name before a line: `Mara: `, `**Mara:**`, `[Mara] says, "`."""
+def _label(names: Iterable[str], labels: str) -> re.Pattern[str]:
+    """Match who speaks before a line: `Mara: `, `**Mara:**`, `[Mara] says, "`."""
+    known = {name.strip() for name in names if name.strip()}
+    who = "|".join([*map(re.escape, sorted(known, key=len, reverse=True)), labels])
     return re.compile(
-        rf"[\s*_\[<(\"“]{{0,4}}(?P<who>{names})[\]>*_)”\"]{{0,4}}[ \t]*"
-        r"(?:[(\[*][^()\[\]*\n]{1,60}[)\]*])?[ \t]*"
-        rf"(?P<says>(?:{_SAYS})(?: to [^:\n]{{1,40}})?)?[ \t]*"
-        r"(?:[:：]|,(?=[ \t]*[\"“]))[*_]{0,3}[ \t]*",
+        rf"[\s*_\[<(\"“]{{0,4}}(?:{who})(?:[ \t]+and[ \t]+(?:{who}))?[\]>*_)”\"]{{0,4}}[ \t]*"
+        rf"(?:[(\[*][^()\[\]*\n]{{1,60}}[)\]*])?[ \t]*{_SAYS}?[*_)\]]{{0,4}}(?:[ \t]+\w+ly)?"
+        r"(?:[ \t]*to[ \t]+[^:,\n]{1,40})?[ \t]*(?:[:：]|,(?=[ \t]*[\"“]))[*_]{0,3}[ \t]*",
         re.IGNORECASE,
     )
-
-
-def _alternatives(names: Iterable[str], labels: str) -> str:
-    known = {name.strip() for name in names if name.strip()}
-    return "|".join([*map(re.escape, sorted(known, key=len, reverse=True)), labels])
 
 
 def _own_lines(text: str, voice: Voice) -> tuple[str, bool, bool]:
     """Return the speaker's own lines, whether a turn of another follows, and whether a label says
     that it whispers."""
-    own = _label(_alternatives(voice.names, _OWN_LABELS))
     mine = {name.lower() for name in voice.names}
-    others = [name for name in voice.others if name.lower() not in mine]
-    names = _alternatives(others, _OTHER_LABELS)
-    other = _label(rf"(?:{names})(?: and (?:{names}))?")
+    own = _label(voice.names, _OWN_LABELS)
+    other = _label((name for name in voice.others if name.lower() not in mine), _OTHER_LABELS)
     taken: list[str] = []
     whispers = False
-    listed = False  # "I have two guests:" is followed by names that speak nothing
     for line in _INLINE.sub("\n", text).split("\n"):
-        label, unnamed = _turn(other, line), _UNNAMED.match(line)
-        calls = label and label["who"].lower() == "you" and not label["says"]  # "You: get out!"
-        if label or (unnamed and not unnamed["own"]):
-            listed = listed or bool(taken and taken[-1].rstrip().endswith((":", "：")))
-            if taken and not listed:
+        if _turn(other, line):
+            if taken:
                 return "\n".join(taken), True, whispers
-            if not taken and not calls:
-                continue
-        label = _turn(own, line) or unnamed
-        if label and not calls:
+            continue
+        if label := _turn(own, line):
             line = line[label.end() :]
             whispers = whispers or bool(_WHISPERS.search(label[0]))
         if line.strip() or taken:
@@ -268,7 +253,7 @@ def _turn(labels: re.Pattern[str], line: str) -> re.Match[str] | None:
         return None
     rest = line[label.end() :]
     marked = label[0].lstrip()[:1] in ("*", "[", "<") or rest[:1] in ("*", "(")
-    begins = marked or label["says"] or not rest.lstrip("_\"'“‘«")[:1].islower()
+    begins = marked or _SAID.search(label[0]) or not rest.lstrip("_\"'“‘«")[:1].islower()
     return label if begins else None
 
 
@@ -285,9 +270,7 @@ _UNDERLINED = re.compile(r"(?<!\w)_{1,2}(?=\S)(?P<inner>[^_\n]{1,400})(?<=\S)_{1
 _BRACKETED = re.compile(r"[(\[](?P<inner>[^()\[\]\n]{1,300})[)\]]")
 _OPEN_STAR = re.compile(r"(?:^|(?<=\s))\*(?P<inner>[^*\n]*)\Z")
 _ASIDE = re.compile(r"(?:ooc|out of character|note|author'?s note|a/n)\b", re.IGNORECASE)
-_BOUNDARY_BEFORE = re.compile(r"(?:^|[.!?…:\"”’)\]*\n])\s*\Z")
-_BOUNDARY_AFTER = re.compile(r"\s*(?:\Z|[\"“«(\[*\n]|[^\W\d_a-zß-öø-ÿ])")
-_PAUSE_BEFORE = re.compile(r"[,;:—–…-]\s*\Z")
+_APART = re.compile(r"(?:^|[.!?…:\"”’)\]*\n])\s*\Z")  # what stands before words of their own
 
 _GESTURES = frozenset(
     "nods smiles grins sighs chuckles laughs leans pauses shrugs winks frowns glances bows "
@@ -298,8 +281,6 @@ _GESTURES = frozenset(
     "murmurs taps drums slides pushes pulls reaches picks hands offers takes holds grips claps "
     "cackles giggles snickers rolls narrows softens straightens adjusts polishes stirs".split()
 )
-LONG_ACT = 5  # words within a sentence, which are seldom stressed
-TOLD_FROM = 3  # words of a stage direction that has another subject
 _SUBJECTS = frozenset("she he they i it her his their my the a".split())
 
 
@@ -318,10 +299,10 @@ def _without_actions(text: str, voice: Voice) -> tuple[str, tuple[str, ...]]:
         parts, place = list[str](), 0
         for span in spans.finditer(text):
             inner = span["inner"].strip()
-            before, after = text[: span.start()][-40:], text[span.end() : span.end() + 40]
+            apart = bool(_APART.search(text[: span.start()][-40:]))
             parts.append(text[place : span.start()])
             place = span.end()
-            if _is_action(inner, before, after, voice, bracket=is_bracket):
+            if _is_action(inner, voice, apart=apart, bracket=is_bracket):
                 actions.append(inner)
             elif is_bracket and span[0].startswith("("):
                 parts.append(span[0])
@@ -335,32 +316,21 @@ def _without_actions(text: str, voice: Voice) -> tuple[str, tuple[str, ...]]:
     return re.sub(r"^[\s,;:—–-]+(?=\S)|\s+(?=[,.!?;](?:\s|$))", "", text), tuple(actions)
 
 
-def _is_action(inner: str, before: str, after: str, voice: Voice, *, bracket: bool) -> bool:
-    """Whether words between marks are done rather than spoken."""
-    if not WORD.search(inner):
+def _is_action(inner: str, voice: Voice, *, apart: bool, bracket: bool) -> bool:
+    """Whether words between marks are done rather than spoken.
+
+    One word within a sentence is mostly stressed, and what stands in brackets is mostly said.
+    """
+    words = WORD.findall(inner)
+    if not words:
         return not any(map(str.isdigit, inner))
     if _ASIDE.match(inner):
         return True
-    if inner.endswith(("!", "?")) and not _gesture(inner, voice):
-        return False  # it is said with force
-    if bracket:
+    if bracket or (len(words) == 1 and not apart):
         return _gesture(inner, voice)
-    if _BOUNDARY_BEFORE.search(before) and (
-        _BOUNDARY_AFTER.match(after) or len(WORD.findall(inner)) > 1
-    ):
-        return _has_verb(inner, voice) or _begins_with_subject(inner)
-    count = len(WORD.findall(inner))
-    if inner[:1].islower() and count >= LONG_ACT:
-        return _has_verb(inner, voice)
-    if _PAUSE_BEFORE.search(before) or count > 1:
-        return inner[:1].islower() and _gesture(inner, voice)
-    return False
-
-
-def _begins_with_subject(inner: str) -> bool:
-    """Whether words in lower case tell of something: "the corner of her mouth moves"."""
-    words = WORD.findall(inner)
-    return inner[:1].islower() and words[0] in _SUBJECTS and len(words) >= TOLD_FROM
+    if inner.endswith(("!", "?")):
+        return False  # it is said with force
+    return _has_verb(inner, voice) or (apart and inner[0].islower() and words[0] in _SUBJECTS)
 
 
 def _lead(inner: str, voice: Voice) -> tuple[str, bool]:
@@ -393,12 +363,11 @@ def _has_verb(inner: str, voice: Voice) -> bool:
     lead, subject = _lead(inner, voice)
     if not lead:
         return not subject
-    if lead in _GESTURES or lead in language.get().third_person:  # "nods"
+    if _gesture(inner, voice) or lead in language.get().third_person:
         return True
-    form = (lead.endswith("s") and not lead.endswith("ss")) or lead.endswith("ing")
-    if not form or len(lead) < 4 or lead.endswith("thing"):
+    if len(lead) < 4 or lead.endswith(("ss", "thing")):
         return False
-    return subject or inner[:1].islower() or lead.endswith("ing")
+    return lead.endswith("ing") or (lead.endswith("s") and (subject or inner[:1].islower()))
 
 
 # --- quotation marks and sentences ----------------------------------------------------------------
@@ -472,14 +441,9 @@ def _plain(text: str) -> str:
 # --- whether it can be said -----------------------------------------------------------------------
 
 COPIED_FROM = 4  # words of a sentence that stands in what the model was given
-ECHO_SHARE = 0.75  # of the words of a sentence, in the line that it answers
-MOSTLY = 0.5  # share of the words of an answer in echoes
 LOOP_FROM = 40  # words of a text that may go round in circles
-_OF_ONESELF = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our)\b")
-_IS_ONESELF = re.compile(  # before one's own name: "I am it, Mara", "it is me, Mara"
-    r"\b(?:i['’]?m|i am|me|it is i|my name(?:['’]?s| is)?)"
-    r"(?: (?:it|she|he|(?:the|your|an?) \w+))?\W*$"
-)
+# before one's own name: "it is me, Mara"
+_IS_ONESELF = re.compile(r"\b(?:i['’]?m|i am|me|name is)(?: (?:the|your|an?) \w+)?\W*$")
 _OF_ANOTHER = re.compile(r"\b(?:she|he|they|her|his|their|him|them)\b")
 _BE = frozenset("am is are".split())
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\s\"”’)]+")
@@ -491,29 +455,22 @@ def _is_fit(text: str, voice: Voice) -> bool:
     if len(words) >= LOOP_FROM and len(set(words)) * 3 < len(words):
         return False  # it repeats itself
     own, listener = _proper(voice.names), _proper([voice.listener])
-    called = (*own, *listener)
-    heard, told = _bare(language.get().without_address(voice.heard, called)), _bare(voice.described)
-    said = language.get().without_address(text, called)
-    if len(heard.split()) >= COPIED_FROM and (
-        _bare(said) == heard or _letters(said) == _letters(voice.heard)
-    ):
+    spoken = language.get()
+    said = _cut(spoken.without_address(text, (*own, *listener)))
+    if _is_echo(said, _bare(spoken.without_address(voice.heard, (*own, *listener)))):
         return False
-    sentences = _cut(said)
-    echoes = [each for each in sentences if _is_echo(each, heard)]
-    # "A stone in the hoof. Good for her." takes up what was said
-    if echoes and len(_bare(" ".join(echoes)).split()) >= MOSTLY * len(_bare(said).split()):
+    described = _bare(voice.described)
+    if any(_is_recited(each, described, own) for each in said):
         return False
-    if any(_is_recited(each, told, own) for each in sentences):
-        return False
-    again = {_bare(each) for line in voice.said for each in _cut(line)}
-    if any(len(each.split()) >= COPIED_FROM and each in again for each in map(_bare, _cut(text))):
+    before = {_bare(each) for line in voice.said for each in _cut(line)}
+    if any(len(each.split()) >= COPIED_FROM and each in before for each in map(_bare, _cut(text))):
         return False
     aloud = _QUOTED.sub(" ", text)
     others = _proper(name for name in voice.others if name != voice.listener)
-    of_listener = not others or language.get().named(aloud, others) is not Named.CALLED
+    to_listener = not others or spoken.named(aloud, others) is not Named.CALLED
     return not any(
         (_calls_itself(each, own) and not set(own) & set(listener))
-        or (of_listener and _tells_of(each, listener))
+        or (to_listener and _tells_of(each, listener))
         for each in _cut(aloud)
     )
 
@@ -534,51 +491,49 @@ def _bare(text: str) -> str:
     return " ".join(word for word in words if word not in _BE)
 
 
-def _letters(text: str) -> str:
-    """Return the letters alone, so that "that's" and "thats" are the same."""
-    return "".join(WORD.findall(text.lower())).replace("'", "").replace("’", "")
+def _is_echo(said: Sequence[str], heard: str) -> bool:
+    """Whether an answer is the line that it answers, or half of its words are. "A stone in the
+    hoof. Good for her." takes up what was said, and so does a question."""
+    words = list(map(_bare, said))
+    whole = " ".join(words).strip()
+    if whole == heard:
+        return len(heard.split()) >= COPIED_FROM
+    again = (
+        len(each.split())
+        for each, sentence in zip(words, said, strict=True)
+        if f" {each} " in f" {heard} " and not sentence.endswith("?")
+    )
+    return 2 * sum(count for count in again if count > COPIED_FROM) >= max(1, len(whole.split()))
 
 
-def _is_echo(sentence: str, heard: str) -> bool:
-    """Whether a sentence was heard."""
-    words = _bare(sentence)
-    count = len(words.split())
-    repeats = f" {words} " in f" {heard} "
-    if f" {words}".endswith(f" {heard}"):  # with little before: "Alice to you" and the line
-        repeats = len(heard.split()) >= ECHO_SHARE * count
-    return repeats and count > COPIED_FROM and not sentence.endswith("?")
-
-
-def _is_recited(sentence: str, told: str, own: tuple[str, ...]) -> bool:
+def _is_recited(sentence: str, described: str, own: tuple[str, ...]) -> bool:
     """Whether a sentence recites how the model was told of the speaker."""
     words = _bare(sentence)
-    of_itself = bool(_OF_ONESELF.search(words))
-    if len(words.split()) < COPIED_FROM or of_itself or f" {words} " not in f" {told} ":
+    if len(words.split()) < COPIED_FROM or f" {words} " not in f" {described} ":
         return False
     return bool(_OF_ANOTHER.search(words)) or language.get().named(sentence, own) is not Named.NOT
 
 
 def _calls_itself(sentence: str, own: tuple[str, ...]) -> bool:
-    """Whether a sentence calls the speaker; "Mara, at your service" and "I am it, Mara" do not."""
+    """Whether a sentence calls the speaker; "Mara, at your service" and "I am Mara" do not."""
     said = folded(sentence)
-    if language.get().named(sentence, own) is not Named.CALLED:
+    if language.get().named(sentence, own) is not Named.CALLED or said.lstrip("\"'(“*").startswith(
+        own
+    ):
         return False
-    if said.lstrip("\"'(“*").startswith(own):
-        return False
-    places = (
-        found.start() for name in own for found in re.finditer(rf"\b{re.escape(name)}\b", said)
-    )
-    return any(not _IS_ONESELF.search(said[:place]) for place in places)
+    found = re.finditer(rf"\b(?:{'|'.join(map(re.escape, own))})\b", said)
+    return any(not _IS_ONESELF.search(said[: each.start()]) for each in found)
 
 
 def _tells_of(sentence: str, listener: tuple[str, ...]) -> bool:
-    """Whether a sentence tells of the listener as of somebody absent."""
+    """Whether a sentence tells of the listener as of somebody absent: "Alice nods"."""
     if language.get().named(sentence, listener) is Named.TOLD_OF:
         return True
-    said, verbs = folded(sentence), language.get().third_person
-    if any(one in listener and verb in verbs for one, verb in pairwise(WORD.findall(said))):
-        return True
-    return any(re.match(rf"\W*{re.escape(one)} [a-z]+s\b", said) for one in listener)  # "nods"
+    words, verbs = WORD.findall(folded(sentence)), language.get().third_person
+    return any(
+        one in listener and (verb in verbs or (place == 0 and verb.endswith("s")))
+        for place, (one, verb) in enumerate(pairwise(words))
+    )
 
 
 def is_silence(text: str) -> bool:

@@ -52,7 +52,6 @@ class Turn:
 
     text: str
     calls: tuple[ToolCall, ...] = ()
-    unheard: int = 0  # calls beyond `CALLS_A_ROUND`
     whispered: bool = False  # the text was marked as a secret
     seen: str = ""  # what is done meanwhile, "ladles broth"
 
@@ -218,10 +217,8 @@ def turn_in(
     if is_silence(answer.text) and not answer.tool_calls:
         return Turn(SILENCE)
     told = utterance(answer.text, voice, whole=not answer.cut_off)
-    raw = answer.tool_calls if offered else []
-    calls = _calls_in(raw[:CALLS_A_ROUND])
-    seen = "" if after else told.seen(voice)
-    return Turn(told.text, calls, max(0, len(raw) - CALLS_A_ROUND), told.whispered, seen)
+    calls = _calls_in(answer.tool_calls[:CALLS_A_ROUND] if offered else [])
+    return Turn(told.text, calls, told.whispered, "" if after else told.seen(voice))
 
 
 def _calls_in(raw: Sequence[Any]) -> tuple[ToolCall, ...]:

@@ -32,12 +32,7 @@ from ..english.sentence_classifier import (
 )
 from ..english.small_talk import tells
 from ..english.stated_preferences import stated, states_preference
-from ..english.tokens import (
-    FUNCTION_WORDS,
-    content_words,
-    stem,
-    zipf,
-)
+from ..english.tokens import FUNCTION_WORDS, content_words, stem, zipf
 from ..ingest.corrected_lines import corrected
 from ..llm.provider import (
     AttributeDraft,
@@ -449,49 +444,28 @@ def _told(line: str) -> list[str]:
 def _with_acts(
     drafts: Iterable[AttributeDraft], name: str, seen: Sequence[Observation]
 ) -> list[AttributeDraft]:
-    """Join what supports a preference to it.
+    """Join the acts that bear out a preference to it.
 
     That Alice prefers tea over coffee, orders tea and refuses coffee is one preference with three
     pieces of evidence, as in the source's example.
     """
-    likings: dict[str, AttributeDraft] = {}
-    rest, left = [], []
-    for draft in drafts:
-        said = stated(draft.value)
-        told = draft.type == "fact" and said is not None and said.subject == name.lower()
-        if told or draft.type == "preference":
-            likings[draft.value] = replace(draft, type="preference")
-        else:
-            rest.append(draft)
-    for draft in rest:
-        liking = next((one for one in likings.values() if _supports(draft.value, one)), None)
-        if liking is None or draft.type != "fact":
-            left.append(draft)
-        else:
-            likings[liking.value] = _with_evidence(liking, draft.evidence)
-    for noted in seen:  # an act is no attribute of its own
-        for liking in list(likings.values()):
-            known = noted.journal_id in liking.evidence
-            if not known and noted.text.startswith(name) and _supports(noted.text, liking):
-                likings[liking.value] = _with_evidence(liking, (noted.journal_id,))
-    return [*likings.values(), *left]
+    acts = [each for each in seen if each.text.startswith(name)]
+    return [_borne_out(each, acts) if each.type == "preference" else each for each in drafts]
 
 
-def _with_evidence(liking: AttributeDraft, more: tuple[int, ...]) -> AttributeDraft:
-    return replace(
-        liking,
-        evidence=tuple(dict.fromkeys((*liking.evidence, *more))),
-        confidence=combined_confidence(liking.confidence, ACT_CONFIDENCE),
-    )
-
-
-def _supports(text: str, liking: AttributeDraft) -> bool:
-    """Whether a short sentence, as a rule an act, is about the object of a preference."""
+def _borne_out(liking: AttributeDraft, acts: Iterable[Observation]) -> AttributeDraft:
     said = stated(liking.value)
-    words = content_words(text)
-    if said is None or len(words) > ACT_WORDS:
-        return False
-    return bool(words & content_words(" ".join((said.slot, *said.mentions))))
+    object_of = content_words(" ".join((said.slot, *said.mentions))) if said else set()
+    for act in acts:
+        words = content_words(act.text)
+        if act.journal_id in liking.evidence or len(words) > ACT_WORDS or not words & object_of:
+            continue
+        liking = replace(
+            liking,
+            evidence=(*liking.evidence, act.journal_id),
+            confidence=combined_confidence(liking.confidence, ACT_CONFIDENCE),
+        )
+    return liking
 
 
 # --- reflection -----------------------------------------------------------------------------------

@@ -92,6 +92,6 @@ def read_line(
     """
     said = heard.line.text
     found = given(agent_id, said, listeners, now)
-    read = language.get().read_for_whom(heard, found)
+    read = language.get().read(heard, found)
     told = (each.content for each in found)
     return read and replace(read, known=nearness(said, (*own, *told)))

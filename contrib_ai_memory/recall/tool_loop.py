@@ -54,9 +54,8 @@ REFUSED = "Not done"  # begins the result of a call that was not carried out
 MAX_ACTIONS = 8  # things said and done before the answer
 RETELLS_FROM = 0.8  # share of the words of an answer that are in one memory
 
-# shares of the context window
-RESULTS_SHARE = 1 / 8  # for the results of all recalls
-RECALL_SHARE = 1 / 16  # for the results of one recall
+RESULTS_SHARE = 1 / 8  # of the context window, for the results of all recalls
+LEAST_RESULT = 50  # tokens that must be left of it for one more
 
 
 class ToolError(RuntimeError):
@@ -227,10 +226,6 @@ class ToolLoop:
         for call in turn.calls:
             result = yield self._result(call)
             messages.append(tools.result(call, result))
-        if turn.unheard:
-            messages[-1]["content"] += (
-                f" ({turn.unheard} more calls were not done: {tools.CALLS_A_ROUND} at once.)"
-            )
         privacy = shared_privacy([*self._sources, *self._whispers])
         beside = {"private": privacy.private, "witnesses": list(privacy.witnesses)}
         # the words beside the calls are kept as what they are: the NPC's own, heard by those here
@@ -313,13 +308,13 @@ class ToolLoop:
         else:
             request = emotion_request(arguments.emotions)
         settings = self._memory.settings
-        if self._result_tokens >= settings.CONTEXT_TOKENS * RESULTS_SHARE:
+        left = int(settings.CONTEXT_TOKENS * RESULTS_SHARE) - self._result_tokens
+        if left < LEAST_RESULT:
             raise ToolError("you have recalled enough for one answer: give it now")
-        tokens = max(50, int(settings.CONTEXT_TOKENS * RECALL_SHARE))
         request = replace(
             request,
             listeners=(self._listener,),
-            token_budget=min(settings.RECALL_TOKENS, tokens),
+            token_budget=min(settings.RECALL_TOKENS, left),
             without_entries=frozenset({self._entry.id}),
         )
         try:

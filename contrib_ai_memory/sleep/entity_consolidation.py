@@ -46,6 +46,7 @@ from ..store.profiles import (
     audience_of,
 )
 from ..store.protocol import MemoryStore
+from ..text.names import forms
 from ..text.sanitising import oneline, shortened
 from . import consolidation
 from .reconciliation import Relations, compared
@@ -127,7 +128,8 @@ def heard_in(
     spoken = language.get()
     stored = memory_store.shared().get([entry_memory_id(agent_id, entry.id) for entry in batch])
     over = {number for each in stored if each.superseded_by for number in each.journal_ids}
-    felt = {e.id: spoken.without_name(e.content, npc_name) for e in batch if e.id in about_npc}
+    called = forms([npc_name])
+    felt = {e.id: spoken.without_address(e.content, called) for e in batch if e.id in about_npc}
     warmth = dict(zip(felt, map(warmth_of, emotions.classify([*felt.values()])), strict=True))
     heard = {}
     for entry in batch:
@@ -154,7 +156,7 @@ def _is_about_npc(memory: Memory, entry: Entry) -> bool:
     """Whether talk is about the NPC: a line about hating wolves shows no dislike of the NPC."""
     if entry.kind not in TALK_KINDS or entry.origin != "perceived" or not entry.source_entity:
         return False
-    if memory.owner.is_named(language.get().without_name(entry.content, memory.name)):
+    if memory.owner.is_named(language.get().without_address(entry.content, forms([memory.name]))):
         return True
     alone = set(entry.witnesses) <= {entry.source_entity}
     addressed = entry.private or alone or memory.owner.is_named(entry.content)
