@@ -409,7 +409,7 @@ def test_who_plans_and_parts_is_bidden_farewell_once():
     said = "Goodbye, Mara, I'll be back on Wednesday with the ribbons!"
     done = [("parting", "Goodbye"), ("plan", "I'll be back on Wednesday")]
     goes = request(said, *done, phrases=TONES["gruff"])
-    assert offline_reply.reply(goes).text == "Wednesday, then, Alice. Off with you, then."
+    assert offline_reply.reply(goes).text == "Wednesday. Right, Alice. Off with you, then."
 
 
 def test_what_is_given_is_named_in_whole():

@@ -14,7 +14,7 @@ from contrib_ai_memory.admin import archive, edit, erase, forget
 from contrib_ai_memory.english import commitments
 from contrib_ai_memory.english.agenda_changes import changes
 from contrib_ai_memory.ingest.agenda_items import update
-from contrib_ai_memory.language import Circle
+from contrib_ai_memory.language import Circle, Named
 from contrib_ai_memory.offline import acts
 from contrib_ai_memory.records import (
     EVIDENCE_KEPT,
@@ -32,6 +32,7 @@ from contrib_ai_memory.records import (
 from contrib_ai_memory.store import attributes
 from contrib_ai_memory.store.agenda import BROUGHT_UP, CATEGORY, ITEMS_KEPT
 from contrib_ai_memory.store.removal import Removal
+from contrib_ai_memory.text.names import forms
 
 wait = offload.wait
 
@@ -157,7 +158,11 @@ def mentioned(text: str) -> list[str]:
 
 
 def called(text: str) -> list[str]:
-    return [name for name in mentioned(text) if language.get().calls(text, name)]
+    return [
+        name
+        for name in mentioned(text)
+        if language.get().named(text, forms([name])) is Named.CALLED
+    ]
 
 
 def drawn(*lines: Entry, known: list[AgendaItem] | None = None) -> list[AgendaItem]:

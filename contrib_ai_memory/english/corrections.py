@@ -157,8 +157,10 @@ def _replaced(said: str, known: str, *, admits: bool) -> str:
             if not _OWNS.search(wrong):
                 rights = [_OWNS.sub("", each) for each in rights]
             rights = [each for each in rights if not re.search(rf"\b{re.escape(each)}\b", known)]
-            besides = content_words(form.sub(" ", rest)) - _VAGUE
-            if len(rights) != 1 or (besides and not besides & content_words(known)):
+            if len(rights) != 1:
+                return ""
+            besides = content_words(meant.replace(rights[0], " ")) - _VAGUE
+            if besides and not besides & content_words(known):
                 return ""
             if form is _NUMBER and not _counts_the_same(rest, rights[0], known):
                 return ""

@@ -11,21 +11,24 @@ from .reported_speech import speaks_of_self
 from .tokens import FILLERS
 
 _GREETS = re.compile(
-    r"^\W*(?:h?[aeu]llo+|oi,? oi|hi+(?:ya)?|hey+[ao]?|wotcha|alright(?=,|\W*$)|ey ?up|hail|howdy"
-    r"|greetings|well met|evenin['’]?g?|mornin['’]?g?|good (?:morning|day|evening|afternoon|morrow)"
-    r"|welcome back)\b",
+    r"^\W*(?:h?[aeu]llo+|oi,? oi|hi+(?:ya)?|hey+[ao]?|wotcha|alright(?=,|\W*$)"
+    r"|yo|ey ?up|hail|howdy|greetings|well met|evenin['’]?g?"
+    r"|mornin['’]?g?|good (?:morning|day|evening|afternoon|morrow)|salut\w*|welcome back)\b",
     re.IGNORECASE,
 )
 _GREETED_FIRST = re.compile(rf"{_GREETS.pattern}(?: [\w'’-]+){{0,2}}[.!,]+\s+(?=\w)", re.IGNORECASE)
 _PARTS = re.compile(
     r"\b(?:(?<!said )(?<!says )(?:good ?)?bye+|farewell|good ?night|g['’]?ni(?:ght|te)"
-    r"|(?:(?<!\w )|(?<=night ))ni(?:ght|te)(?=(?: then| all| folks)?\W*$)"
-    r"|(?:see|c|cu) ?(?:you|ya|u)|cya|laters?(?=\W*$)|(?:got to|gotta|have to|must) (?:go|run|dash)"
+    r"|(?:(?<!\w )|(?<=night ))ni(?:ght|te)(?=(?: then| all| folks)?(?: x+)?\W*$)"
+    r"|(?:see|c|cu) ?(?:you|ya|u)|cya|cu"
+    r"|laters?(?=\W*$)|ttyl|brb|g[2t]g|(?:got to|gotta|have to|must) (?:go|run|dash)"
     r"|(?:sleep tight|ta[ -]ra|ta[ -]ta)(?=\W*$)|(?<!\w )cheerio"
     r"|(?:(?<!\w )|(?<=right )|(?<=ok ))i(?:['’]?m| am)"
-    r" (?:(?:away|off) (?:home|to (?:my )?bed)|off(?=\W*$|[\s,.!]+(?:ta|thanks?|night|then|all)\b))"
-    r"|until (?:next time|tomorrow)|i(?:['’]ll| will| must)? be (?:going|off)"
-    r"|safe (?:travels|journey)|take care)\b",
+    r" (?:(?:away|off) (?:home|to (?:my )?bed)"
+    r"|off(?=\W*$|[\s,.!]+(?:ta|thanks?|thx|cheers|bye|see|good|night|then|all)\b))"
+    r"|until (?:next time|tomorrow)|i(?:['’]ll| will| must| have to|['’]ve got to| should)?"
+    r" (?:be going|be off|get going|take my leave|go now)|so long|safe (?:travels|journey)"
+    r"|take care)\b",
     re.IGNORECASE,
 )
 _THANKS = re.compile(

@@ -90,6 +90,7 @@ SURELY_FROM = {
     "greeting": 1.0,
     **dict.fromkeys("correction promise feeling praise apology".split(), 0.5),
 }
+LONGEST_GREETING = 4  # words of one in other words than the usual
 FELT_IN_A_QUESTION_FROM = 1.2  # "is it gona fall off im scared"; not "what is it that I fear?"
 CORRECTS_FROM = 2.0  # by words that do not say what is wrong
 SHORT = 12  # words of a line that has one matter
@@ -371,6 +372,8 @@ def _is_ruled_out(act: SpeechAct, said: str, request: ReplyRequest) -> bool:
     words = _sentence_of(act.text, said)
     if act.kind == "parting":
         return courtesy_of(words) is Intent.GREETING
+    if act.kind == "greeting":  # "Mara, I keep the ferry at Millbrook."
+        return courtesy_of(said) is not Intent.GREETING and len(said.split()) > LONGEST_GREETING
     if act.kind == "alarm":
         over = closes(words) == "done" or _is_of_another_day(said, request) or asks(words)
         return bool(_ALL_CLEAR.search(words) or (over and not CRIES.search(said)))

@@ -82,6 +82,9 @@ _FOR_THE_ACTOR = re.compile(
     r"|speaks?|talks?|answers?)\b",
     re.IGNORECASE,
 )
+_OF_BEFORE = re.compile(
+    r"\b(?:at first|in the beginning|used to|before|originally|once|formerly|old)\b", re.I
+)
 _NAME_OF_KIN = re.compile(  # "what's my wife's name?" is read as "who is my wife?"
     r"\bwhat(?:['’]?s| is) (?P<whom>(?:my|your|his|her|their|[\w-]+['’]?s)"
     r" (?:brother|sister|mother|father|son|daughter|wife|husband|uncle|aunt|cousin))"
@@ -134,7 +137,11 @@ def ranked(request: ReplyRequest) -> list[SentenceCandidate]:
         best = [
             replace(e, score=e.score + BY_THE_ASKER * _is_by_the_asker(e, request)) for e in best
         ]
-    return _latest_first(best)
+    if _OF_BEFORE.search(request.utterance):
+        return _earlier_first(best, request)
+    # who somebody is holds, whatever came of the matter
+    within = LATER_WITHIN if _WHO.search(request.utterance) else NEARLY_AS_GOOD
+    return _latest_first(best, within)
 
 
 def _judged(found: Sequence[SentenceCandidate], request: ReplyRequest) -> list[SentenceCandidate]:
@@ -198,9 +205,9 @@ def _is_by_the_asker(candidate: SentenceCandidate, request: ReplyRequest) -> boo
     return bool(memory and request.speaker_id and memory.about == request.speaker_id)
 
 
-def _latest_first(best: list[SentenceCandidate]) -> list[SentenceCandidate]:
+def _latest_first(best: list[SentenceCandidate], within: float) -> list[SentenceCandidate]:
     """Put what was said last on the matter of the best sentence first, if it answers as well; what
-    says that the best is over, if it answers nearly as well."""
+    says that the best is over, if it answers and scores less by so much at most."""
     if not best or not (since := _told_at(best[0])):
         return _latest_taught(best)
     over = _says_over(best)
@@ -210,7 +217,7 @@ def _latest_first(best: list[SentenceCandidate]) -> list[SentenceCandidate]:
         if each.score >= NOTHING_BELOW
         and _told_at(each) > since
         and (
-            (each in over and each.rank >= best[0].rank - NEARLY_AS_GOOD)
+            (each in over and each.rank >= best[0].rank - within)
             or (
                 each.rank >= best[0].rank - LATER_WITHIN - tells_change(each.text)
                 and _is_on_one_matter(each, best[0])
@@ -255,6 +262,22 @@ def _taught_at(candidate: SentenceCandidate) -> str:
     """Return when a builder gave what a sentence is of, "" for anything else."""
     memory = candidate.memory
     return memory.created_at if memory and of_builder(memory) else ""
+
+
+def _earlier_first(best: list[SentenceCandidate], request: ReplyRequest) -> list[SentenceCandidate]:
+    """Put what was told of the matter earlier before what says that it has changed."""
+    if not best or not tells_change(best[0].text):
+        return best
+    asked, changed_at = content_words(words_to_it(request)), _told_at(best[0])
+    earlier = [
+        each
+        for each in best
+        if each.rank >= best[0].rank - NEARLY_AS_GOOD
+        and _told_at(each) < changed_at
+        and not tells_change(each.text)
+        and not asked.isdisjoint(content_words(each.text))
+    ][:1]
+    return [*earlier, *(each for each in best if each not in earlier)]
 
 
 def _is_on_one_matter(later: SentenceCandidate, first: SentenceCandidate) -> bool:
