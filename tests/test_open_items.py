@@ -69,6 +69,13 @@ def test_who_comes_back_and_calls_nobody_is_told_the_message_that_waits(says, ma
     assert ["The dice game is off" in each.content for each in own] == [True]
 
 
+def test_what_is_said_of_whom_a_message_is_for_is_told_as_theirs(says, mara, alice, bram):
+    alice.location, bram.location = None, mara.location
+    says(bram, "when Alice returns, please tell her that her parcel is lying at the gatehouse")
+    alice.location = mara.location
+    assert 'word for you earlier today: "Your parcel is lying' in says(alice, "good evening Mara")
+
+
 def test_whom_something_is_to_be_asked_is_told_the_question(says, mara, alice, bram):
     alice.location, bram.location = None, mara.location
     says(bram, "would you please ask Alice whether the school needs a new stove?")

@@ -208,7 +208,7 @@ def test_who_gave_nothing_is_not_told_to_have(says, alice, bram):
     ("asked", "told"),
     [
         ("pass on to bram that the salve worked a treat", "The salve worked a treat"),
-        ("would you let bram know i need him to hold the ladder?", "I need him to hold the ladder"),
+        ("would you let bram know i need him to hold the ladder?", "I need you to hold the ladder"),
         ("tell bram rowena had kittens", "Rowena had kittens"),
     ],
 )
@@ -323,6 +323,7 @@ def test_a_message_that_was_told_is_no_news_to_whom_it_was_for(says, alice, bram
     [
         "I think I owe you another penny for the second towel. Here it is.",
         "i still owe u 2 pence for the ale, here you go",
+        "I owe you for the towel. Here's a penny.",
     ],
 )
 def test_what_is_owed_and_paid_in_one_breath_is_paid(says, mara, alice, said):
@@ -493,9 +494,9 @@ def test_of_what_to_remind_is_told_without_when():
         (
             "when Bram comes back, please tell him his mother wants the eggs by supper.",
             "His mother wants the eggs by supper: ",
-            "His mother wants the eggs by supper.",
+            "Your mother wants the eggs by supper.",
         ),
-        ("tell Bram I owe him nothing", "", "I owe him nothing."),
+        ("tell Bram I owe him nothing", "", "I owe you nothing."),
         ("tell Bram my sister has lost her ring", "", "My sister has lost her ring."),
     ],
 )

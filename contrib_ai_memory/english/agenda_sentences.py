@@ -21,21 +21,50 @@ from .commitments import creditor, leaves_rest, owes
 from .commitments import message as message_in
 from .due_dates import due
 from .reported_speech import after_that, capital, of_speaker, second_person
-from .tokens import FILLERS, content_words
+from .tokens import FILLERS, FUNCTION_WORDS, content_words
 
 # of a promise, which is told as one
 _SWORN = re.compile(
     r"you (?:do )?(?:promised?|swear|swore|vow(?:ed)?)(?: me| (?P<whom>[\w'-]+))??,?(?: that)?"
     r"(?= (?:to|you'll|you will|you would|you'd) )"
 )
+# "tell Jex that his parcel is here"
+_THEIRS = re.compile(r"^(?:h|['’])(?P<whose>is|er)(?= [a-z])", re.IGNORECASE)
+_OF_THEM = {
+    each: re.compile(rf"(?<![\w'’])(?:h|['’]){form}(?![\w'’])(?: (?P<on>\w+))?", re.IGNORECASE)
+    for each, form in (("is", "i[sm]"), ("er", "er"))
+}
+_THEM = re.compile(  # "my brother waits for him"; not "lost her ring"
+    rf"(?<![\w'’])(?:him|her(?= (?:{'|'.join(sorted(FUNCTION_WORDS))})\b|\W*$))(?![\w'’])"
+    r"(?: (?P<on>\w+))?",
+    re.IGNORECASE,
+)
+_SEVERAL = re.compile(r"[,;:.!?] |\b(?:and|but|that|s?he|who)\b", re.IGNORECASE)
+_OTHERS = re.compile(r"[a-z,] [A-Z][a-z]")  # somebody else may be meant
 _YOU = re.compile(r"\b(?:you|your|yours|u|ur|ye|yer|ya|yourself)\b", re.IGNORECASE)
 
 
 def quoted(item: AgendaItem, teller: Teller, *, message: bool) -> str:
     """Return the words that state an item; of a message, what it says."""
     if message:
-        return capital(ended(message_in(oneline(without_address(item.text, teller.called)))))
+        said = message_in(oneline(without_address(item.text, teller.called)))
+        return capital(ended(_to_them(said)))
     return capital(ended(oneline(to_the_point(item.text, teller.called))))
+
+
+def _to_them(said: str) -> str:
+    """Tell a message to whom it is for: "his wife seeks him" as "your wife seeks you"."""
+    found = _THEIRS.match(said)
+    rest = said[found.end() :] if found else said
+    if not _OTHERS.search(rest) and (found or not _SEVERAL.search(rest)):
+        rest = (_OF_THEM[found["whose"].lower()] if found else _THEM).sub(_as_you, rest)
+    return f"your{rest}" if found else rest
+
+
+def _as_you(found: re.Match[str]) -> str:
+    on, word = found["on"] or "", found[0].split()[0].lower()
+    owns = word.endswith("is") or (word.endswith("er") and on and on.lower() not in FUNCTION_WORDS)
+    return f"{'your' if owns else 'you'} {on}".strip()
 
 
 def told(item: AgendaItem, stating: Entry, teller: Teller, *, message: bool, noted: bool) -> str:

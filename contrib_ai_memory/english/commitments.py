@@ -161,6 +161,7 @@ _ERRAND = re.compile(
     re.IGNORECASE,
 )
 _THEM = frozenset("him her them em 'em".split())
+_SAY = re.compile(r"\bsay(?: to (?:him|her|them))?\b(?! (?:it|so)\b)", re.IGNORECASE)
 # whoever "him" is in "if bram comes by, tell him"
 _COMES = re.compile(
     r"\b(?:if|when|whenever|once|should|as soon as|next time)"
@@ -212,7 +213,14 @@ def errand(text: str, *, dated: bool = False) -> bool:
 
 def passes_on(text: str) -> bool:
     """Whether a text asks to tell or give somebody something."""
-    return bool(_ERRAND.search(" ".join(text.translate(_QUOTES).split())) and recipient(text))
+    return bool(_ERRAND.search(_in_one_form(text)) and recipient(text))
+
+
+def _in_one_form(text: str) -> str:
+    """Return "if Alice comes by say I am out" as "if Alice comes by tell them I am out"."""
+    said = " ".join(text.translate(_QUOTES).split())
+    end = comes.end() if (comes := _COMES.search(said)) else len(said)
+    return said[:end] + _SAY.sub("tell them", said[end:], count=1)
 
 
 def recipient(text: str) -> str:
@@ -223,7 +231,7 @@ def recipient(text: str) -> str:
     >>> recipient("if bram comes by tell him the boat is mended"), recipient("tell my fortune")
     ('bram', '')
     """
-    said = " ".join(text.translate(_QUOTES).split())
+    said = _in_one_form(text)
     found = _PASS_TO.search(said) or _PASS_ON.search(said)
     if not found:
         return ""
@@ -240,6 +248,8 @@ def message(text: str) -> str:
 
     >>> message("would you let nell know i need her to sign?")
     'i need her to sign'
+    >>> message("if Alice comes by say ill meet her at noon")
+    'ill meet her at noon'
     >>> message("Would you please ask Oriel whether the school needs a stove? I have one.")
     'whether the school needs a stove? I have one.'
     """
@@ -250,7 +260,7 @@ def message(text: str) -> str:
         r"(?: know\b)?(?:,? (?:please|from me|for me|when [^,.!?]{2,40}?(?=,? that\b)))*"
         r"(?:[,:]| that\b)* "
         r"(?P<what>(?!know\b|about\b|to\b|not\b|what\b|how\b|when\b|where\b|why\b).{8,})$",
-        " ".join(text.split()),
+        _in_one_form(text),
         re.IGNORECASE,
     )
     return found["what"].rstrip("? ") if found else text
@@ -301,6 +311,7 @@ _PAYS = re.compile(
 # what is owed is handed over where it is named: "I owe you a penny for the towel. Here it is."
 _HERE_IT_IS = re.compile(
     r"\b(?:here|there)(?:'?s it| it is| they are| (?:you|u|ya) (?:go|are))(?=\W*$|[.!,;]| now\b)"
+    rf"|\bhere(?:'?s| is) an? (?:{COINS})\b"
 )
 _REST = r"\bthe (?:rest|remainder|other half)\b"
 _LEAVES_REST = re.compile(

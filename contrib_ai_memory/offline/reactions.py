@@ -373,7 +373,8 @@ def _is_ruled_out(act: SpeechAct, said: str, request: ReplyRequest) -> bool:
     if act.kind == "parting":
         return courtesy_of(words) is Intent.GREETING
     if act.kind == "greeting":  # "Mara, I keep the ferry at Millbrook."
-        return courtesy_of(said) is not Intent.GREETING and len(said.split()) > LONGEST_GREETING
+        greets = Intent.GREETING in (courtesy_of(said), courtesy_of(request.utterance))
+        return not greets and len(said.split()) > LONGEST_GREETING
     if act.kind == "alarm":
         over = closes(words) == "done" or _is_of_another_day(said, request) or asks(words)
         return bool(_ALL_CLEAR.search(words) or (over and not CRIES.search(said)))
