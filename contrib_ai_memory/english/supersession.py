@@ -21,11 +21,11 @@ import numpy as np
 
 from ..text.segmentation import words_of
 from .commitments import closes
-from .contradiction import negated, numbers
+from .contradiction import are_apart, negated, numbers, of_the_past
 from .linear import Linear
 from .questions import asks
 from .sentence_classifier import LABELS, Sentence, SentenceClassifier
-from .tokens import content_words, holds_number, zipf
+from .tokens import FUNCTION_WORDS, content_words, holds_number, stem, zipf
 
 WEIGHTS = Path(__file__).with_name("supersession_weights.json")
 RAREST = 8.0  # Zipf frequency of the commonest word
@@ -37,6 +37,7 @@ ALIKE_AT_MOST, AROUND_AT_MOST, SHARE_AT_MOST, WORDS_AT_MOST = 0.55, 0.6, 0.45, 3
 BELOW_AT_MOST = 0.5  # below the best of those that the line might end
 CORRECTION = 0.25  # probability of the kind from which a line may end anything
 SAME_SLOT = 0.15  # that both are of one kind of `CHANGING`
+LASTS = 0.3  # that something told as past is of a kind that may end
 
 _CUES = {
     "denies": r"\b(?:not|no|never|n['’]?t|isnt|aint|dont|wont|nae)\b",
@@ -65,7 +66,19 @@ _UNDOES = re.compile(
     r"|passable|cured|healed)\b",
     re.IGNORECASE,
 )
-_TELLS_CHANGE = "is_over is_new corrects settles admits gives done called_off".split()
+_TELLS_CHANGE = (
+    "is_over",
+    "is_new",
+    "corrects",
+    "settles",
+    "gives",
+    "done",
+    "called_off",
+    "admits",
+)
+_SETTLED = ("promise", "debt", "plan", "request_npc", "possession")
+_TAKES_BACK = ("corrects", "admits", "called_off", "gives")
+_LASTING = ("boast", "relationship", "debt", "place")  # "he asked me", "I borrowed", "I moved"
 CHANGING = ("place", "occupation", "world", "possession", "preference", "plan")
 SLOTS = ("place", "occupation", "preference", "relationship", "possession", "world", "plan")
 
@@ -130,21 +143,51 @@ def ended_by(
         return np.zeros(0)
     columns = features(new, vector, context, known, vectors)
     likely = 1 / (1 + np.exp(-shipped()(columns)))
-    return np.where(may_change(new, columns), likely, 0.0)
+    return np.where(changes_something(new, known, columns), likely, 0.0)
 
 
-def may_change(new: Look, columns: Mapping[str, np.ndarray]) -> np.ndarray:
+def changes_something(
+    new: Look, known: Sequence[Look], columns: Mapping[str, np.ndarray]
+) -> np.ndarray:
     """Return for each known statement whether anything says that it might be over.
 
     Two statements about one thing mostly both hold, however alike they are: "my father saw a ship"
-    does not end "my father loves the sea".
+    does not end "my father loves the sea". What has happened is over only if it is taken back. What
+    is said again ("I still prefer tea") holds, and so does what is said of another thing of its
+    sort (barrel 3, barrel 4).
     """
     found = (columns["denied"] > 0) | (columns["numbers_differ"] > 0)
-    found |= columns["new_correction"] >= CORRECTION
+    telling = {name for name in _TELLS_CHANGE if new.flags[name]}
+    if telling == {"settles"}:  # what was given or paid ends what was owed, no feeling
+        for kind in _SETTLED:
+            found |= columns[f"old_{kind}"] >= LASTS
+    else:
+        found |= bool(telling)
+    found |= (columns["new_correction"] >= CORRECTION) | bool(_UNDOES.search(new.statement.text))
     for kind in CHANGING:
         found |= columns[f"both_{kind}"] >= SAME_SLOT
-    told = any(new.flags[name] for name in _TELLS_CHANGE)
-    return found | told | bool(_UNDOES.search(new.statement.text))
+    corrects = columns["new_correction"] >= CORRECTION
+    corrects |= (columns["denied"] > 0) | any(new.flags[name] for name in _TAKES_BACK)
+    lasts = np.array([not each.happened for each in known])
+    for kind in _LASTING:
+        lasts |= columns[f"old_{kind}"] >= LASTS
+    apart = np.array(
+        [
+            _repeats(new, each) or are_apart(new.statement.text, each.statement.text)
+            for each in known
+        ]
+    )
+    return found & (corrects | lasts) & ~apart
+
+
+def _repeats(new: Look, old: Look) -> bool:
+    """Whether a statement says all of another again, in its order, and nothing against it."""
+    if new.numbers != old.numbers or new.flags["negated"] != old.flags["negated"]:
+        return False
+    if any(new.flags[name] and not old.flags[name] for name in _TELLS_CHANGE):
+        return False
+    later = iter(new.said)
+    return all(word in later for word in old.said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +196,11 @@ class Look:
 
     statement: DatedStatement
     words: frozenset[str]  # content words, without names
+    said: tuple[str, ...]  # all its content words, in order
     weights: Mapping[str, float]
     numbers: frozenset[str]
     flags: Mapping[str, bool]
+    happened: bool  # it tells what was done
 
     def is_of(self, kind: str) -> float:
         """How probably it is of a kind; NaN if that is unknown."""
@@ -169,6 +214,7 @@ class Look:
         return cls(
             statement,
             words,
+            tuple(stem(word) for word in words_of(text) if word not in FUNCTION_WORDS),
             {word: max(0.5, RAREST - zipf(word)) for word in words},
             frozenset(numbers(text)),
             {name: bool(cue.search(text)) for name, cue in _COMPILED.items()}
@@ -181,6 +227,7 @@ class Look:
                 "done": closing == "done",
                 "called_off": closing in ("off", "broken"),
             },
+            of_the_past(text),
         )
 
 
