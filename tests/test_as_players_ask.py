@@ -31,7 +31,8 @@ def keeper(says, mara, alice, builder):
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
-        ("is the middle tub free i only got 20 min", TUB),
+        ("is teh middle tub free i only got 20 min", TUB),
+        ("is the midle tub opne", TUB),
         ("what do we do if sombody fainst?", FAINT),
     ],
 )

@@ -31,6 +31,7 @@ from ..english.questions import (
 )
 from ..english.reported_speech import Clause, claims, clauses, leans_on_a_name
 from ..english.salience import names_someone
+from ..english.spelling import put_right
 from ..english.tokens import content_words, quotes
 from ..local_time import date_of
 from ..records import BUILDER, MOVE_KINDS, MemoryRecord, ReplyRequest
@@ -155,7 +156,9 @@ def read_scores(request: ReplyRequest, found: Sequence[SentenceCandidate]) -> li
     """Return the reader's score of each sentence; without it 0 for memories that share a word with
     the question, less for all else."""
     if network := reader.shared():
-        said = _NAME_OF_KIN.sub(r"who is \g<whom>", words_to_it(request))
+        known = {word for each in found for word in words_of(each.text)}
+        known |= {word for name in request.situation.known_names for word in names(name)}
+        said = put_right(_NAME_OF_KIN.sub(r"who is \g<whom>", words_to_it(request)), known)
         of_them = bool(_ME.search(said) or _OF_THE_ASKERS.search(said))
         # nobody asks for what they said themselves but to see whether it is remembered
         tried = np.array([not of_them and _is_by_the_asker(each, request) for each in found], bool)
