@@ -10,7 +10,7 @@ import math
 import random
 import time
 from collections import deque
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -22,7 +22,7 @@ from twisted.internet import defer, task
 from twisted.python.failure import Failure
 
 from . import conf, hearing_queue, language, offload, store_opening
-from .answer_queue import LINES_EACH, LINES_IN_ALL, AnswerQueue, PendingLine, Verdict
+from .answer_queue import LINES_EACH, AnswerQueue, PendingLine, Verdict
 from .attention import LEAN, Floor, HeardLine, is_spent, is_undecided, judged, may_be_anothers
 from .handler import shed_copied
 from .ingest.heard_line import heard
@@ -52,22 +52,22 @@ ASKED_KEPT = 32  # entries remembered as passed to `wants_reply`
 EXCHANGES_KEPT = 50  # people whose last exchange with the NPC is remembered
 PEOPLE_SECONDS = 60.0  # between two writes of the index of people
 RETURN_SECONDS = 3.0  # after a reload, until cut off answers are taken up
-TAKEN_UP_SECONDS = 600  # age of the lines that are still answered then
+# why a line is answered later: a reload cut it off, the store's server is away, the NPC slept
+CUT_OFF, PUT_OFF, ASLEEP = "cut off", "put off", "asleep"
+KEPT_SECONDS = {CUT_OFF: 600, PUT_OFF: 300, ASLEEP: 3 * 86_400}  # age of those that still are
+KEPT_IN_ALL = 50
 HELD_STILL = "held still"  # in place of the turn of those who answer
 READ_AT_ONCE = 2  # lines of one speaker
 LET_ANOTHER_SECONDS = (0.5, 2.0)  # in which another NPC may answer, where it is as likely to
-PUT_OFF_SECONDS = 300  # age of the lines that are answered when the store's server is back
 ATTEMPTS = 3  # at one answer, if its evidence is forgotten meanwhile
 TICK_DEADLINE_SECONDS = 180.0  # after which a tick is abandoned
 THINKING_AFTER_SECONDS = 2.0  # until THINKING_EMOTE is shown
 JITTER = 0.1  # share of the tick by which the ticks of NPCs drift apart
 ASLEEP_SECONDS = 60  # between two notices that the NPC is asleep
-ASKED_ASLEEP_KEPT = 20  # questions heard asleep, one of each speaker
-ASKED_ASLEEP_SECONDS = 3 * 86_400  # after which such a question is answered no more
 
 _READ_AT_START = (  # Attributes of ours and Evennia's
     *("_manually_paused", "_paused_time"),
-    *("unanswered", "operating_mode", "sleep_schedule", "night"),
+    *("unanswered", "asked_asleep", "operating_mode", "sleep_schedule", "night"),
 )
 
 
@@ -87,7 +87,6 @@ class HeartbeatState:
     # lines that are answered
     asked: deque[tuple[int, str]] = field(default_factory=lambda: deque(maxlen=ASKED_KEPT))
     answer_queue: AnswerQueue = field(default_factory=AnswerQueue)
-    put_off: list[PendingLine] = field(default_factory=list)  # until the store's server is back
     held: bool = False  # no line is answered: somebody holds the memory still, or wants to
     answering: object = None  # the turn of whoever answers the lines that wait, or HELD_STILL
     answering_line: PendingLine | None = None
@@ -101,8 +100,8 @@ class HeartbeatState:
 class AssistantScript(DefaultScript):
     """The heartbeat of one NPC; `script.obj` is the NPC, `script.sleep` its sleep.
 
-    db: operating_mode (awake | sleep); asked_asleep, the numbers and times of questions that wait
-    for its waking; sleep_phase, night, night_records, sleep_schedule and the
+    db: operating_mode (awake | sleep); unanswered, the lines that are answered later (number, time,
+    why, whether they were asked asleep); sleep_phase, night, night_records, sleep_schedule and the
     rest belong to `Sleep`.
     """
 
@@ -156,28 +155,32 @@ class AssistantScript(DefaultScript):
         attributes.write_as_text(self, attributes.HEARTBEAT_TEXTS)
         self.rearm()
         self.at_start()
+        self._take_over_former()
         if self.db.unanswered:
             self._take_up().addErrback(offload.log_failure, f"taking up the talk of {self.obj}")
+
+    def _take_over_former(self) -> None:
+        """Take over what earlier versions kept: `asked_asleep`, and bare numbers."""
+        kept = [(*each, ASLEEP, True) for each in self.db.asked_asleep or ()]
+        for each in self.db.unanswered or ():
+            if not isinstance(each, int):
+                kept.append(each)
+            elif entry := self.obj.memory.journal.get(each):
+                kept.append((each, entry.timestamp, CUT_OFF, False))
+        if kept != [*(self.db.unanswered or ())]:
+            self.db.unanswered = kept
+        if self.db.asked_asleep is not None:
+            self.attributes.remove("asked_asleep")
 
     @defer.inlineCallbacks
     def _take_up(self) -> Generator[Any, Any, None]:
         """Answer the lines whose answers a reload cut off, to those who are still here."""
         from twisted.internet import reactor
 
-        numbers, self.db.unanswered = list(self.db.unanswered), []
         if reactor.running:  # the players' connections come back first
             yield task.deferLater(reactor, RETURN_SECONDS, lambda: None)
-        for line in self._still_wanted(numbers, TAKEN_UP_SECONDS):
-            self.wants_reply(line.entry, line.speaker)
-
-    def _still_wanted(self, numbers: Iterable[int], seconds: float) -> list[PendingLine]:
-        """Return the lines of these entries that are not old and whose speakers are still here."""
-        memory, found = self.obj.memory, []
-        for entry in filter(None, map(memory.journal.get, numbers)):
-            speaker = self.obj.here_as(entry.source_entity)
-            if speaker and seconds_between(entry.timestamp, memory.clock()) <= seconds:
-                found.append(PendingLine(entry, speaker))
-        return found
+        if self.obj and self.obj.pk:
+            self.answer_kept(CUT_OFF, PUT_OFF)
 
     def at_server_reload(self) -> None:
         self._settle(keep_waiting=True)
@@ -195,10 +198,10 @@ class AssistantScript(DefaultScript):
         heard = hearing_queue.catch_up_all()
         if keep_waiting:
             state = self.state
-            waiting = [state.answering_line, *state.answer_queue.lines, *state.put_off]
-            numbers = [line.entry.id for line in waiting if line]
-            numbers += [each.id for each, answers in state.reading.values() if answers]
-            self.db.unanswered = numbers[:LINES_IN_ALL]
+            read = [PendingLine(each, None) for each, answers in state.reading.values() if answers]
+            for line in (state.answering_line, *state.answer_queue.lines, *read):
+                if line:
+                    self._keep(line, CUT_OFF)
         for npc in [self.obj, *heard]:
             if npc is not None and npc.pk:
                 npc.memory.flush()
@@ -281,7 +284,7 @@ class AssistantScript(DefaultScript):
             yield memory.work_through()
         if not (self.obj and self.obj.pk):
             return  # it was deleted meanwhile
-        self._answer_put_off()  # the store has done the work of this beat
+        self.answer_kept(PUT_OFF)  # the store has done the work of this beat
         if memory.settings.INITIATIVE:
             yield self._take_initiative()
         state.last_beat = now_iso()
@@ -431,12 +434,12 @@ class AssistantScript(DefaultScript):
         if asked in state.asked:
             return False
         if self.asleep:
-            self._keep_for_waking(entry)
+            if language.get().asks(entry.content):
+                self._keep(PendingLine(entry, speaker, asleep=True), ASLEEP)
             self._tell_asleep(speaker)
         else:
             self._queue(PendingLine(entry, speaker))
-            if self.db.asked_asleep:
-                self._answer_asked_asleep([speaker])
+            self.answer_kept(ASLEEP, people=[speaker])
         state.asked.append(asked)
         if not self.asleep:
             self._start_answering()
@@ -452,42 +455,53 @@ class AssistantScript(DefaultScript):
             self.obj.put_off(entry, speaker, self.obj.get_memory_excuse(speaker, crowded=crowded))
 
     def at_wake(self) -> None:
-        """Answer what was asked asleep by those who are still here.
+        """Answer what was asked asleep by those who are still here."""
+        self.answer_kept(ASLEEP)
 
-        What the others asked is answered when they next speak to it.
+    def _keep(self, line: PendingLine, why: str) -> bool:
+        """Keep a line for `answer_kept`: the first LINES_EACH of each speaker, or the newest
+        question that was asked asleep. Returns whether nothing else of its speaker was kept."""
+        entry, get, kept = line.entry, self.obj.memory.journal.get, [*(self.db.unanswered or ())]
+        own = [
+            each
+            for each in kept
+            if each[2] == why and (e := get(each[0])) and e.source_entity == entry.source_entity
+        ]
+        if why == ASLEEP:
+            kept = [each for each in kept if each not in own]
+        if why == ASLEEP or len(own) < LINES_EACH:
+            kept.append((entry.id, entry.timestamp, why, line.asleep))
+            self.db.unanswered = kept[-KEPT_IN_ALL:]
+        return not own
+
+    def answer_kept(self, *whys: str, people: Sequence[Any] | None = None) -> None:
+        """Queue lines that were kept, of people who are here, if neither forgotten nor old.
+
+        What others asked asleep is answered when they next speak to it; the rest is dropped.
         """
-        if self.db.asked_asleep:
-            self._answer_asked_asleep(self.obj.seen_here())
-            self._start_answering()
-
-    def _keep_for_waking(self, entry: Entry) -> None:
-        """Keep a question for the time when the NPC is awake, the newest of each speaker."""
-        if not language.get().asks(entry.content):
+        kept, left, wanted = [*(self.db.unanswered or ())], [], []
+        if not any(why in whys for _number, _when, why, _asleep in kept):
             return
-        kept = [each for each in self._asked_asleep() if each.source_entity != entry.source_entity]
-        self._write_asked_asleep([*kept, entry][-ASKED_ASLEEP_KEPT:])
-
-    def _asked_asleep(self) -> list[Entry]:
-        """Return the questions that wait, as far as they are neither forgotten nor old."""
-        memory, now, found = self.obj.memory, self.obj.memory.clock(), []
-        for number, when in self.db.asked_asleep or ():
-            entry = memory.journal.get(number)
-            recent = seconds_between(when, now) <= ASKED_ASLEEP_SECONDS
-            if recent and entry and entry.timestamp == when:
-                found.append(entry)
-        return found
-
-    def _write_asked_asleep(self, entries: list[Entry]) -> None:
-        self.db.asked_asleep = [(each.id, each.timestamp) for each in entries]
-
-    def _answer_asked_asleep(self, people: Sequence[Any]) -> None:
-        """Queue the questions that these people asked while the NPC was asleep."""
-        here = {self.obj.get_memory_guise(each): each for each in people}
-        asked = self._asked_asleep()
-        self._write_asked_asleep([each for each in asked if each.source_entity not in here])
-        for entry in asked:
-            if entry.source_entity in here:
-                self._queue(PendingLine(entry, here[entry.source_entity], asleep=True))
+        npc, memory = self.obj, self.obj.memory
+        people = npc.seen_here() if people is None else people
+        here = {npc.get_memory_guise(each): each for each in people}
+        for each in kept:
+            number, when, why, asleep = each
+            entry, age = memory.journal.get(number), seconds_between(when, memory.clock())
+            if entry is None or entry.timestamp != when or age > KEPT_SECONDS[why]:
+                continue
+            if why in whys and entry.source_entity in here:
+                wanted.append((entry, here[entry.source_entity], why, asleep))
+            elif why == ASLEEP or why not in whys:
+                left.append(each)
+        if left != kept:
+            self.db.unanswered = left
+        for entry, speaker, why, asleep in wanted:
+            if why == CUT_OFF:  # it may be asleep by now
+                self.wants_reply(entry, speaker)
+            else:
+                self._queue(PendingLine(entry, speaker, asleep=asleep, put_off=why == PUT_OFF))
+        self._start_answering()
 
     def engaged(self, asked_by: str | None = None) -> str:
         """Return why the NPC cannot fall asleep by itself now, as part of a sentence, or "".
@@ -557,21 +571,9 @@ class AssistantScript(DefaultScript):
 
     def _put_off(self, line: PendingLine) -> None:
         """Keep a line until the store's server is back, and tell its speaker once."""
-        kept, entry, npc = self.state.put_off, line.entry, self.obj
-        own = [each for each in kept if each.entry.source_entity == entry.source_entity]
-        if not own and not line.put_off:
-            text = npc.memory.phrase("cannot think", name=entry.seen_as)
-            npc.put_off(entry, line.speaker, text)
-        if len(own) < LINES_EACH:
-            kept.append(replace(line, put_off=True))
-
-    def _answer_put_off(self) -> None:
-        """Queue the lines that were put off, of those who are still here, if they are not old."""
-        kept, self.state.put_off = self.state.put_off, []
-        asleep = {line.entry.id: line.asleep for line in kept}
-        for line in self._still_wanted(asleep, PUT_OFF_SECONDS):
-            self._queue(replace(line, put_off=True, asleep=asleep[line.entry.id]))
-        self._start_answering()
+        if self._keep(line, PUT_OFF) and not line.put_off:
+            text = self.obj.memory.phrase("cannot think", name=line.entry.seen_as)
+            self.obj.put_off(line.entry, line.speaker, text)
 
     def _has_turn(self, turn: object) -> bool:
         return bool(self.obj and self.obj.pk) and self.state.answering is turn

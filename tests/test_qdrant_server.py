@@ -586,6 +586,14 @@ def test_what_was_asked_asleep_and_put_off_is_answered_as_that(talked, bram, qdr
     assert "while I slept" in said_by(talked, since)[-1]
 
 
+def test_what_was_put_off_is_answered_though_the_game_was_stopped_meanwhile(away, qdrant):
+    mara, since = away
+    mara.assistant.ndb.state = None
+    qdrant.__enter__()
+    mara.assistant.at_server_start()
+    assert ["Millbrook" in each for each in said_by(mara, since)] == [True, True]
+
+
 @pytest.mark.parametrize("why", ["left", "late"])
 def test_it_answers_nobody_who_has_left_or_after_five_minutes(why, away, bram, qdrant):
     mara, since = away

@@ -207,6 +207,16 @@ def test_what_it_is_asked_asleep_it_answers_on_waking(mara, alice, answers):
     assert len(answers()) == before + 1, "it is answered once"
 
 
+def test_of_what_one_person_asks_asleep_the_last_is_answered(mara, alice, bram, answers):
+    mara.assistant.sleep.begin()
+    alice.execute_cmd("say Mara, where is my brother?")
+    bram.execute_cmd("say Mara, where is my dog?")
+    alice.execute_cmd("say Mara, where is my boat?")
+    mara.assistant.sleep.interrupt()
+    told = [each.content for each in answers() if "while I slept" in each.content]
+    assert ["dog" in told[0], "boat" in told[1], len(told)] == [True, True, 2]
+
+
 def test_who_has_left_is_answered_when_they_speak_to_it_again(mara, alice, bram, answers, tavern):
     mara.assistant.sleep.begin()
     alice.execute_cmd("say Mara, where is my brother?")

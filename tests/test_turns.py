@@ -1,11 +1,14 @@
 """Who waits is answered in turn: a flood by one player silences the NPC for nobody else."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from evennia.utils.create import create_object
 from twisted.internet import defer
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.answer_queue import AnswerQueue
+from contrib_ai_memory.store import memory_store
 
 
 @pytest.fixture
@@ -194,3 +197,86 @@ def test_a_crowd_waits_within_bounds_and_everybody_else_is_excused(busy, tavern)
     assert replies(busy, since) == [
         f"Not now, Guest{n}: there are too many before you." for n in (30, 31, 32)
     ]
+
+
+# --- lines that are answered later ----------------------------------------------------------------
+
+
+@pytest.fixture
+def reloads(monkeypatch):
+    def reload(npc):
+        with monkeypatch.context() as stop:
+            stop.setattr(offload, "drain", lambda: None)
+            stop.setattr(memory_store, "close_shared", lambda: None)
+            npc.assistant.at_server_reload()
+        npc.assistant.ndb.state = None
+        npc.assistant.at_server_start()
+
+    return reload
+
+
+def test_what_waited_at_a_reload_is_answered_after_it_to_those_who_are_still_here(
+    busy, alice, bram, reloads
+):
+    since = len(busy.memory.journal)
+    alice.execute_cmd("say Mara, what do I keep at Millbrook?")
+    bram.execute_cmd("say Mara, what do I keep at Thornwick?")
+    alice.execute_cmd("say Thanks, Mara.")
+    bram.location = None
+    reloads(busy)
+    millbrook, thanks = replies(busy, since)
+    assert "Millbrook" in millbrook and thanks in ("Gladly, Alice.", "You are welcome, Alice.")
+    bram.location = busy.location
+    reloads(busy)
+    assert len(replies(busy, since)) == 2, "it is answered once, or never"
+
+
+def test_three_lines_of_a_speaker_outlast_a_reload_and_none_for_longer_than_ten_minutes(
+    busy, alice, reloads
+):
+    since = len(busy.memory.journal)
+    for text in ("what do I keep at Millbrook?", "good day.", "thank you."):
+        alice.execute_cmd(f"say Mara, {text}")
+    reloads(busy)
+    assert len(replies(busy, since)) == 3
+    offload.wait(busy.assistant.hold_still())
+    alice.execute_cmd("say Mara, what do I keep at Millbrook?")
+    late = datetime.now(UTC) + timedelta(minutes=11)
+    busy.memory.clock = late.isoformat
+    reloads(busy)
+    assert len(replies(busy, since)) == 3
+
+
+def test_a_question_that_a_reload_cut_off_while_it_slept_is_answered_on_waking(
+    busy, alice, reloads
+):
+    since = len(busy.memory.journal)
+    alice.execute_cmd("say Mara, what do I keep at Millbrook?")
+    busy.assistant.db.operating_mode = "sleep"
+    reloads(busy)
+    assert replies(busy, since) == []
+    busy.assistant.sleep.interrupt()
+    [answer] = replies(busy, since)
+    assert "while I slept" in answer and "Millbrook" in answer
+
+
+def test_what_an_earlier_version_kept_is_answered_once(busy, alice, bram, reloads):
+    busy.assistant.let_go()
+    alice.execute_cmd("say Mara, what do I keep at Millbrook?")
+    bram.execute_cmd("say Mara, what do I keep at Thornwick?")
+    questions = [e for e in busy.memory.journal.read() if "what do I keep" in e.content]
+    hers, his = [each for each in questions if each.origin == "perceived"]
+    since, script = len(busy.memory.journal), busy.assistant
+    script.db.unanswered = [hers.id, 999]
+    script.db.asked_asleep = [(his.id, his.timestamp)]
+    script.ndb.state = None
+    script.at_server_start()
+    [answer] = replies(busy, since)
+    assert "Millbrook" in answer and not script.attributes.has("asked_asleep")
+    bram.execute_cmd("say Thanks, Mara.")
+    *_, answer = replies(busy, since)
+    assert "while I slept" in answer and "Thornwick" in answer
+    count = len(replies(busy, since))
+    reloads(busy)
+    bram.execute_cmd("say Thanks, Mara.")
+    assert len(replies(busy, since)) == count + 1

@@ -17,12 +17,12 @@ LONGEST_TEXT = 20_000  # characters accepted; `conf.MAX_LINE` limits what is sto
 LONGEST_NAME = 255
 LARGEST = 2**31 - 1
 PAGE, LONGEST_PAGE = 50, 200
-RECORDS = {  # kinds of memory besides journal entries
-    "fact": "Facts",
-    "experience": "Experiences",
-    "taught": "Taught",
-    "insight": "Insights",
-    "summary": "Summaries",
+RECORDS = {  # kinds of memory besides journal entries: what one is called, and several
+    "fact": ("fact", "facts"),
+    "experience": ("experience", "experiences"),
+    "taught": ("lesson", "lessons"),
+    "insight": ("insight", "insights"),
+    "summary": ("summary", "summaries"),
 }
 
 

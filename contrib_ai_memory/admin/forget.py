@@ -29,15 +29,11 @@ from ..store.npc_memory import Memory
 from ..store.removal import Removal
 from ..text import plural
 from . import audit, closure, ids, inspect, undo_log
-from .arguments import Id
+from .arguments import RECORDS, Id
 from .jobs import change_job, look_job
 from .undo_log import Before, one_at_a_time
 
-NAMES = {  # of a record, singular and plural, where they are not its own and that with an s
-    "entry": ("journal entry", "journal entries"),
-    "summary": ("summary", "summaries"),
-    "taught": ("taught memory", "taught memories"),
-}
+NAMES = {"entry": ("journal entry", "journal entries"), **RECORDS}
 
 
 @dataclass(frozen=True, slots=True)

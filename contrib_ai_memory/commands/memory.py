@@ -31,7 +31,7 @@ from ..admin import (
     requests,
     undo_log,
 )
-from ..admin.arguments import LARGEST
+from ..admin.arguments import LARGEST, RECORDS
 from ..admin.jobs import local_job
 from ..admin.operations import TABLE
 from ..errors import InputError
@@ -67,14 +67,6 @@ DAYS_SHOWN = 14
 PROMPT_LIMIT = 20_000  # characters of one message in a preview
 VALUE_SHOWN = 100  # characters of a setting
 QUOTED = 60  # characters of a memory within a sentence
-
-RECORDS = {  # as it is stored: what a builder calls one and several
-    "fact": ("fact", "facts"),
-    "experience": ("experience", "experiences"),
-    "taught": ("lesson", "lessons"),
-    "summary": ("summary", "summaries"),
-    "insight": ("insight", "insights"),
-}
 
 
 # --- NPCs -----------------------------------------------------------------------------------------

@@ -34,7 +34,8 @@ OWNER = "memory_owner"  # text too, since a plain value can be set by any builde
 KEYS = ("memory_id", OWNER, *TEXTS)  # Attributes of a memory without a category
 HEARTBEAT = "ai_memory_assistant"  # key of the script
 HEARTBEAT_TEXTS = ("night", "night_records", "conversation_history")  # of the script, likewise
-HEARTBEAT_KEYS = (*HEARTBEAT_TEXTS, "asked_asleep")  # its Attributes with memories
+# its Attributes with memories, and one that an earlier version had
+HEARTBEAT_KEYS = (*HEARTBEAT_TEXTS, "unanswered", "asked_asleep")
 CATEGORIES = (CATEGORY, "memory_links", "preferences", "entity_profiles", "agenda", "reply_reasons")
 LOCK = "attrread:false();attredit:false()"
 DELETE_BATCH = 400  # rows; databases limit the number of ids in one query

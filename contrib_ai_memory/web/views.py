@@ -36,7 +36,8 @@ PAGES_BACK = 40  # pages of the journal that "Newer" can go back
 PEOPLE_OFFERED = 200  # in a select box
 SEARCHED = 20
 GRAPH_SIZES = {"100": 100, "": 300, "1000": 1000, "2000": 2000}  # memories
-ALL_RECORDS = {**RECORDS, "entry": "Journal lines"}
+TITLES = {record: many.capitalize() for record, (_one, many) in RECORDS.items()}
+ALL_RECORDS = {**TITLES, "entry": "Journal lines"}
 NODE_TEXT = 160  # characters of a memory in the graph's data
 LINKS_PER_PAGE = 100
 EMOTIONS_SHOWN = 24
@@ -290,12 +291,13 @@ def people_offered(npc: Any) -> list[tuple[str, str]]:
 class RecordConverter:
     """A kind of memory: plural in the URL, singular everywhere else."""
 
-    records = {label.lower(): record for record, label in RECORDS.items()}
+    records = {many: record for record, (_one, many) in RECORDS.items()}
+    records["taught"] = "taught"  # the address of lessons in earlier versions
     regex = "|".join(records)
     to_python = records.__getitem__
 
     def to_url(self, record: str) -> str:
-        return RECORDS[record].lower()
+        return RECORDS[record][1]
 
 
 register_converter(RecordConverter, "kind")
@@ -320,8 +322,8 @@ class MemoryListView(NPCView):
         return {
             "superseded": 0 if text or ended else max(0, counts.get(record, 0) - page.total),
             "record": record,
-            "title": RECORDS[record],
-            "records": [(name, label, counts.get(name, 0)) for name, label in RECORDS.items()],
+            "title": TITLES[record],
+            "records": [(name, title, counts.get(name, 0)) for name, title in TITLES.items()],
             "memories": [(ids.short(memory), memory) for memory in page.results],
             **self.rows(len(page.results), page.total),
         }

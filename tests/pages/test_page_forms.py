@@ -50,7 +50,10 @@ def test_a_memory_that_cannot_be_added_is_explained_beside_the_form(keeper, mara
 
 
 def test_a_taught_text_is_listed_and_can_be_undone(keeper, mara, log):
-    assert url("teach", mara) in main_of(keeper.get(url("memories", mara, "taught")))
+    lessons = url("memories", mara, "taught")
+    assert url("teach", mara) in main_of(keeper.get(lessons))
+    assert lessons.endswith("/lessons/"), "as builders call them"
+    assert keeper.get(lessons.replace("lessons", "taught")).status_code == 200, "an old bookmark"
     done = keeper.post(url("teach", mara), {"text": FERRY}, follow=True)
     told = " ".join(map(str, done.context["messages"]))
     assert re.search(r"Mara was taught \d pieces?: [1-9]\d* kept", told), told
