@@ -82,6 +82,9 @@ _OF_US = re.compile(
 _NAME = re.compile(r"\b[A-Z]\w*")
 _SUM = re.compile(r"\d+(?:\.\d+)?")
 _PAYS = re.compile(r"\b(?:pay|settle|owe|slate|tab)\b", re.IGNORECASE)
+_PAID_BACK = re.compile(
+    r"\bpa(?:id|yed)\b(?: \w+)? (?:back|up|off)\b|\b(?:square|even|quits)\b", re.IGNORECASE
+)
 _OATH = re.compile(r"\b(?:on|upon|by|cross) (?:my|me|ma) \w+(?:'s \w+)?", re.IGNORECASE)
 _INSTEAD = re.compile(
     r"\b(?:scratch that|instead|changed? my (?:mind|plans?)|change of plans?|after all|never came"
@@ -308,7 +311,7 @@ class Line:
             return None  # "they have raised my wages"
         if kind == "request" and asks(act.text) and _SECOND.isdisjoint(words_of(sentence)):
             return None  # "if i bring a jar back what do i get"
-        if kind == "request" and (self.own or not self._to_npc):
+        if kind == "request" and (self.own or not self._to_npc or not self._about(sentence)):
             return None
         if kind != "request" and commitments.denies_debt(sentence):
             return None
@@ -410,7 +413,7 @@ class Line:
 
     def moved(self, items: Iterable[AgendaItem]) -> list[AgendaItem]:
         """Return the item that the line sets right or puts on another day."""
-        if self.own or not _may_commit(self.entry):
+        if self.own or not _may_commit(self.entry) or self.entry.is_question:
             return []
         mine = [
             item
@@ -453,7 +456,9 @@ class Line:
         own = (
             each
             for each in reversed(self.recent)
-            if each.source_entity == self.speaker and each.kind in TALK_KINDS
+            if each.source_entity == self.speaker
+            and each.kind in TALK_KINDS
+            and not each.is_question
         )
         last = next(own, None)
         if last is None or seconds_between(last.timestamp, self.entry.timestamp) > ANSWERED_WITHIN:
@@ -510,6 +515,10 @@ class Line:
             return None  # it is only put off
         return "done" if how is None and self.settles >= SETTLES else how
 
+    def _may_settle(self, item: AgendaItem) -> bool:
+        """Whether one word in common is enough to settle an item: the eggs, the four silver."""
+        return item.kind == "debt" or (item.kind == "promise" and self.settles >= SETTLES)
+
     def _chosen(
         self, mine: Sequence[AgendaItem], how: commitments.Closing, between: set[str]
     ) -> AgendaItem | None:
@@ -528,7 +537,7 @@ class Line:
         alike = [
             item
             for item in mine
-            if shared[item.id] >= (1 if how == "done" and item.kind == "debt" else SAME_MATTER)
+            if shared[item.id] >= (1 if how == "done" and self._may_settle(item) else SAME_MATTER)
             if not (item.kind == "debt" and item.to and between) or between & {item.who, item.to}
         ]
         if alike:
@@ -537,7 +546,11 @@ class Line:
             )
         if how == "off" and len(_matter(self.words)) <= SAME_MATTER:  # "never mind"
             return next(iter(self._just_said(mine)), None)
-        if not (how == "done" and commitments.pays(self.words)):
+        if not (
+            how == "done"
+            and commitments.pays(self.words)
+            and (self.settles >= SETTLES or _PAID_BACK.search(self.words))
+        ):
             return None  # "here is my hand" pays nothing
         debts = [item for item in mine if item.kind == "debt" and between & {item.who, item.to}]
         return debts[0] if len(debts) == 1 else None
@@ -654,7 +667,7 @@ def _is_same(known: AgendaItem, item: AgendaItem, circle: Circle) -> bool:
         return False
     if not set(known.evidence).isdisjoint(item.evidence):
         return True
-    if known.kind == "debt" and commitments.leaves_rest(item.text):
+    if kinds == {"debt"} and commitments.leaves_rest(item.text):
         return True  # "here's two, i'll bring the rest on friday"
     old, new = (_about(each.text, each.created, circle) for each in (known, item))
     owed = [_numbers(each.text) for each in (known, item)]

@@ -138,7 +138,7 @@ def _whose(lower: str) -> tuple[int, Side, Side, tuple[Commitment, ...]] | None:
         if found["does"] == "owe":
             return found.start(), who, to, _OWED
         kinds = _ALL if who == "listener" else _DEEDS
-        return found.start(), who, to if who == "named" else "", kinds
+        return found.start(), who, to if (who, to) == ("named", "listener") else "", kinds
     for pattern, who, to, kinds in _COMPILED:
         if found := pattern.search(lower):
             return found.start(), who, to, kinds

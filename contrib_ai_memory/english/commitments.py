@@ -58,7 +58,8 @@ _OF_A_THING = re.compile(
     rf"(?:an?|your|all|(?:the )?(?:{NUMBER_WORD}|rest|remainder|\d+))\b", re.IGNORECASE
 )
 _NOT_OWED = re.compile(
-    r"\b(?:not|never|\w+n'?t|no longer)\b[^.!?]*\bowe|\bowes? (?:\w+ )?(?:nothing|nobody|no)\b",
+    r"\b(?:not|never|\w+n'?t|no longer)\b[^.!?]*\bowe|\bowes? (?:\w+ )?(?:nothing|nobody|no)\b"
+    r"|\bonce owe",
     re.IGNORECASE,
 )
 _OWES_WORDS = re.compile(r"\bow(?:e[sd]?|ing?)\b[^.,!?]{0,20} (?:apolog|thanks|explanation)", re.I)
@@ -166,7 +167,7 @@ _SAY = re.compile(r"\bsay(?: to (?:him|her|them))?\b(?! (?:it|so)\b)", re.IGNORE
 _COMES = re.compile(
     r"\b(?:if|when|whenever|once|should|as soon as|next time)"
     r" (?:(?:you|u|ye) (?:next )?see (?:the )?(?P<seen>[\w-]+)"
-    r"|(?:the )?(?P<who>[\w-]+(?: [\w-]+)??)(?:,|'s\b"
+    r"|(?:the )?(?P<who>[\w-]+(?: [\w-]+)??)(?:,|'s (?:not|here|around|in|back|away|out|gone)\b"
     r"| (?:comes?|turns?|shows?|drops?|calls?|stops?|looks?|gets?|asks?|is|returns?)\b))",
     re.IGNORECASE,
 )
@@ -187,7 +188,8 @@ _IN_A_CASE = re.compile(
 )
 _REMIND = re.compile(r"\bremind (?:me|us)\b", re.IGNORECASE)
 _REMIND_TO = re.compile(
-    r"\bremind (?:me|us) (?:please |again )?(?:to|not to|that|when|if|before|at|in|on)\b",
+    r"\bremind (?:me|us) (?:please |again )?"
+    r"(?:to|not to|that|about (?:the|my|an?)|when|if|before|at|in|on)\b",
     re.IGNORECASE,
 )
 _REMIND_OF = re.compile(
@@ -240,7 +242,7 @@ def recipient(text: str) -> str:
         comes = [(e["seen"] or e["who"]).lower() for e in _COMES.finditer(said[: found.start()])]
         whom = next((each for each in reversed(comes) if each not in _PRONOUNS), whom)
     first = whom.split()[0]
-    return "" if first in _NOBODY or first in FUNCTION_WORDS else whom
+    return "" if first in _NOBODY or first in FUNCTION_WORDS or first.endswith("'s") else whom
 
 
 def message(text: str) -> str:

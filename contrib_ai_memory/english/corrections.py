@@ -177,7 +177,7 @@ def _replaced(said: str, known: str, *, admits: bool) -> str:
 def _counts_the_same(rest: str, number: str, known: str) -> bool:
     """Whether a number is said of the same things of the same person as in the known line."""
     before, _, things = rest.partition(number)
-    told = content_words(" ".join([*re.findall(r"\b[A-Z]\w+", before), things]))
+    told = content_words(" ".join([*re.findall(r"\b[A-Z]\w+|(?<=\b[Mm]y )\w+", before), things]))
     return told <= content_words(known) and bool(_I.search(known) or not _I.search(before))
 
 

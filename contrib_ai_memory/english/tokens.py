@@ -127,7 +127,6 @@ BE = frozenset("am is are was were".split())
 DO = frozenset("do does did".split())
 HAVE = frozenset("have has had".split())
 MODALS = frozenset("can could will would shall should may might must".split())
-FINITE = (BE | HAVE | MODALS) - {"have"}
 AUXILIARIES = (
     BE | DO | HAVE | MODALS | frozenset("be been being ought cannot gonna wanna used".split())
 )

@@ -316,7 +316,7 @@ def _end_in_agenda(memory: Memory, past: MemoryRecord, by: Entry, verdict: Endin
     spoken, circle = language.get().agenda, circle_of(memory)
     for item in memory.agenda.resting_on(Removal({*past.journal_ids})):
         stated = item.evidence[0] in past.journal_ids
-        if item.state != "open" or not stated or by.id in item.evidence:
+        if item.state != "open" or not stated or (by.id in item.evidence and not verdict.meant):
             continue
         if verdict.meant:
             day = language.get().due(verdict.meant, local(by.timestamp))

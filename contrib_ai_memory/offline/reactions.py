@@ -72,6 +72,7 @@ TELLING = frozenset(REACTIONS) - SOCIAL - frozenset("question request order joke
 BEFORE_AN_ANSWER = frozenset("alarm settle debt promise feeling plan".split())
 # acts beside which a question is cut out of its line
 NO_ERRAND = frozenset("greeting chatter aside move question".split())
+OF_NO_MOMENT = frozenset("claim_self claim_other world chatter aside boast preference".split())
 CLAIMS = frozenset("claim_self claim_other world feeling".split())
 RELIEVED_BY = CLAIMS - {"feeling"} | {"settle"}
 WEIGHTY = frozenset(REACTIONS) - NO_ERRAND - {"thanks", "parting"}
@@ -98,6 +99,7 @@ LONGEST_GIFT = 6  # words
 MESSAGE = "message"  # the matter of what is to be told, remembered or kept
 FAINTED = "Somebody has fainted or is badly hurt!"  # what a pose shows in which somebody collapses
 _TELLS = re.compile(
+    r"(?<!n['’]t )(?<!nt )(?<!not )(?<!never )"  # what is forbidden
     r"\b(?:tell|warn|inform|let|say to|message (?:for|to)|pass (?:it|this|that|word|a word))\b",
     re.I,
 )
@@ -151,6 +153,10 @@ _REMIND = re.compile(
 )
 _GLAD = re.compile(
     r"(?<!not )(?<!not so )(?<!n't )\b(?:proud|chuffed|happy|glad|delighted|thrilled)\b",
+    re.IGNORECASE,
+)
+_BEREAVED = re.compile(  # told without a word of feeling
+    r"\b(?:my|our)\b.*\b(?:died|is dead|drowned|left me|burne?[dt] down|passed away)\b",
     re.IGNORECASE,
 )
 _SORRY = re.compile(
@@ -243,6 +249,8 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
         acts.append(SpeechAct("alarm", said))
     if paid and known.isdisjoint(("settle", "debt")) and sums_in(said):
         acts.append(SpeechAct("settle", said))
+    if known and known <= OF_NO_MOMENT and _BEREAVED.search(said) and not asks(said):
+        acts.append(SpeechAct("feeling", said))
     if known.isdisjoint(("promise", "debt", "insult", "alarm")) and _offers(said, request):
         acts.append(SpeechAct("promise", said))
     # "look after it, would you?" asks for no answer

@@ -48,6 +48,8 @@ NOTHING_BELOW = 0.0  # what scores less is not told
 SURELY = 2.5  # from which an answer is told before anything else that a line may mean
 RECALL_COUNTS = 1.5
 ON_ONE_MATTER = 2  # content words that both have
+READ_AGAIN_BELOW = 2.0  # score of the best, from which a question is not read a second time
+SURER_BY = 0.75  # more, that a second reading has to score
 LATER_WITHIN = 1.0  # less than the best score, from which what was said later is told in its place
 SURELY_CHANGES = 0.9  # of the reader, that what was taught later changes what was taught before
 LONG = 160  # characters from which a memory is cut into sentences
@@ -133,6 +135,8 @@ class SentenceCandidate:
 def ranked(request: ReplyRequest) -> list[SentenceCandidate]:
     """Return the sentences that may be told, the best answer first."""
     judged = _judged(sentences(request), request)
+    if _surest(judged) < READ_AGAIN_BELOW:
+        judged = _read_again(judged, request)
     best = sorted(judged, key=lambda each: -each.rank)
     if _OF_THE_ASKERS.search(request.utterance):  # surer, not sooner
         best = [
@@ -152,13 +156,26 @@ def _judged(found: Sequence[SentenceCandidate], request: ReplyRequest) -> list[S
     ]
 
 
+def _surest(judged: Iterable[SentenceCandidate]) -> float:
+    return max((each.score for each in judged), default=NOTHING_BELOW)
+
+
+def _read_again(judged: list[SentenceCandidate], request: ReplyRequest) -> list[SentenceCandidate]:
+    """Return sentences as they answer a question without its slips of spelling, if more surely."""
+    known = {word for each in judged for word in words_of(each.text)}
+    known |= {word for name in request.situation.known_names for word in names(name)}
+    said = words_to_it(request)
+    if (spelled := put_right(said, known)) == said:
+        return judged
+    again = _judged(judged, replace(request, utterance=spelled))
+    return again if _surest(again) >= max(_surest(judged) + SURER_BY, NOTHING_BELOW) else judged
+
+
 def read_scores(request: ReplyRequest, found: Sequence[SentenceCandidate]) -> list[float]:
     """Return the reader's score of each sentence; without it 0 for memories that share a word with
     the question, less for all else."""
     if network := reader.shared():
-        known = {word for each in found for word in words_of(each.text)}
-        known |= {word for name in request.situation.known_names for word in names(name)}
-        said = put_right(_NAME_OF_KIN.sub(r"who is \g<whom>", words_to_it(request)), known)
+        said = _NAME_OF_KIN.sub(r"who is \g<whom>", words_to_it(request))
         of_them = bool(_ME.search(said) or _OF_THE_ASKERS.search(said))
         # nobody asks for what they said themselves but to see whether it is remembered
         tried = np.array([not of_them and _is_by_the_asker(each, request) for each in found], bool)
