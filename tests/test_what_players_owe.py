@@ -525,3 +525,50 @@ def test_a_message_is_said_back_whole_and_told_to_whom_it_is_for(
 )
 def test_an_order_is_said_back_whole(says, alice, order, said_back):
     assert re.match(rf"{said_back}\b(?! and)", says(alice, order), re.IGNORECASE)
+
+
+# --- what only sounds like it ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "question", ["are you open on sunday?", "what's on sunday?", "shall i come on sunday instead?"]
+)
+def test_a_question_moves_no_promise(says, mara, alice, question):
+    says(alice, "i'll bring you eggs on friday")
+    says(alice, question)
+    assert [item.due[:10] for item in mara.memory.agenda] == ["2026-11-27"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "my wages are paid",
+        "i have paid dearly for my sins",
+        "my three brothers are back",
+        "the roof is mended, it took two days",
+    ],
+)
+def test_what_is_no_payment_settles_nothing(says, mara, alice, said):
+    says(alice, "i owe you five silver")
+    says(alice, said)
+    assert [item.state for item in mara.memory.agenda if item.kind == "debt"] == ["open"]
+
+
+def test_what_somebodys_kin_owes_is_not_their_own(says, mara, alice):
+    says(alice, "i owe you five silver")
+    says(alice, "my brother owes you six, not five")
+    assert "five silver" in says(alice, "what do i owe you?")
+
+
+@pytest.mark.parametrize(
+    "said", ["if bram's wife comes by, tell her i took the ring", "tell bram's wife i love her"]
+)
+def test_a_message_to_somebodys_kin_is_not_theirs(says, alice, bram, said):
+    says(alice, said)
+    turn(alice, bram)
+    heard = says(bram, "good evening") + says(bram, "any messages?")
+    assert "ring" not in heard and "love" not in heard
+
+
+def test_what_is_forbidden_is_not_promised_to_be_passed_on(says, alice):
+    assert "pass it on" not in says(alice, "dont let bram open my chest")
