@@ -130,19 +130,26 @@ def read(text: str, now: str) -> AgendaQuestion | None:
 
 def _whose(lower: str) -> tuple[int, Side, Side, tuple[Commitment, ...]] | None:
     """Return where a question begins, who is to do it and for whom, and what kinds it asks for."""
-    sides: dict[str, Side] = {"i": "asker", "me": "asker", "": ""}
     if found := _OWES.search(lower):
-        own: Side = "" if _ANYBODY.match(found["who"]) else "named"
-        who = sides.get(found["who"], "listener" if re.fullmatch(_YOU, found["who"]) else own)
-        to = sides.get(found["to"] or "", "listener")
+        who, to = _side(found["who"]), _side(found["to"] or "")
         if found["does"] == "owe":
             return found.start(), who, to, _OWED
-        kinds = _ALL if who == "listener" else _DEEDS
-        return found.start(), who, to if (who, to) == ("named", "listener") else "", kinds
+        if who == "listener":
+            return found.start(), who, "", _ALL
+        return found.start(), who, to if (who, to) == ("named", "listener") else "", _DEEDS
     for pattern, who, to, kinds in _COMPILED:
         if found := pattern.search(lower):
             return found.start(), who, to, kinds
     return None
+
+
+def _side(words: str) -> Side:
+    """Return who is meant by "i", "you", a name, "anybody" or nothing."""
+    if words in ("i", "me"):
+        return "asker"
+    if re.fullmatch(_YOU, words):
+        return "listener"
+    return "named" if words and not _ANYBODY.match(words) else ""
 
 
 def _without_vocative(text: str) -> str:
