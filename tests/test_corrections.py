@@ -153,6 +153,7 @@ def test_when_the_corrected_line_is_forgotten_nothing_of_it_is_told(mara, alice,
         ("i meant the chapel", "i live by the old mill", "i live by the chapel"),
         ("i meant six", "i have five hens", "i have six hens"),
         ("its friday not monday", "the fair is on monday", "the fair is on friday"),
+        ("not red but blue", "my boat is red", "my boat is blue"),
         (
             "Not Thunder, my horse is called Lightning.",
             "My horse is called Thunder.",

@@ -39,7 +39,7 @@ _NOT_IT = re.compile(
     r"(?:['’]?[sm]|['’]?re| is| are| am) |\b)"
     rf"(?:and )?(?:not|rather than|instead of) {_DETERMINER}"
     rf"(?P<wrong>{_COUNT}|[\w'’-]+(?: (?-i:[A-Z])[\w'’-]+)?)(?: any ?more)?"
-    r"(?=\W*$|[,;:.!]|\s+[–—-]|\s+but\b|(?<=day)\b)[,;:.! –—-]*",
+    r"(?=\W*$|[,;:.!]|\s+[–—-]|\s+but\b|(?<=day)\b)[,;:.! –—-]*(?:but\s+)?",
     re.IGNORECASE,
 )
 _MEANT = re.compile(
