@@ -572,3 +572,11 @@ def test_a_message_to_somebodys_kin_is_not_theirs(says, alice, bram, said):
 
 def test_what_is_forbidden_is_not_promised_to_be_passed_on(says, alice):
     assert "pass it on" not in says(alice, "dont let bram open my chest")
+
+
+def test_a_message_for_somebodys_return_does_not_ask_where_they_are(says, alice, bram):
+    turn(alice, bram)
+    says(bram, "good evening")
+    turn(bram, alice)
+    said = says(alice, "when Bram comes back, say to him the dice game is off till Monday")
+    assert "pass it on to Bram" in said

@@ -144,7 +144,9 @@ def _answer(request: ReplyRequest) -> Reply:
     if _is_call(said, request):
         return says("called", request)
     ruled = with_rules(said, request)
-    made = who_was_there(request, said) or _surely_meant(said, ruled) or _to_line(said, ruled)
+    # "when Bram comes back, say to him …" does not ask where he is
+    there = None if is_errand(ruled) else who_was_there(request, said)
+    made = there or _surely_meant(said, ruled) or _to_line(said, ruled)
     return greeted(made, said, ruled)
 
 

@@ -12,7 +12,16 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from ..english import commitments
-from ..english.commitments import closes, errand, keeps, owes, recipient, reminder, reminds
+from ..english.commitments import (
+    closes,
+    errand,
+    in_a_case,
+    keeps,
+    owes,
+    recipient,
+    reminder,
+    reminds,
+)
 from ..english.due_dates import dates, due
 from ..english.questions import asks, asks_of_you, sentences_of
 from ..english.reported_speech import capital, claims, second_person
@@ -256,6 +265,7 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
     # "look after it, would you?" asks for no answer
     for sentence in sentences_of(said) if request.now else ():
         wants = not asks(sentence) or _POLITELY.match(sentence) or reminds(sentence)
+        wants = wants or (in_a_case(sentence) and "?" not in sentence)  # "when Bram comes, say …"
         if wants and is_kept(sentence):
             acts = _with_errand(acts, sentence)
     return replace(request, acts=tuple(acts))
