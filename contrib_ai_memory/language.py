@@ -454,6 +454,10 @@ class Language:
         """Whether a line to one of these names only asks, or only asks to keep quiet."""
         return False
 
+    def asks_if_awake(self, text: str) -> bool:
+        """Whether a line asks if somebody sleeps, which need not be answered later."""
+        return False
+
     def confides(self, text: str) -> bool | None:
         """Whether a speaker asks for confidence; None leaves it to a language model."""
         return None

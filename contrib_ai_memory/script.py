@@ -434,7 +434,8 @@ class AssistantScript(DefaultScript):
         if asked in state.asked:
             return False
         if self.asleep:
-            if language.get().asks(entry.content):
+            spoken = language.get()
+            if spoken.asks(entry.content) and not spoken.asks_if_awake(entry.content):
                 self._keep(PendingLine(entry, speaker, asleep=True), ASLEEP)
             self._tell_asleep(speaker)
         else:

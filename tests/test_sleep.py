@@ -192,8 +192,8 @@ def answers(mara):
 def test_what_it_is_asked_asleep_it_answers_on_waking(mara, alice, answers):
     alice.execute_cmd("say I keep the ferry at Millbrook.")
     mara.assistant.sleep.begin()
-    alice.execute_cmd("say Are you awake, Mara?")
     alice.execute_cmd("say Mara, what do I keep at Millbrook?")
+    alice.execute_cmd("say Are you awake, Mara?")
     alice.execute_cmd("say It rains.")
     before = len(answers())
     mara.assistant.sleep.interrupt()

@@ -53,6 +53,9 @@ ITEMS_READ = 1024  # texts of agenda items whose words are cached
 _TELLS_PAST = re.compile(
     r"\b(?:was|were|had|did|came|went|took|lost|saw|found|\w{3,}ed)\b", re.IGNORECASE
 )
+_ASKS_AWAKE = re.compile(
+    r"\b(?:are|r) (?:you|u|ye) (?:still )?(?:asleep|sleeping|awake|up)\b|\bwake up\b", re.I
+)
 # "what did Bram say about me?"; not "what did I say about me"
 _SAID_OF_ME = re.compile(
     r"(?P<said>\b(?:did|does|do|has|have) (?!i\b|you\b|u\b|ye\b)[\w'’-]+"
@@ -182,6 +185,9 @@ class English(Language):
             return True
         unsaid = addressing.without_address(text, forms(names))
         return all(map(addressing.hushes, questions.sentences_of(unsaid)))
+
+    def asks_if_awake(self, text: str) -> bool:
+        return bool(_ASKS_AWAKE.search(text))
 
     def manner(self, text: str) -> Manner:
         return Manner(
