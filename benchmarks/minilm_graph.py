@@ -27,6 +27,7 @@ from contrib_ai_memory.embedding.model import GRAPH, bundled_path
 WEIGHTS = "model.safetensors"
 MOST = 64  # of a weight multiplied in bytes: two products fit 16 bits, as some processors need
 ANSWER_LAYERS = (8, 10)  # whose states say which words of a sentence answer
+WANTED = "wanted.layer."  # the upper layers that say which reaction a line wants
 OPSET, IR = 20, 9  # Gelu came with operator set 20
 
 
@@ -275,7 +276,8 @@ def reader(folder: Path, trained: Mapping[str, np.ndarray]) -> bytes:
 
 def act_reader(folder: Path, trained: Mapping[str, np.ndarray]) -> bytes:
     """Return the graph of the acts: `ids`, `mask` and `kinds`, int64 (lines, tokens), to `acts`,
-    float32 (lines, tokens, acts), and `answer`, float32 (lines,).
+    float32 (lines, tokens, acts), `answer`, float32 (lines,), and `wanted`, float32 (lines, kinds
+    of reaction), from upper layers of its own, logits each.
 
     Args:
         folder: Of the bundled model.
@@ -285,7 +287,10 @@ def act_reader(folder: Path, trained: Mapping[str, np.ndarray]) -> bytes:
     graph = Graph(folder / WEIGHTS, trained)
     node, constant = graph.node, graph.constant
     bert = Bert(graph, config, "kinds")
+    branch = sorted({int(each.split(".")[2]) for each in trained if each.startswith(WANTED)})
+    shared = bert.hidden
     for layer in range(_layers(trained)):
+        shared = bert.hidden if layer == branch[0] else shared
         bert.layer(f"encoder.layer.{layer}")
     kinds = len(trained["acts.bias"])
     graph.linear(bert.hidden, "acts", "acts_flat")
@@ -297,10 +302,21 @@ def act_reader(folder: Path, trained: Mapping[str, np.ndarray]) -> bytes:
     node("Tanh", "pooled", out="active")
     graph.linear("active", "answer", "answer2")
     node("Squeeze", "answer2", constant("second", [1]), out="answer")
+    bert.hidden = shared
+    for layer in branch:
+        bert.layer(f"{WANTED}{layer}")
+    node("Reshape", bert.hidden, "whole", out="tokens_wanted")
+    node("Gather", "tokens_wanted", "token", out="first_wanted", axis=1)
+    graph.linear("first_wanted", "wanted.pooler.dense", "pooled_wanted")
+    node("Tanh", "pooled_wanted", out="active_wanted")
+    graph.linear("active_wanted", "wanted.head", "wanted")
     float32 = TensorProto.FLOAT
     outputs = [
         helper.make_tensor_value_info("acts", float32, ["texts", "tokens", kinds]),
         helper.make_tensor_value_info("answer", float32, ["texts"]),
+        helper.make_tensor_value_info(
+            "wanted", float32, ["texts", len(trained["wanted.head.bias"])]
+        ),
     ]
     return graph.bytes(given("ids", "mask", "kinds"), outputs)
 

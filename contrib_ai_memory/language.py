@@ -258,6 +258,7 @@ class Understood:
     intent: Intent | None = None  # what it wants besides being remembered, if anything
     surely: bool = False  # whether it can hardly mean anything else
     acts: tuple[SpeechAct, ...] = ()  # what is done with it
+    wanted: tuple[tuple[str, float], ...] = ()  # which reaction, as `LineReading` has it
     courtesy: Intent | None = None  # whether it greets, thanks or parts besides
     presence: PresenceQuestion | None = None  # who was there, if it asks for that
     agenda: AgendaQuestion | None = None  # which commitments it asks for, if it does

@@ -667,6 +667,8 @@ class LineReading:
     acts: tuple[SpeechAct, ...]  # in the order of their words
     answer: float  # how surely a good NPC answers at once; from 0 on rather than not
     possible: tuple[SpeechAct, ...] = ()  # all that may be done, the less sure ones too
+    # the kinds of reaction that it may want (`offline.acts.WANTED`), likeliest first, with shares
+    wanted: tuple[tuple[str, float], ...] = ()
     lead: float = 0.0  # how much more surely than anybody else who hears it
     known: float = 0.0  # how near it is to what the NPC was made to know, a cosine
     errand: bool = False  # whether it asks for something that waits: a message, a reminder
@@ -719,6 +721,7 @@ class ReplyRequest:
     direction: str = ""  # what whoever plays it is told alone
     # what builders gave it that is nearest to the line (`recall.sheet`)
     given: tuple[MemoryRecord, ...] = ()
+    wanted: tuple[tuple[str, float], ...] = ()  # as `LineReading` has it
 
     @property
     def has_spoken(self) -> bool:

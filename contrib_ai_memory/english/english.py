@@ -228,12 +228,10 @@ class English(Language):
     def understood(
         self, said: str, completed: str, names: Collection[str], heard: LineInTalk, now: str
     ) -> Understood:
-        meant, intent, surely, done = intents.understood(said, completed, names, heard)
-        return Understood(
-            meant,
-            intent,
-            surely,
-            done,
+        line = intents.understood(said, completed, names, heard)
+        meant = line.meant
+        return replace(
+            line,
             courtesy=small_talk.courtesy_of(meant),
             presence=presence_questions.read(meant),
             agenda=agenda_questions.read(meant, now),

@@ -1,11 +1,12 @@
-"""Acts: what is done with the words of a line, and whether the NPC is to answer it at once.
+"""Acts: what is done with the words of a line, whether the NPC is to answer it at once, and how.
 
 A line is a greeting, a question, a debt, an alarm or several of them, each with its words (Austin
 1962; Stolcke et al. 2000 tag dialogue by machine). Six layers of attention read the line with the
 talk before it; one head tags each word piece with its acts, another judges whether a good NPC would
-answer. They were trained on talks of many authors (`python -m benchmarks.acts`,
-benchmarks/data/talks); the words' embeddings are those of the bundled embedding model, so only its
-installation is needed. Worker threads only.
+answer. Upper layers of their own say which kind of reaction the line wants (`WANTED`). All were
+trained on talks of many authors (`python -m benchmarks.acts`, benchmarks/data/talks); the words'
+embeddings are those of the bundled embedding model, so only its installation is needed. Worker
+threads only.
 """
 
 from __future__ import annotations
@@ -32,6 +33,14 @@ ACTS = (
     "request order promise debt plan settle claim_self claim_other world preference correction "
     "secret aside move"
 ).split()
+# kinds of reaction that a line may want, in the order of the network's outputs
+WANTED = (
+    "greet call part thanked praised wished gift kindness invite sorry retract insult reproach "
+    "corrects loss hardship fear low weary anger glad boast joke riddle grim news relief fire "
+    "wound danger help order do message favour perform wager pledge owe pay plan secret confess "
+    "self opinion agree know how view press show other"
+).split()
+LIKELY_WANTED = 0.05  # share from which a kind of reaction is told
 MAX_TOKENS = 160  # of a line and the talk before it; the oldest talk is cut off
 MAX_LINE = 400  # characters of a line that are read
 OWN_TOKENS = 112  # of a line, at most; the rest is left to the talk before it
@@ -76,16 +85,18 @@ class ActReader:
 
     def read(self, heard: LineInTalk) -> LineReading:
         """Read a line."""
-        tokens, line, answer = self._run(heard)
+        tokens, line, answer, wanted = self._run(heard)
         least = [(scores - _LEAST, start, end) for scores, start, end in tokens]
         stretches = sorted(_stretches(least)) or [_likeliest(least)]
         acts = _acts(stretches, line)
         possible = _acts(sorted(_stretches(tokens, POSSIBLE)), line)
-        return LineReading(acts, answer, possible)
+        best, *others = sorted(zip(WANTED, wanted, strict=True), key=lambda kind: -kind[1])
+        likely = (best, *(each for each in others if each[1] >= LIKELY_WANTED))
+        return LineReading(acts, answer, possible, likely)
 
     def judge(self, heard: LineInTalk) -> tuple[np.ndarray, float]:
         """Return how surely a line does each of `ACTS`, and `LineReading.answer`; 0 is even."""
-        tokens, _line, answer = self._run(heard)
+        tokens, _line, answer, _wanted = self._run(heard)
         return np.max([scores - _LEAST for scores, _, _ in tokens], axis=0), answer
 
     def lead(self, heard: LineInTalk) -> float:
@@ -103,7 +114,9 @@ class ActReader:
         ]
         return self._run(heard)[2] - max(answers, default=ANSWER_OF_NOBODY)
 
-    def _run(self, heard: LineInTalk) -> tuple[list[tuple[np.ndarray, int, int]], Masked, float]:
+    def _run(
+        self, heard: LineInTalk
+    ) -> tuple[list[tuple[np.ndarray, int, int]], Masked, float, list[float]]:
         before, line = as_read(heard)
         alone = self._whole.encode(line.text, add_special_tokens=False).offsets
         end = alone[OWN_TOKENS][0] if len(alone) > OWN_TOKENS else len(line.text)
@@ -113,13 +126,14 @@ class ActReader:
             "mask": np.array([pair.attention_mask]),
             "kinds": np.array([pair.type_ids]),
         }
-        tags, answer = self._session.run(["acts", "answer"], given)
+        tags, answer, wanted = self._session.run(["acts", "answer", "wanted"], given)
+        likely = np.exp(wanted[0] - wanted[0].max())
         own = [
             (scores, *offsets)
             for scores, offsets, kind in zip(tags[0], pair.offsets, pair.type_ids, strict=True)
             if kind and offsets[1] > offsets[0]
         ]
-        return own, line, float(answer[0])
+        return own, line, float(answer[0]), (likely / likely.sum()).tolist()
 
 
 def shared() -> ActReader | None:

@@ -22,8 +22,8 @@ from ..embedding import embedder
 from ..embedding.model import ModelAway
 from ..english.questions import asked, asks, asks_of_a_life, sentences_of
 from ..english.small_talk import courtesy_of, without_greeting
-from ..language import Intent
-from ..records import LineInTalk, SpeechAct
+from ..language import Intent, Understood
+from ..records import LineInTalk, LineReading
 from ..text.names import forms
 from . import acts
 
@@ -52,16 +52,14 @@ OF_SOMEBODY = (Intent.LAST_SEEN, Intent.OPINION, Intent.ABOUT, Intent.WHISPERED)
 COURTESIES = (Intent.GREETING, Intent.PARTING, Intent.THANKS)
 
 
-def understood(
-    said: str, completed: str, names: Collection[str], heard: LineInTalk
-) -> tuple[str, Intent | None, bool, tuple[SpeechAct, ...]]:
-    """Return the first four of `language.Understood` (worker thread).
+def understood(said: str, completed: str, names: Collection[str], heard: LineInTalk) -> Understood:
+    """Return the first five of `language.Understood` (worker thread).
 
     The completed line is what is meant unless the line alone says what it wants: "what do they call
     this place?".
     """
-    read = acts.read(heard)
-    done = read.acts if read else ()
+    read = acts.read(heard) or LineReading((), 0.0)
+    done = read.acts
     intent, surely = intent_of(said, names)
     if intent in COURTESIES and not surely and done:
         does = {act.kind for act in done}
@@ -71,8 +69,8 @@ def understood(
     if intent is None and len(asking) == 1 and _ends_a_clause(asking[0], said):
         intent, surely = intent_of(asking[0], names)[0], False
     if completed == said or (intent and intent not in OF_SOMEBODY):
-        return said, intent, surely, done
-    return completed, *intent_of(completed, names), done
+        return Understood(said, intent, surely, done, read.wanted)
+    return Understood(completed, *intent_of(completed, names), done, read.wanted)
 
 
 def _ends_a_clause(words: str, said: str) -> bool:

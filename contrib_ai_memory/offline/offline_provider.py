@@ -30,7 +30,7 @@ from ..english.sentence_classifier import (
     Sentence,
     SentenceClassifier,
 )
-from ..english.small_talk import tells
+from ..english.small_talk import is_idle, tells
 from ..english.stated_preferences import stated, states_preference
 from ..english.tokens import FUNCTION_WORDS, content_words, stem, zipf
 from ..ingest.corrected_lines import corrected
@@ -81,10 +81,18 @@ JUDGED_KINDS = ("say", "whisper", "pose", "give")
 WORTH_KEEPING = 0.5  # of a line
 WORTH_KEEPING_IF_TELLING = 0.2  # of a clear one that names somebody or has a number
 CLEAR = 3  # content words of a line that is understood by itself
+LEAST_CLEAR = 2  # content words of a sentence that is
 BESIDE = 0.2  # of a sentence of a line that is kept
 
 _GOES_ON = re.compile(r"\W*(?:he|she|it|they)\b", re.IGNORECASE)  # of the sentence before it
 _UNCLEAR = re.compile(r"\W*(?:he|she|it|they(?! say\b)|that|this|those|these|let)\b", re.IGNORECASE)
+_OF_BEFORE = re.compile(  # "I sold the true ones", "Two thirds of my beds."
+    r"\b(?:he|him|his|she|her|hers|it|its|them|their|there(?! (?:is|are|was|were)\b)|ones)\b"
+    r"|^\W*(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifty|sixty)\b",
+    re.IGNORECASE,
+)
+# in place of "me" and "my", and of "I" where a sentence begins: anybody's
+_THEIRS = re.compile(r"\b(?:them|theirs?)\b|[.!?;] (?:So )?They\b", re.IGNORECASE)
 _OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
 
 
@@ -183,7 +191,7 @@ class OfflineProvider:
             _fact_draft(group, entry, after=before.get(entry.id))
             for entry, said in kept
             for group in _together(
-                _kept(said, [worth[entry.id, e] or bool(_GOES_ON.match(e)) for e in said])
+                _kept(said, [worth[entry.id, each] or _leans(each) for each in said])
             )
             if any(worth[entry.id, each] for each in group)
         ]
@@ -344,17 +352,28 @@ def _is_worth(said: str, judgement: Judgement | None, entry: Entry) -> bool:
 
 
 def _kept(said: Sequence[str], wanted: Sequence[bool]) -> list[str]:
-    """Return the sentences that are wanted, each with the one before that says who "she" is."""
-    lean = [of and bool(_GOES_ON.match(each)) for each, of in zip(said, wanted, strict=True)][1:]
-    kept = zip(said, wanted, [*lean, False], strict=False)
-    return [each for each, of, names in kept if of or names]
+    """Return the sentences that are wanted, each with those before it that it leans on."""
+    kept: list[str] = []
+    leant_on = False
+    for each, of in zip(reversed(said), reversed(wanted), strict=True):
+        if of or (leant_on and not is_idle(each)):
+            kept.append(each)
+        leant_on = (of or leant_on) and (_leans(each) or is_idle(each))
+    return kept[::-1]
+
+
+def _leans(said: str) -> bool:
+    """Whether a sentence is understood only with the one before it: "She sold them." """
+    return bool(
+        _UNCLEAR.match(said) or _OF_BEFORE.search(said) or len(content_words(said)) < LEAST_CLEAR
+    )
 
 
 def _together(said: Sequence[str]) -> list[list[str]]:
-    """Join each sentence that is not understood by itself to the one before it."""
+    """Join each sentence that leans on the one before it to that one."""
     groups: list[list[str]] = []
     for each in said:
-        if groups and (_UNCLEAR.match(each) or len(content_words(each)) < 2):
+        if groups and _leans(each):
             groups[-1].append(each)
         else:
             groups.append([each])
@@ -384,6 +403,8 @@ def _fact_draft(said: Sequence[str], entry: Entry, after: Entry | None = None) -
         text = " ".join(reported(each, entry) for each in said)
     else:
         text = quoted(whole, entry) if of_others else reported(whole, entry)
+        if _THEIRS.search(text) and not _THEIRS.search(whole):  # who might be anybody
+            text = quoted(whole, entry)
     return FactDraft(
         text=text,
         journal_ids=(after.id, entry.id) if after else (entry.id,),

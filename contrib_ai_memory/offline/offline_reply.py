@@ -31,6 +31,7 @@ from .reactions import (
     ASKED,
     BEFORE_AN_ANSWER,
     TELLING,
+    WANTED,
     WEIGHTY,
     asks_leave,
     is_errand,
@@ -65,6 +66,17 @@ ORDERS_FROM = 2.0  # score from which a line that has not the form of an order i
 LIKELY = 1.0  # score from which what others said answers a line that is not read as a question
 STOCK = frozenset({Intent.SERVICE, Intent.TALE, Intent.SECRECY, Intent.PLACE})
 MAY_ASK = frozenset("request order joke question".split())
+# kinds of reaction (`acts.WANTED`) to a line that memory does not answer, whatever it asks, ...
+PLAYED = frozenset("joke riddle wager boast thanked insult praised help fire wound danger".split())
+# ... and to one that asks nothing
+TOLD = frozenset(
+    "wished gift kindness invite sorry retract loss hardship fear low weary anger glad grim news "
+    "relief pledge owe pay plan confess self opinion agree".split()
+)
+ANSWERED = frozenset({"know", "view", "how"})
+OF_ITS_OWN = frozenset({"view", "how"})  # asked of the NPC's feelings, of which no memory tells
+REACTED_FROM = 0.5  # share of such a kind
+BESIDE_FROM = 0.15  # share of what is asked beside it
 OF_WHOM = frozenset({Intent.LAST_SEEN, Intent.OPINION, Intent.WHISPERED})
 _GOAL = re.compile(r"(?:to )?(?P<what>[^.;]+?)(?=, and |[.;]|$)", re.IGNORECASE)
 _GREETING = re.compile(r"greet|return|long absent|called")  # rows
@@ -166,7 +178,7 @@ def _surely_meant(said: str, request: ReplyRequest) -> Reply | None:
 def _to_line(said: str, request: ReplyRequest) -> Reply:
     """React to a line, or answer what it asks: of the agenda, from memory, by its intent."""
     done = {act.kind for act in request.acts}
-    if is_errand(request):
+    if is_errand(request) or _only_reacted_to(said, request):
         return react(said, request)
     orders = _orders(said, request)
     if not _asks(said, request):
@@ -184,7 +196,8 @@ def _to_line(said: str, request: ReplyRequest) -> Reply:
     asks_what = _OF_WHAT.match(said) or _WHAT.search(asking)  # "bet u forgot, whats my frog called"
     may = done <= MAY_ASK and not (asks_leave(said) or requests(said))
     likely = found.own or found.secret or asks_what or (may and found.score >= LIKELY)
-    if (done and "question" not in done and not likely) or orders:
+    of_its_own = _wants(request) in OF_ITS_OWN and not (found.own or found.secret)
+    if (done and "question" not in done and not likely) or orders or of_its_own:
         found = replace(found, reply=None, score=0.0)  # what others said answers questions alone
     if found.reply and found.secret:  # "what did i ask you to keep to yourself?"
         return found.reply
@@ -211,6 +224,18 @@ def _to_line(said: str, request: ReplyRequest) -> Reply:
     if to_do or (done and not (asks_it or asks_what)) or asks_leave(said):
         return react(said, request)
     return replace(_unknown(request), weighed=found.weighed)
+
+
+def _only_reacted_to(said: str, request: ReplyRequest) -> bool:
+    """Whether a line surely wants a reaction, and no answer: a joke, whatever it asks."""
+    asks_it = "?" in said or any(k in ANSWERED and p >= BESIDE_FROM for k, p in request.wanted)
+    return _wants(request) in (PLAYED if asks_it else PLAYED | TOLD)
+
+
+def _wants(request: ReplyRequest) -> str:
+    """Return the kind of reaction that a line surely wants, "" where that is not clear."""
+    kind, share = next(iter(request.wanted), ("", 0.0))
+    return kind if share >= REACTED_FROM else ""
 
 
 def _to_pose(request: ReplyRequest) -> Reply:
@@ -324,4 +349,6 @@ def _unknown(request: ReplyRequest) -> Reply:
     for person in request.situation.people:
         if person.identity != request.speaker_id and names(person.name) & said:
             return says("ask them", request, topic=person.name)
+    if (kind := _wants(request)) in OF_ITS_OWN:
+        return says(WANTED[kind], request)
     return says("nothing", request)

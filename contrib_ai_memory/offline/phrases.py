@@ -78,7 +78,7 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "So that is how it is, {name}.",
     ),
     "shown": ("{topic}, {name}?", "What is it with {topic}, {name}?"),
-    "touched": ("And to you, {name}.", "You are a good soul, {name}.", "There, there, {name}."),
+    "touched": ("And to you, {name}.", "You are a good soul, {name}."),
     "provoked": (
         "Mind what you do, {name}.",
         "That will do, {name}.",
@@ -183,11 +183,127 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "I am sorry, {name}. Come and sit with me, and tell me about {topic}.",
         "That is no small thing, {name}. I am sorry about {topic}.",
     ),
-    "glad": ("Well done, {name}! I am glad to hear it.", "That is good news, {name}. Bravo!"),
+    "glad": (
+        "That is good news, {name}! I am glad.",
+        "How good to hear, {name}!",
+        "Well, that is something to be glad of, {name}!",
+    ),
     "glad of": (
         "{topic}! Bravo, {name}, I am glad of it.",
         "{topic}? Well done! That is good news, {name}.",
         "{topic}! Bravo! You may well be proud, {name}.",
+    ),
+    "offered": (
+        "That is kind of you, {name}.",
+        "You are good to offer, {name}.",
+        "Thank you, {name}. I may hold you to that.",
+    ),
+    "invited": (
+        "Another time perhaps, {name}, but thank you.",
+        "It is good of you to ask, {name}, but I am needed here.",
+        "You go ahead, {name}. I had better stay.",
+    ),
+    "made up": (
+        "Then it is forgotten, {name}.",
+        "Good. We will say no more of it, {name}.",
+        "All is well between us, {name}.",
+    ),
+    "reproached": (
+        "I am sorry, {name}. I will put it right.",
+        "You do well to tell me, {name}. I am sorry.",
+        "That should not be, {name}. Forgive me.",
+    ),
+    "bereaved": (
+        "I am so sorry, {name}. There are no words for that.",
+        "That is a heavy loss, {name}. I am sorry.",
+        "I grieve with you, {name}. Sit with me a while.",
+    ),
+    "low": (
+        "Sit with me a while, {name}. You need not say anything.",
+        "That weighs on you, {name}. I am here.",
+        "It will not always feel like this, {name}.",
+    ),
+    "afraid": (
+        "Easy now, {name}. One thing at a time.",
+        "You are not alone with it, {name}.",
+        "Take a breath, {name}. We will see it through.",
+    ),
+    "weary": (
+        "Sit down and rest a while, {name}.",
+        "You have earned a rest, {name}. Sit.",
+        "Take your ease, {name}. There is no hurry.",
+    ),
+    "angry": (
+        "That would anger me too, {name}.",
+        "I can see why that galls you, {name}.",
+        "No wonder that you are angry, {name}.",
+    ),
+    "boasted": (
+        "Did you now, {name}! I would have liked to see that.",
+        "That is no small thing, {name}, if it is true.",
+        "You do nothing by halves, {name}.",
+    ),
+    "joked": (
+        "Ha! That was a good one, {name}.",
+        "Ha! You will be the death of me, {name}.",
+        "Ha! Very good, {name}.",
+        "You and your tongue, {name}!",
+    ),
+    "riddle": (
+        "I give up, {name}. Tell me.",
+        "You have me there, {name}. What is it?",
+        "I cannot guess it, {name}. Go on.",
+    ),
+    "grim news": (
+        "That is grim news, {name}.",
+        "That is terrible to hear, {name}.",
+        "Those are dark tidings, {name}.",
+    ),
+    "news": (
+        "You do not say, {name}.",
+        "Is that so, {name}? Well, well.",
+        "So that is how it is, {name}.",
+    ),
+    "helps": (
+        "I am coming, {name}!",
+        "Here I am, {name}! Tell me what to do.",
+        "At once, {name}!",
+    ),
+    "favour": (
+        "Let me think about that, {name}.",
+        "We will see, {name}.",
+        "I will not say no, {name}, but let me think about it.",
+    ),
+    "wager": (
+        "I do not wager, {name}, but I will gladly watch.",
+        "Keep your stake, {name}. I never bet.",
+        "I had better not take that up, {name}.",
+    ),
+    "confessed": (
+        "It takes courage to say so, {name}.",
+        "What is done is done, {name}. What counts is what you do now.",
+        "I will not be your judge, {name}.",
+    ),
+    "agreed": (
+        "There is something in that, {name}.",
+        "You may well be right, {name}.",
+        "True enough, {name}.",
+    ),
+    "answered": ("Good, {name}.", "Very well, {name}.", "All right, {name}."),
+    "own view": (
+        "Hard to say, {name}. What do you think?",
+        "I would not like to judge that, {name}.",
+        "Ask me again when I have slept on it, {name}.",
+    ),
+    "pressed": (
+        "I have said what I can, {name}.",
+        "You will get no more out of me, {name}.",
+        "No, {name}. Leave it at that.",
+    ),
+    "good luck": (
+        "Good luck with it, {name}.",
+        "May it go well, {name}.",
+        "I wish you luck with that, {name}.",
     ),
     "cannot think": (
         "My head is full of fog just now, {name}. Give me a moment.",
@@ -250,11 +366,13 @@ _WORD = re.compile(r"[^\W_]+")
 # answers an apology with another, and its tales go round in circles
 SMALL_TALK = frozenset(
     "greeting,returning,greeted again,called,long absent,parting,parting at night,thanks,wellbeing,"
-    "chatter,compliment,insulted,sorry,sorry for,glad,glad of".split(",")
+    "chatter,compliment,insulted,sorry,sorry for,glad,glad of,bereaved,low,afraid,weary,angry,"
+    "joked,boasted,riddle,grim news,news,made up,agreed,answered,good luck,invited,"
+    "own view".split(",")
 )
 FORMER = (  # kinds that are said no more
-    "doubt,not sure,tired,so it is,of itself,riddle,no such thing,asks name,asks what happened,"
-    "asks who,taken up,joked,joked of,boasted,boasted of,insulted by,alarm of,forbidden,"
+    "doubt,not sure,tired,so it is,of itself,no such thing,asks name,asks what happened,"
+    "asks who,taken up,joked of,boasted of,insulted by,alarm of,forbidden,"
     "alarm of another kind,unsaid,misheard,dropped,no more"
 ).split(",")
 TONES: Mapping[str, Phrases] = {
@@ -326,7 +444,30 @@ TONES: Mapping[str, Phrases] = {
             "{topic}. Good of you, {name}.",
             "{topic}. I can use that.",
         ),
-        "glad": ("Good for you.", "Well, that is something."),
+        "glad": ("Good for you, {name}!", "Well, that is something!"),
+        "bereaved": ("That is a hard blow, {name}. I am sorry.", "I am sorry for it, {name}."),
+        "low": ("Sit, {name}. It passes.", "Aye. Some days are like that, {name}."),
+        "afraid": ("Steady, {name}.", "Chin up, {name}. One thing at a time."),
+        "weary": ("Sit down, then, before you fall down.", "Sit, {name}."),
+        "angry": ("It would rile me too, {name}.", "Aye, that is enough to make a stone swear."),
+        "offered": ("I manage, {name}. But thank you.", "Hm. Good of you."),
+        "invited": ("Not me, {name}.", "I have work to do, {name}."),
+        "made up": ("Good. Then let it lie.", "Aye, well. Forgotten."),
+        "reproached": ("Hm. I will look to it.", "Let me see it, then, {name}."),
+        "boasted": ("I will believe it when I see it, {name}.", "Did you now."),
+        "joked": ("Ha. Not bad, {name}.", "Hah! Get on with you."),
+        "riddle": ("How should I know? Out with it.", "No idea. Tell me."),
+        "grim news": ("Bad business, that.", "Grim. Very grim."),
+        "news": ("Is that so.", "Hm. You do not say."),
+        "helps": ("Coming!", "Here. What now?"),
+        "favour": ("We will see.", "Do not count on it, {name}."),
+        "wager": ("I do not bet.", "Keep your coin, {name}."),
+        "confessed": ("Well, it is out now.", "I have heard worse, {name}."),
+        "agreed": ("Aye.", "True enough."),
+        "answered": ("Good.", "Right, then."),
+        "own view": ("Not for me to say.", "What do you think?"),
+        "pressed": ("I have said my piece, {name}.", "No means no."),
+        "good luck": ("Good luck with it.", "Mind how you go about it, {name}."),
         "apology": ("Forget it.", "Aye, well.", "Let it lie, {name}."),
         "corrected": ("Is that so.",),
         "compliment": ("Hm. My thanks.", "Good to hear.", "Kind of you, {name}."),

@@ -72,6 +72,76 @@ REACTIONS: dict[str, tuple[str, str]] = {
     "move": ("", "chatter"),
     "question": ("", "service"),
 }
+# phrases by kind of reaction (`acts.WANTED`), which name nothing of the line
+WANTED: dict[str, str] = {
+    "call": "called",
+    "thanked": "thanks",
+    "praised": "compliment",
+    "wished": "touched",
+    "gift": "gift",
+    "kindness": "offered",
+    "invite": "invited",
+    "sorry": "apology",
+    "retract": "made up",
+    "insult": "insulted",
+    "reproach": "reproached",
+    "corrects": "corrected",
+    "loss": "bereaved",
+    "hardship": "sorry",
+    "fear": "afraid",
+    "low": "low",
+    "weary": "weary",
+    "anger": "angry",
+    "glad": "glad",
+    "boast": "boasted",
+    "joke": "joked",
+    "riddle": "riddle",
+    "grim": "grim news",
+    "news": "news",
+    "relief": "relieved",
+    "fire": "alarm of fire",
+    "wound": "alarm of a wound",
+    "danger": "alarm",
+    "help": "helps",
+    "order": "asked for",
+    "do": "asked for",
+    "favour": "favour",
+    "perform": "no tale",
+    "wager": "wager",
+    "pledge": "promised",
+    "owe": "heard",
+    "pay": "settled",
+    "plan": "good luck",
+    "confess": "confessed",
+    "self": "heard",
+    "opinion": "agreed",
+    "agree": "answered",
+    "how": "wellbeing",
+    "view": "own view",
+    "press": "pressed",
+    "show": "called",
+}
+# acts whose words hold what is said back, by the kind of reaction
+OF_WHAT: dict[str, tuple[str, ...]] = {
+    "pay": ("settle", "debt"),
+    "owe": ("debt", "promise", "order", "request"),
+    "pledge": ("promise", "plan", "debt"),
+    "plan": ("plan", "promise"),
+    "order": ("order", "request"),
+    "do": ("order", "request"),
+}
+ALARMS = frozenset({"fire", "wound", "danger"})
+# kinds that are in place of rows alone that take nothing up
+OF_NO_WEIGHT = frozenset("agree self opinion news show greet part secret message".split())
+JARS = frozenset("loss insult corrects do".split()) | ALARMS  # where they are wrong
+TAKES_NOTHING_UP = frozenset("heard chatter service called".split())
+# share from which a kind of reaction is in place of a row that takes nothing up, of one that does,
+# and of one that says something of the line back; the last too of a kind that jars
+WANTED_FROM, WANTED_MORE, SURELY_WANTED = 0.45, 0.6, 0.75
+OF_A_THING = frozenset(
+    "settled of,owed,owed between others,set right,promised of,asked for a day,planned,ordered,"
+    "reminds,passes on,passes on word,to do,alarm,alarm of fire,alarm of a wound".split(",")
+)
 # acts that small talk is made of
 SOCIAL = frozenset(kind for kind, (_of, without) in REACTIONS.items() if without in SMALL_TALK)
 # acts that tell or bind, which are not left to a small model
@@ -194,7 +264,7 @@ def react(said: str, request: ReplyRequest) -> Reply:
     if errands and "alarm" not in done:
         made = _reaction(errands[0], said, request)
     else:
-        made = _said_first(acts, said, request)
+        made = _as_wanted(_said_first(acts, said, request), said, request)
     if made.row == "greeting":
         made = greeting(request)
     elif "parting" in done and "parting" not in made.row:
@@ -420,6 +490,40 @@ def _sentence_of(words: str, said: str) -> str:
 
 
 # --- what is said ---------------------------------------------------------------------------------
+
+
+def _as_wanted(by_acts: Reply, said: str, request: ReplyRequest) -> Reply:
+    """Return the reaction that a line wants, that by its acts where this is not clear."""
+    kind, share = next(iter(request.wanted), ("", 0.0))
+    act, _, row = by_acts.row.rpartition(": ")
+    if kind in ALARMS:
+        share = sum(each for one, each in request.wanted if one in ALARMS)
+    least = WANTED_FROM if row in TAKES_NOTHING_UP else WANTED_MORE
+    if row in OF_A_THING or kind in JARS:
+        least = SURELY_WANTED
+    kept = row in ("confided", "to do") or (kind, act) == ("praised", "insult")  # mockery
+    idle = kind in OF_NO_WEIGHT and (row not in TAKES_NOTHING_UP or request.kind == "pose")
+    if kind not in WANTED or share < least or kept or (idle and kind != "show"):
+        return by_acts
+    if kind in ALARMS:
+        if act == "alarm":
+            return by_acts
+        row = alarms.kind_of(said, request)
+        return alarms.to_do(said, request) or replace(says(row, request), row=f"{kind}: {row}")
+    if kind == "show":
+        return poses.answer_to(said, request) if request.kind == "pose" else by_acts
+    if kind == "gift" and (what := matter_of(said, "move", _called(request))):
+        return replace(says("gift of", request, topic=with_article(what)), row="gift: gift of")
+    if of_what := OF_WHAT.get(kind):
+        if act in of_what and row not in TAKES_NOTHING_UP:
+            return by_acts
+        words = next((each.text for each in request.acts if each.kind in of_what), said)
+        made = _reaction(SpeechAct(of_what[0], words), said, request)
+        if made.row.rpartition(": ")[2] in OF_A_THING:
+            return made
+    if (kind in ("loss", "hardship") and row == "sorry for") or (kind, row) == ("glad", "glad of"):
+        return by_acts
+    return replace(says(WANTED[kind], request), row=f"{kind}: {WANTED[kind]}")
 
 
 def _said_first(acts: Collection[SpeechAct], said: str, request: ReplyRequest) -> Reply:

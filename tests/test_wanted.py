@@ -1,0 +1,150 @@
+"""Which reaction a line wants: what is read of it, and what is said then."""
+
+from dataclasses import replace
+
+import pytest
+
+from benchmarks import wanted
+from contrib_ai_memory.embedding.model import not_installed
+from contrib_ai_memory.offline import acts, offline_reply
+from contrib_ai_memory.offline.phrases import PHRASES, TONES
+from contrib_ai_memory.offline.reactions import WANTED
+from contrib_ai_memory.records import (
+    LineInTalk,
+    MemoryRecord,
+    Recalled,
+    ReplyRequest,
+    ScoreParts,
+    SpeechAct,
+    TalkLine,
+)
+
+needs_model = pytest.mark.skipif(bool(not_installed()), reason="the local model is not installed")
+
+
+def request(said, kind, share, *done, **more):
+    given = ReplyRequest(
+        npc_name="Mara",
+        persona="",
+        speaker="Alice",
+        speaker_id="#7",
+        utterance=said,
+        now="2026-11-26T12:00:00+00:00",
+        npc_names=("Mara",),
+        acts=tuple(SpeechAct(*each) for each in done),
+        wanted=((kind, share),),
+    )
+    return replace(given, **more)
+
+
+@needs_model
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("My sister had her baby last night! A girl!", "glad"),
+        ("I'm going to marry Cora's sister, Mara! She said yes!", "glad"),
+        ("I once wrestled a pike as long as this bar, barehanded.", "boast"),
+        ("He's fine everybody, no harm done.", "relief"),
+        ("Fine. I take it back.", "retract"),
+        ("Mara, help me lift it!", "help"),
+        ("Mara, I'm scared of going on that boat tommorow.", "fear"),
+        ("Mara, sing us something!", "perform"),
+        ("sorry Mara, that was mean. I didn't mean it", "sorry"),
+        ("how much is a mug of ale", "know"),
+    ],
+)
+def test_which_reaction_a_line_wants_is_read(said, kind):
+    heard = LineInTalk(TalkLine("Alice", said, "say"), ("Mara",), ("Alice", "Bram"), ())
+    best, share = acts.read(heard).wanted[0]
+    assert (best, share > 0.5) == (kind, True)
+
+
+def test_every_kind_has_a_phrase_in_every_tone_that_has_any():
+    assert set(WANTED) <= {*acts.WANTED}
+    assert set(WANTED.values()) <= {*PHRASES}
+    for phrases in TONES.values():
+        assert set(phrases) <= {*PHRASES}
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "done", "row"),
+    [
+        ("Thief!", "danger", ("claim_self", "Thief", 1.0), "danger: alarm"),
+        ("I've been made mate.", "glad", ("boast", "mate", 1.0), "glad: glad"),
+        ("knock knock", "riddle", ("claim_self", "knock", 1.0), "riddle: riddle"),
+        ("I got the sack.", "hardship", ("claim_self", "I got", 1.0), "hardship: sorry"),
+    ],
+)
+def test_what_the_acts_take_up_with_nothing_is_reacted_to(said, kind, done, row):
+    assert offline_reply.reply(request(said, kind, 0.9, done)).row == row
+
+
+def test_a_reaction_that_is_not_sure_leaves_it_to_the_acts():
+    said = request("I've been made mate.", "glad", 0.3, ("boast", "mate", 1.0))
+    assert offline_reply.reply(said).row == "boast: heard"
+
+
+def test_what_is_said_back_is_given_up_for_what_is_surely_wanted_alone():
+    done = ("settle", "here's your six coppers", 3.0)
+    said = "Mara, here's your six coppers, bless you."
+    assert "Six coppers" in offline_reply.reply(request(said, "thanked", 0.7, done)).text
+    assert "Six coppers" not in offline_reply.reply(request(said, "thanked", 0.9, done)).text
+
+
+def test_what_is_kept_to_itself_is_promised_whatever_is_wanted():
+    done = ("secret", "between us", 3.0)
+    said = request("between us, my eyes are going", "fear", 0.99, done, confided=True)
+    assert offline_reply.reply(said).row == "secret: confided"
+
+
+def test_a_joke_is_not_looked_up_and_a_question_is():
+    line = MemoryRecord(
+        id="1",
+        content="The eel crossed the weir to get to the other slide.",
+        speaker="Bram",
+        record="entry",
+        journal_ids=(1,),
+        created_at="2026-11-25T12:00:00+00:00",
+    )
+    known = (Recalled(line, ScoreParts(1.0, 1.0), 9),)
+    said = "Why did the eel cross the weir?"
+    act = ("question", said, 3.0)
+    joke = offline_reply.reply(request(said, "joke", 0.9, act, recalled=known))
+    assert joke.row == "joke: joked" and not joke.told
+    asked = offline_reply.reply(request(said, "know", 0.9, act, recalled=known))
+    assert asked.row != "joke: joked"
+
+
+def test_what_somebody_said_is_no_answer_to_how_the_npc_feels():
+    said = "Mara, are you mad at me?"
+    line = MemoryRecord(
+        id="1",
+        content="Bram is mad at me.",
+        speaker="Alice",
+        record="entry",
+        journal_ids=(1,),
+        created_at="2026-11-25T12:00:00+00:00",
+    )
+    known = (Recalled(line, ScoreParts(1.0, 1.0), 9),)
+    made = offline_reply.reply(request(said, "view", 0.9, ("question", said, 3.0), recalled=known))
+    assert made.row == "own view" and not made.told
+
+
+# --- the data -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("file", sorted(wanted.FOLDER.glob("*.txt")), ids=lambda file: file.stem)
+def test_every_file_of_lines_can_be_read(file):
+    assert len(list(wanted.written(file))) > 300
+
+
+def test_the_labels_of_talks_and_stays_are_as_many_as_their_lines():
+    assert len(list(wanted.of_talks())) > 5000
+    assert len(list(wanted.of_stays())) == 276
+
+
+def test_a_kind_that_is_none_is_refused_by_name(tmp_path):
+    file = tmp_path / "z.txt"
+    file.write_text("greet | hello\nhowl | aroo\n")
+    with pytest.raises(ValueError, match=r"z.txt, line 2: .*howl"):
+        list(wanted.written(file))
