@@ -116,7 +116,7 @@ def _reading(heard: LineInTalk, known: tuple[str, ...]) -> LineReading:
         lead=reader.lead(heard),
         known=sheet.nearness(heard.line.text, known),
         errand=is_kept(heard.line.text),
-        alarm=is_alarm(heard, read.acts, ()),
+        alarm=is_alarm(heard.line.text, read),
     )
 
 

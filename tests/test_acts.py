@@ -515,7 +515,7 @@ def test_the_matter_of_what_is_said(kind, said, matter):
         ),
         ("help, hes bleeding", [("alarm", "help, hes bleeding")], "Cloths and water"),
         ("done! i owe 3 pence", [("settle", "done"), ("debt", "i owe 3 pence")], "Three pence"),
-        ("shes proud, four steps", [("feeling", "shes proud, four steps")], "Four steps"),
+        ("shes proud, four steps", [("feeling", "shes proud, four steps")], "I am glad"),
     ],
 )
 def test_the_most_pressing_act_is_answered_in_words_of_its_matter(said, done, holds):

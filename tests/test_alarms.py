@@ -6,8 +6,8 @@ import pytest
 
 from contrib_ai_memory import offload
 from contrib_ai_memory.embedding.model import not_installed
-from contrib_ai_memory.offline import offline_reply
-from contrib_ai_memory.records import MemoryRecord, ReplyRequest, SpeechAct
+from contrib_ai_memory.offline import acts, offline_reply
+from contrib_ai_memory.records import LineInTalk, MemoryRecord, ReplyRequest, SpeechAct, TalkLine
 
 pytestmark = pytest.mark.skipif(bool(not_installed()), reason="the local model is not installed")
 
@@ -34,7 +34,12 @@ def request(said, *done, rules=RULES):
         npc_names=("Mara",),
         given=given,
         acts=tuple(SpeechAct(*each) for each in done),
+        wanted=read_of(said).wanted,
     )
+
+
+def read_of(said):
+    return acts.read(LineInTalk(TalkLine("Alice", said, "say"), ("Mara",), ("Alice", "Bram"), ()))
 
 
 @pytest.mark.parametrize(
@@ -64,7 +69,7 @@ FAINTING = "If somebody faints in the heat, lay them on their side and send for 
     ("said", "done", "kind"),
     [
         ("Alice has fainted!", ("claim_other", "Alice", 0.6), "say"),
-        ("Alice 'as fainted! Somebody do summat!", ("order", "do summat", -0.1), "say"),
+        ("Alice has fainted! Somebody do something!", ("order", "do summat", -0.1), "say"),
         ("bram fainted, quick get help", ("request", "get help", -0.1), "say"),
         ("Alice crumples to the floor.", ("move", "crumples", 4.0), "pose"),
     ],
@@ -135,7 +140,6 @@ def test_a_rule_that_it_tells_nobody_is_not_cried(ends):
         ("I am all right now. It was only the heat.", "claim_self"),
         ("The fire is out! The worst is past!", "world"),
         ("The fire is out, Mara, the fire is out!", "alarm"),
-        ("Good news! The constable has found all my barrels, not one is missing!", "claim_other"),
     ],
 )
 def test_what_is_over_is_a_relief_and_no_alarm(said, act):

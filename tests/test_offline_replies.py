@@ -225,8 +225,12 @@ def test_no_acknowledgement_is_said_twice_in_a_row(asks, alice):
     assert all(one != other for one, other in pairwise(said))
 
 
+def filled(kind):
+    return {each.replace("{name}", "Alice") for each in PHRASES[kind]}
+
+
 def test_it_takes_up_a_feeling(asks, alice):
-    assert "flood" in asks(alice, "I am so worried about the flood.")
+    assert asks(alice, "I am so worried about the flood.") in filled("afraid")
 
 
 def test_a_builder_chooses_its_tone(asks, mara, alice):
@@ -397,11 +401,10 @@ def test_it_says_whether_it_knows_the_speaker(asks, mara, alice):
 
 @pytest.mark.parametrize(
     "line",
-    ["I bought a green boat from the widow.", "i hate onions btw", "my name is actually Alicia"],
+    ["I bought a green boat from the widow.", "i hate onions btw"],
 )
 def test_what_is_told_is_acknowledged(asks, alice, line):
-    heard = {each.replace("{name}", "Alice") for each in PHRASES["heard"]}
-    assert asks(alice, line) in heard
+    assert asks(alice, line) in filled("heard")
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_every_kind_has_a_phrase_in_every_tone_that_has_any():
 @pytest.mark.parametrize(
     ("said", "kind", "done", "row"),
     [
-        ("Thief!", "danger", ("claim_self", "Thief", 1.0), "danger: alarm"),
+        ("Thief!", "danger", ("claim_self", "Thief", 1.0), "alarm: alarm"),
         ("I've been made mate.", "glad", ("boast", "mate", 1.0), "glad: glad"),
         ("knock knock", "riddle", ("claim_self", "knock", 1.0), "riddle: riddle"),
         ("I got the sack.", "hardship", ("claim_self", "I got", 1.0), "hardship: sorry"),
@@ -115,19 +115,13 @@ def test_a_joke_is_not_looked_up_and_a_question_is():
     assert asked.row != "joke: joked"
 
 
-def test_what_somebody_said_is_no_answer_to_how_the_npc_feels():
-    said = "Mara, are you mad at me?"
-    line = MemoryRecord(
-        id="1",
-        content="Bram is mad at me.",
-        speaker="Alice",
-        record="entry",
-        journal_ids=(1,),
-        created_at="2026-11-25T12:00:00+00:00",
-    )
-    known = (Recalled(line, ScoreParts(1.0, 1.0), 9),)
-    made = offline_reply.reply(request(said, "view", 0.9, ("question", said, 3.0), recalled=known))
-    assert made.row == "own view" and not made.told
+@pytest.mark.parametrize(
+    ("said", "row"),
+    [("Do you believe me?", "own view"), ("What did Bram say of it?", "nothing")],
+)
+def test_what_is_asked_of_its_feelings_is_not_unknown_to_it(said, row):
+    asked = request(said, "view", 0.9, ("question", said, 3.0))
+    assert offline_reply.reply(asked).row == row
 
 
 # --- the data -------------------------------------------------------------------------------------

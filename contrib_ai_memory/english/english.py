@@ -153,7 +153,7 @@ class English(Language):
             read,
             lead=acts.lead(heard),
             errand=reactions.is_kept(heard.line.text),
-            alarm=reactions.is_alarm(heard, read.acts, given),
+            alarm=reactions.is_alarm(heard.line.text, read),
         )
 
     sentences = staticmethod(questions.sentences_of)

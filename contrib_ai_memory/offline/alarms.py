@@ -13,7 +13,6 @@ from functools import lru_cache
 
 from ..english.questions import sentences_of
 from ..english.reported_speech import capital
-from ..english.small_talk import exclaims
 from ..records import MemoryRecord, Reply, ReplyRequest
 from . import reader
 from .acts import masked
@@ -23,14 +22,9 @@ from .sentence_answers import is_for_the_actor, of_builder, of_what_was_given
 
 # scores of the reader for "What is to be done?" with a line: 0 is as sure as that nothing is
 RULE_FROM = 2.0  # from which a rule is for it
-CRIED_FROM = 4.0  # from which a line with an exclamation mark is an alarm by that alone
+CRIED_FROM = 4.0  # from which one is for its kind of alarm
 # a kind of alarm in as few words as a builder may teach what is to be done about it
 _IN_SHORT = {"alarm of fire": "Something burns.", "alarm of a wound": "Somebody is hurt."}
-# what is to be done though nobody taught it
-_KNOWN = (
-    "If there is a fire, fetch water and wet blankets.",
-    "If somebody is hurt or has fainted, bring cloths and water and fetch a healer.",
-)
 # cries by the kind of phrase that answers them where nothing was taught
 KINDS: Mapping[str, tuple[str, ...]] = {
     "alarm of fire": (
@@ -106,12 +100,6 @@ def to_do(said: str, request: ReplyRequest) -> Reply | None:
 def kind_of(said: str, request: ReplyRequest) -> str:
     """Return the kind of phrase that answers an alarm of which nothing was taught."""
     return nearest_kind(_unnamed(said, request), KINDS) or "alarm"
-
-
-def is_cried(said: str, request: ReplyRequest) -> bool:
-    """Whether something is surely to be done about what a line cries: "Tibs has fainted!"."""
-    rules = (*(each.content for each in _rules(request)), *_KNOWN)
-    return exclaims(said) and max(_scores(said, request.npc_name, rules), default=0.0) >= CRIED_FROM
 
 
 def _unnamed(said: str, request: ReplyRequest) -> str:

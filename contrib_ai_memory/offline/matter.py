@@ -134,14 +134,12 @@ def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
     if meant := _CORRECTED.search(told):  # "saturday, no, sunday, fridays is all pies"
         days = [*islice(days_in(told[meant.end() :]), 1)] or days[-1:]
     own = [each for each in things if each.startswith(("your ", "the "))]
-    known = [each for each in [*things, *people] if not each.startswith(("a ", "an "))]
     first = {
         "settle": sums or things,
         "debt": sums or things,
         "correction": (sums_in(denied) and sums) or days[-1:] or people or sums or things,
         "request": things or sums or people,
         "order": things or sums or people,
-        "glad": known or counted,
         "feeling": own or people,  # "I am sorry about her boots" is worse than nothing
     }
     parts = [] if kind in _BY_DAY else first.get(kind, things or people or counted)[:1]

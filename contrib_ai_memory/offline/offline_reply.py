@@ -67,7 +67,7 @@ LIKELY = 1.0  # score from which what others said answers a line that is not rea
 STOCK = frozenset({Intent.SERVICE, Intent.TALE, Intent.SECRECY, Intent.PLACE})
 MAY_ASK = frozenset("request order joke question".split())
 # kinds of reaction (`acts.WANTED`) to a line that memory does not answer, whatever it asks, ...
-PLAYED = frozenset("joke riddle wager boast thanked insult praised help fire wound danger".split())
+PLAYED = frozenset("joke wager boast thanked insult praised help fire wound danger".split())
 # ... and to one that asks nothing
 TOLD = frozenset(
     "wished gift kindness invite sorry retract loss hardship fear low weary anger glad grim news "
@@ -75,8 +75,7 @@ TOLD = frozenset(
 )
 ANSWERED = frozenset({"know", "view", "how"})
 OF_ITS_OWN = frozenset({"view", "how"})  # asked of the NPC's feelings, of which no memory tells
-REACTED_FROM = 0.5  # share of such a kind
-BESIDE_FROM = 0.15  # share of what is asked beside it
+REACTED_FROM, SURELY_PLAYED = 0.5, 0.75  # shares of such a kind; of one that asks besides
 OF_WHOM = frozenset({Intent.LAST_SEEN, Intent.OPINION, Intent.WHISPERED})
 _GOAL = re.compile(r"(?:to )?(?P<what>[^.;]+?)(?=, and |[.;]|$)", re.IGNORECASE)
 _GREETING = re.compile(r"greet|return|long absent|called")  # rows
@@ -196,8 +195,7 @@ def _to_line(said: str, request: ReplyRequest) -> Reply:
     asks_what = _OF_WHAT.match(said) or _WHAT.search(asking)  # "bet u forgot, whats my frog called"
     may = done <= MAY_ASK and not (asks_leave(said) or requests(said))
     likely = found.own or found.secret or asks_what or (may and found.score >= LIKELY)
-    of_its_own = _wants(request) in OF_ITS_OWN and not (found.own or found.secret)
-    if (done and "question" not in done and not likely) or orders or of_its_own:
+    if (done and "question" not in done and not likely) or orders:
         found = replace(found, reply=None, score=0.0)  # what others said answers questions alone
     if found.reply and found.secret:  # "what did i ask you to keep to yourself?"
         return found.reply
@@ -228,14 +226,15 @@ def _to_line(said: str, request: ReplyRequest) -> Reply:
 
 def _only_reacted_to(said: str, request: ReplyRequest) -> bool:
     """Whether a line surely wants a reaction, and no answer: a joke, whatever it asks."""
-    asks_it = "?" in said or any(k in ANSWERED and p >= BESIDE_FROM for k, p in request.wanted)
-    return _wants(request) in (PLAYED if asks_it else PLAYED | TOLD)
+    if "?" in said or asks(said) or any(kind in ANSWERED for kind, _share in request.wanted):
+        return _wants(request, SURELY_PLAYED) in PLAYED
+    return _wants(request) in PLAYED | TOLD
 
 
-def _wants(request: ReplyRequest) -> str:
-    """Return the kind of reaction that a line surely wants, "" where that is not clear."""
+def _wants(request: ReplyRequest, least: float = REACTED_FROM) -> str:
+    """Return the kind of reaction that a line wants from a share, "" where that is not clear."""
     kind, share = next(iter(request.wanted), ("", 0.0))
-    return kind if share >= REACTED_FROM else ""
+    return kind if share >= least else ""
 
 
 def _to_pose(request: ReplyRequest) -> Reply:
@@ -349,6 +348,7 @@ def _unknown(request: ReplyRequest) -> Reply:
     for person in request.situation.people:
         if person.identity != request.speaker_id and names(person.name) & said:
             return says("ask them", request, topic=person.name)
-    if (kind := _wants(request)) in OF_ITS_OWN:
+    kind = _wants(request)
+    if kind in OF_ITS_OWN and not (_WHAT.search(request.utterance) and kind == "view"):
         return says(WANTED[kind], request)
     return says("nothing", request)

@@ -188,11 +188,6 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "How good to hear, {name}!",
         "Well, that is something to be glad of, {name}!",
     ),
-    "glad of": (
-        "{topic}! Bravo, {name}, I am glad of it.",
-        "{topic}? Well done! That is good news, {name}.",
-        "{topic}! Bravo! You may well be proud, {name}.",
-    ),
     "offered": (
         "That is kind of you, {name}.",
         "You are good to offer, {name}.",
@@ -366,13 +361,13 @@ _WORD = re.compile(r"[^\W_]+")
 # answers an apology with another, and its tales go round in circles
 SMALL_TALK = frozenset(
     "greeting,returning,greeted again,called,long absent,parting,parting at night,thanks,wellbeing,"
-    "chatter,compliment,insulted,sorry,sorry for,glad,glad of,bereaved,low,afraid,weary,angry,"
+    "chatter,compliment,insulted,sorry,sorry for,glad,bereaved,low,afraid,weary,angry,"
     "joked,boasted,riddle,grim news,news,made up,agreed,answered,good luck,invited,"
     "own view".split(",")
 )
 FORMER = (  # kinds that are said no more
     "doubt,not sure,tired,so it is,of itself,no such thing,asks name,asks what happened,"
-    "asks who,taken up,joked of,boasted of,insulted by,alarm of,forbidden,"
+    "asks who,glad of,taken up,joked of,boasted of,insulted by,alarm of,forbidden,"
     "alarm of another kind,unsaid,misheard,dropped,no more"
 ).split(",")
 TONES: Mapping[str, Phrases] = {

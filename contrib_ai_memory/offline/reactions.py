@@ -8,7 +8,7 @@ PHRASES). Where the local model is not installed, only the acts that rules find 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from ..english import commitments
@@ -30,12 +30,11 @@ from ..english.small_talk import (
     collapses,
     courtesy_of,
     cries_out,
-    exclaims,
     is_chatter,
     requests,
 )
 from ..language import Intent
-from ..records import LineInTalk, MemoryRecord, Reply, ReplyRequest, SpeechAct
+from ..records import LineReading, Reply, ReplyRequest, SpeechAct
 from ..text.names import forms, names
 from . import alarms, poses
 from .courtesies import greeting
@@ -131,6 +130,21 @@ OF_WHAT: dict[str, tuple[str, ...]] = {
     "do": ("order", "request"),
 }
 ALARMS = frozenset({"fire", "wound", "danger"})
+GOOD_NEWS = frozenset({"glad", "boast", "relief", "praised"})
+TROUBLES = frozenset({"loss", "hardship", "low", "fear", "weary", "anger"})
+# kinds that bear an act out, which is then done though it is read less surely; `LEAST_BORNE_OUT` of
+# all reactions
+BEARS_OUT: dict[str, frozenset[str]] = {
+    "correction": frozenset({"corrects"}),
+    "promise": frozenset({"pledge"}),
+    "feeling": TROUBLES | GOOD_NEWS,
+    "apology": frozenset({"sorry"}),
+    "parting": frozenset({"part"}),
+    "greeting": frozenset({"greet"}),
+}
+LEAST_BORNE_OUT = 0.15
+GLAD_FROM = 0.25
+ALARMED_FROM = 0.8  # share of alarms from which a line is one
 # kinds that are in place of rows alone that take nothing up
 OF_NO_WEIGHT = frozenset("agree self opinion news show greet part secret message".split())
 JARS = frozenset("loss insult corrects do".split()) | ALARMS  # where they are wrong
@@ -219,10 +233,10 @@ _OFFERS = re.compile(  # "i'll mend your fence"; not "i'll have the soup", "i'll
     r".*\b(?:you|u|ye|ya|your|ur|yer)\b",
     re.IGNORECASE,
 )
-_ALL_CLEAR = re.compile(  # "its out, fires out", "the worst is past", "good news! they found him"
+_ALL_CLEAR = re.compile(  # "its out, fires out", "the worst is past"
     r"\b(?:it|fire|flame|smoke|danger|storm|worst|wolf|wolves)(?:['’]?s|(?: is| are| was| were))?"
     r" (?:all |now )?(?:out|over|past)(?=(?: now| then| at last)?\W*(?:$|[.,!;]|(?:and|we)\b))"
-    r"|\ball clear\b|\bgood news\b|\bi(?:['’]?m| am) (?:all ?right|ok(?:ay)?|fine) now\b",
+    r"|\ball clear\b|\bi(?:['’]?m| am) (?:all ?right|ok(?:ay)?|fine) now\b",
     re.IGNORECASE,
 )
 _OF_ANOTHER = re.compile(r"\b(?:s?he(?:['’]?s)?|him|his|her)\b", re.IGNORECASE)
@@ -232,10 +246,6 @@ _REMIND = re.compile(
 )
 _GLAD = re.compile(
     r"(?<!not )(?<!not so )(?<!n't )\b(?:proud|chuffed|happy|glad|delighted|thrilled)\b",
-    re.IGNORECASE,
-)
-_BEREAVED = re.compile(  # told without a word of feeling
-    r"\b(?:my|our)\b.*\b(?:died|is dead|drowned|left me|burne?[dt] down|passed away)\b",
     re.IGNORECASE,
 )
 _SORRY = re.compile(
@@ -323,13 +333,11 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
         acts.append(SpeechAct(courtesy.name.lower(), said))
     if _SORRY.match(said) and "apology" not in known and not asks(said):
         acts.append(SpeechAct("apology", said))
-    cried = cries_out(said) or _is_cried(acts, said, request)
+    cried = cries_out(said) or share_of(ALARMS, request.wanted) >= ALARMED_FROM
     if cried and "alarm" not in known and not _ALL_CLEAR.search(said):
         acts.append(SpeechAct("alarm", said))
     if paid and known.isdisjoint(("settle", "debt")) and sums_in(said):
         acts.append(SpeechAct("settle", said))
-    if known and known <= OF_NO_MOMENT and _BEREAVED.search(said) and not asks(said):
-        acts.append(SpeechAct("feeling", said))
     if known.isdisjoint(("promise", "debt", "insult", "alarm")) and _offers(said, request):
         acts.append(SpeechAct("promise", said))
     # "look after it, would you?" asks for no answer
@@ -394,34 +402,12 @@ def _is_errand(act: SpeechAct) -> bool:
     return act.kind in ASKED and is_kept(act.text)
 
 
-def is_alarm(heard: LineInTalk, acts: tuple[SpeechAct, ...], given: Sequence[MemoryRecord]) -> bool:
-    """Whether a line is an alarm, by its acts and what a builder `given` the NPC to go by."""
-    said = heard.line.text
-    if _ALL_CLEAR.search(said):
-        return False
-    if any(act.kind == "alarm" for act in acts):
-        return True
-    if not exclaims(said) or len(said.split()) < 2:
-        return False
-    request = ReplyRequest(
-        npc_name=heard.npc[0],
-        persona="",
-        speaker=heard.line.speaker,
-        speaker_id="",
-        utterance=said,
-        now="",
-        npc_names=heard.npc,
-        given=tuple(given),
-        acts=acts,
+def is_alarm(said: str, read: LineReading) -> bool:
+    """Whether a line is an alarm, by what was read of it."""
+    alarmed = any(act.kind == "alarm" for act in read.acts)
+    return (alarmed or share_of(ALARMS, read.wanted) >= ALARMED_FROM) and not _ALL_CLEAR.search(
+        said
     )
-    return _is_cried(acts, said, request)
-
-
-def _is_cried(acts: Collection[SpeechAct], said: str, request: ReplyRequest) -> bool:
-    """Whether a line that only tells, or asks for help, is an alarm: "Tibs has fainted!"."""
-    kinds = CLAIMS | ASKED if CRIES.search(said) else CLAIMS
-    tells = bool(acts) and all(act.kind in kinds for act in acts) and not asks(said)
-    return tells and alarms.is_cried(said, request)
 
 
 def _acts(said: str, request: ReplyRequest) -> tuple[SpeechAct, ...]:
@@ -445,14 +431,19 @@ def _is_surely(act: SpeechAct, said: str, request: ReplyRequest) -> bool:
         "correction": lambda: sets_right(said) or _ONLY_DENIES.search(said),
         "promise": lambda: commitments.promises(words) or _offers(words, request),
         "request": lambda: asks(words) or _asks_to(words) or not claims(words),
-        "feeling": lambda: _GLAD.search(words),
         "apology": lambda: _SORRY.search(words),
         "praise": lambda: asks_of_you(words),
         "parting": lambda: courtesy_of(words) is Intent.PARTING or _AT_NIGHT.search(words),
         "greeting": lambda: courtesy_of(words) is Intent.GREETING,
     }.get(act.kind)
     sure = act.sure >= SURELY_FROM.get(act.kind, act.sure)
-    return sure or bool(has_form and has_form())
+    borne_out = share_of(BEARS_OUT.get(act.kind, ()), request.wanted) >= LEAST_BORNE_OUT
+    return sure or borne_out or bool(has_form and has_form())
+
+
+def share_of(kinds: Collection[str], wanted: Iterable[tuple[str, float]]) -> float:
+    """Return how likely a line wants one of some kinds of reaction."""
+    return sum(share for kind, share in wanted if kind in kinds)
 
 
 def _is_ruled_out(act: SpeechAct, said: str, request: ReplyRequest) -> bool:
@@ -497,16 +488,22 @@ def _as_wanted(by_acts: Reply, said: str, request: ReplyRequest) -> Reply:
     kind, share = next(iter(request.wanted), ("", 0.0))
     act, _, row = by_acts.row.rpartition(": ")
     if kind in ALARMS:
-        share = sum(each for one, each in request.wanted if one in ALARMS)
+        share = share_of(ALARMS, request.wanted)
+    lost = _matter(SpeechAct("feeling", said), said, request) if kind == "loss" else ""
+    if kind == "loss" and share < SURELY_WANTED:  # "there are no words" jars where it is not
+        kind = "hardship" if share_of(TROUBLES, request.wanted) >= WANTED_MORE else ""
     least = WANTED_FROM if row in TAKES_NOTHING_UP else WANTED_MORE
     if row in OF_A_THING or kind in JARS:
         least = SURELY_WANTED
-    kept = row in ("confided", "to do") or (kind, act) == ("praised", "insult")  # mockery
+    kept = row in ("confided", "to do", "greeting") or (kind, act) == (
+        "praised",
+        "insult",
+    )  # mockery
     idle = kind in OF_NO_WEIGHT and (row not in TAKES_NOTHING_UP or request.kind == "pose")
     if kind not in WANTED or share < least or kept or (idle and kind != "show"):
         return by_acts
     if kind in ALARMS:
-        if act == "alarm":
+        if act == "alarm" or share < ALARMED_FROM or _ALL_CLEAR.search(said):
             return by_acts
         row = alarms.kind_of(said, request)
         return alarms.to_do(said, request) or replace(says(row, request), row=f"{kind}: {row}")
@@ -521,9 +518,10 @@ def _as_wanted(by_acts: Reply, said: str, request: ReplyRequest) -> Reply:
         made = _reaction(SpeechAct(of_what[0], words), said, request)
         if made.row.rpartition(": ")[2] in OF_A_THING:
             return made
-    if (kind in ("loss", "hardship") and row == "sorry for") or (kind, row) == ("glad", "glad of"):
+    if kind in ("loss", "hardship", "low") and row == "sorry for":
         return by_acts
-    return replace(says(WANTED[kind], request), row=f"{kind}: {WANTED[kind]}")
+    row = "sorry for" if lost else WANTED[kind]
+    return replace(says(row, request, topic=lost), row=f"{kind}: {row}")
 
 
 def _said_first(acts: Collection[SpeechAct], said: str, request: ReplyRequest) -> Reply:
@@ -573,10 +571,17 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
             return errand_taken
         if is_order(words) and not keeps(act.text) and (what := ordered(words)):
             return says("ordered", request, topic=what)
-    if act.kind == "feeling" and _GLAD.search(said):
-        with_matter, without = "glad of", "glad"
+    if act.kind == "feeling" and _is_glad(request):
+        return says("glad", request)
     topic = _matter(act, said, request) if with_matter else ""
     return says(with_matter, request, topic=topic) if topic else says(without, request)
+
+
+def _is_glad(request: ReplyRequest) -> bool:
+    """Whether what is felt is good."""
+    good = share_of(GOOD_NEWS, request.wanted)
+    surely = good > max(GLAD_FROM, share_of(TROUBLES | ALARMS, request.wanted))
+    return surely or bool(_GLAD.search(request.utterance))
 
 
 def _is_between_others(words: str, request: ReplyRequest) -> bool:
@@ -588,9 +593,8 @@ def _matter(act: SpeechAct, said: str, request: ReplyRequest) -> str:
     """Return what is said back of an act, "" where nothing is."""
     called, words = _called(request), _sentence_of(act.text, said)
     if act.kind == "feeling":  # what a long line names beside it is seldom what is felt
-        kind = "glad" if _GLAD.search(said) else act.kind
-        short = matter_of(said, kind, called) if len(said.split()) <= SHORT else ""
-        return matter_of(act.text, kind, called) or short
+        short = matter_of(said, act.kind, called) if len(said.split()) <= SHORT else ""
+        return matter_of(act.text, act.kind, called) or short
     if act.kind == "correction":
         return matter_of(words, act.kind, called) or matter_of(said, act.kind, called)
     kept = matter_of(words, MESSAGE, called) if act.kind in ASKED and keeps(act.text) else ""
