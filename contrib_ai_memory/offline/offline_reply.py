@@ -226,7 +226,8 @@ def _to_line(said: str, request: ReplyRequest) -> Reply:
 
 def _only_reacted_to(said: str, request: ReplyRequest) -> bool:
     """Whether a line surely wants a reaction, and no answer: a joke, whatever it asks."""
-    if "?" in said or asks(said) or any(kind in ANSWERED for kind, _share in request.wanted):
+    asks_it = "?" in said or asks(said) or _WHAT.search(said)
+    if asks_it or any(kind in ANSWERED for kind, _share in request.wanted):
         return _wants(request, SURELY_PLAYED) in PLAYED
     return _wants(request) in PLAYED | TOLD
 
