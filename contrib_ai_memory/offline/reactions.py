@@ -123,7 +123,7 @@ WANTED: dict[str, str] = {
 # acts whose words hold what is said back, by the kind of reaction
 OF_WHAT: dict[str, tuple[str, ...]] = {
     "pay": ("settle", "debt"),
-    "owe": ("debt", "promise", "order", "request"),
+    "owe": ("debt", "promise", "order", "request", "settle"),
     "pledge": ("promise", "plan", "debt"),
     "plan": ("plan", "promise"),
     "order": ("order", "request"),
@@ -495,10 +495,8 @@ def _as_wanted(by_acts: Reply, said: str, request: ReplyRequest) -> Reply:
     least = WANTED_FROM if row in TAKES_NOTHING_UP else WANTED_MORE
     if row in OF_A_THING or kind in JARS:
         least = SURELY_WANTED
-    kept = row in ("confided", "to do", "greeting") or (kind, act) == (
-        "praised",
-        "insult",
-    )  # mockery
+    mocks = (kind, act) == ("praised", "insult")
+    kept = row in ("confided", "to do", "greeting", WANTED.get(kind)) or mocks
     idle = kind in OF_NO_WEIGHT and (row not in TAKES_NOTHING_UP or request.kind == "pose")
     if kind not in WANTED or share < least or kept or (idle and kind != "show"):
         return by_acts
