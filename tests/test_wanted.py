@@ -84,11 +84,58 @@ def test_a_reaction_that_is_not_sure_leaves_it_to_the_acts():
     assert offline_reply.reply(said).row == "boast: heard"
 
 
-def test_what_is_said_back_is_given_up_for_what_is_surely_wanted_alone():
-    done = ("settle", "here's your six coppers", 3.0)
-    said = "Mara, here's your six coppers, bless you."
-    assert "Six coppers" in offline_reply.reply(request(said, "thanked", 0.7, done)).text
-    assert "Six coppers" not in offline_reply.reply(request(said, "thanked", 0.9, done)).text
+@pytest.mark.parametrize(
+    ("said", "kind", "done", "holds"),
+    [
+        ("Here's your six coppers, bless you.", "thanked", "settle", "Six coppers"),
+        ("A pie and an ale, here's three coppers.", "order", "settle", "Three coppers"),
+        ("I start my new job on Monday!", "glad", "plan", "Monday"),
+        ("Tell Bram the stable is on fire!", "fire", "request", "pass it on to Bram"),
+        ("No no, I said two crowns, not ten.", "corrects", "correction", "Two crowns"),
+        ("ur bells sound like wet buckets lol", "praised", "insult", "called worse"),
+    ],
+)
+def test_what_is_said_back_or_kept_is_so_whatever_is_wanted(said, kind, done, holds):
+    assert holds in offline_reply.reply(request(said, kind, 0.95, (done, said, 3.0))).text
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "share"),
+    [
+        ("My sister lives in Oldford.", "loss", 0.6),
+        ("We lost everything!", "glad", 0.6),
+        ("forgot my crate lol", "corrects", 0.6),
+        ("you have soot on your nose", "insult", 0.6),
+    ],
+)
+def test_what_jars_where_it_is_wrong_is_said_where_it_is_sure_alone(said, kind, share):
+    def row(sure):
+        return offline_reply.reply(request(said, kind, sure, ("claim_self", said, 1.0))).row
+
+    assert row(share) == "claim_self: heard"
+    assert row(0.9).startswith(kind)
+
+
+def test_thanks_do_not_keep_a_question_from_being_answered():
+    line = MemoryRecord(
+        id="1",
+        content="I live behind the smithy.",
+        speaker="Bram",
+        record="entry",
+        journal_ids=(1,),
+        created_at="2026-11-25T12:00:00+00:00",
+    )
+    known = (Recalled(line, ScoreParts(1.0, 1.0), 9),)
+    said = "Thank you. Where does Bram live?"
+    act = ("question", "Where does Bram live?", 3.0)
+    asked = request(said, "thanked", 0.8, act, recalled=known)
+    assert "smithy" in offline_reply.reply(asked).text
+
+
+@pytest.mark.parametrize("said", ["gives Cora a silver coin", "puts five coppers in her purse"])
+def test_what_is_given_to_somebody_else_is_no_payment(said):
+    posed = replace(request(f"Alice {said}", "pay", 0.9, ("move", said, 2.0)), kind="pose")
+    assert offline_reply.reply(posed).row != "pay: settled"
 
 
 def test_what_is_kept_to_itself_is_promised_whatever_is_wanted():

@@ -82,17 +82,18 @@ WORTH_KEEPING = 0.5  # of a line
 WORTH_KEEPING_IF_TELLING = 0.2  # of a clear one that names somebody or has a number
 CLEAR = 3  # content words of a line that is understood by itself
 LEAST_CLEAR = 2  # content words of a sentence that is
+SHORT = 5  # words of one that only counts
 BESIDE = 0.2  # of a sentence of a line that is kept
 
 _GOES_ON = re.compile(r"\W*(?:he|she|it|they)\b", re.IGNORECASE)  # of the sentence before it
 _UNCLEAR = re.compile(r"\W*(?:he|she|it|they(?! say\b)|that|this|those|these|let)\b", re.IGNORECASE)
-_OF_BEFORE = re.compile(  # "I sold the true ones", "Two thirds of my beds."
-    r"\b(?:he|him|his|she|her|hers|it|its|them|their|there(?! (?:is|are|was|were)\b)|ones)\b"
-    r"|^\W*(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifty|sixty)\b",
+_OF_BEFORE = re.compile(  # "I sold the true ones", "There were eleven of them."
+    r"\b(?:he|him|his|she|her|hers|it|its|them|their|there(?! (?:is|are|was|were)\b)|ones)\b",
     re.IGNORECASE,
 )
-# in place of "me" and "my", and of "I" where a sentence begins: anybody's
-_THEIRS = re.compile(r"\b(?:them|theirs?)\b|[.!?;] (?:So )?They\b", re.IGNORECASE)
+_OF_MINE = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
+_COUNTED = re.compile(r"\W*(?:\d+|two|three|four|five|six|seven|eight|nine|ten|\w+ty)\b", re.I)
+_THEIRS = re.compile(r"\b(?:they|them|theirs?)\b", re.IGNORECASE)
 _OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
 
 
@@ -191,7 +192,7 @@ class OfflineProvider:
             _fact_draft(group, entry, after=before.get(entry.id))
             for entry, said in kept
             for group in _together(
-                _kept(said, [worth[entry.id, each] or _leans(each) for each in said])
+                _kept(said, [worth[entry.id, e] or bool(_GOES_ON.match(e)) for e in said])
             )
             if any(worth[entry.id, each] for each in group)
         ]
@@ -356,17 +357,25 @@ def _kept(said: Sequence[str], wanted: Sequence[bool]) -> list[str]:
     kept: list[str] = []
     leant_on = False
     for each, of in zip(reversed(said), reversed(wanted), strict=True):
-        if of or (leant_on and not is_idle(each)):
+        idle = is_idle(each)
+        if of or (leant_on and not idle):
             kept.append(each)
-        leant_on = (of or leant_on) and (_leans(each) or is_idle(each))
+        leant_on = (of or leant_on) and (_leans(each) or idle)
     return kept[::-1]
 
 
 def _leans(said: str) -> bool:
     """Whether a sentence is understood only with the one before it: "She sold them." """
-    return bool(
-        _UNCLEAR.match(said) or _OF_BEFORE.search(said) or len(content_words(said)) < LEAST_CLEAR
-    )
+    if _UNCLEAR.match(said) or len(content_words(said)) < LEAST_CLEAR:
+        return True
+    if _COUNTED.match(said) and len(said.split()) <= SHORT:  # "Sixty shells, please."
+        return True
+    found = _OF_BEFORE.search(said)
+    if found is None:
+        return False
+    first, _, rest = said[: found.start()].partition(" ")
+    names = names_someone(f"so {first} {rest}") and first.lower() not in FUNCTION_WORDS
+    return not (names or names_someone(f"so {rest}") or _OF_MINE.search(said[: found.start()]))
 
 
 def _together(said: Sequence[str]) -> list[list[str]]:
@@ -403,8 +412,8 @@ def _fact_draft(said: Sequence[str], entry: Entry, after: Entry | None = None) -
         text = " ".join(reported(each, entry) for each in said)
     else:
         text = quoted(whole, entry) if of_others else reported(whole, entry)
-        if _THEIRS.search(text) and not _THEIRS.search(whole):  # who might be anybody
-            text = quoted(whole, entry)
+        if len(said) > 1 and _THEIRS.search(text) and not _THEIRS.search(whole):
+            text = quoted(whole, entry)  # "the nights … They are owl" might be anybody
     return FactDraft(
         text=text,
         journal_ids=(after.id, entry.id) if after else (entry.id,),

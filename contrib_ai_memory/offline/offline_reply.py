@@ -66,12 +66,13 @@ ORDERS_FROM = 2.0  # score from which a line that has not the form of an order i
 LIKELY = 1.0  # score from which what others said answers a line that is not read as a question
 STOCK = frozenset({Intent.SERVICE, Intent.TALE, Intent.SECRECY, Intent.PLACE})
 MAY_ASK = frozenset("request order joke question".split())
-# kinds of reaction (`acts.WANTED`) to a line that memory does not answer, whatever it asks, ...
-PLAYED = frozenset("joke wager boast thanked insult praised help fire wound danger".split())
+# kinds of reaction (`acts.WANTED`) to a line that memory does not answer though it asks, ...
+PLAYED = frozenset({"joke", "wager"})
 # ... and to one that asks nothing
-TOLD = frozenset(
-    "wished gift kindness invite sorry retract loss hardship fear low weary anger glad grim news "
-    "relief pledge owe pay plan confess self opinion agree".split()
+TOLD = PLAYED | frozenset(
+    "thanked praised insult boast help wished gift kindness invite sorry retract loss hardship "
+    "fear low weary anger glad grim news relief pledge owe pay plan confess self opinion "
+    "agree".split()
 )
 ANSWERED = frozenset({"know", "view", "how"})
 OF_ITS_OWN = frozenset({"view", "how"})  # asked of the NPC's feelings, of which no memory tells
@@ -229,7 +230,7 @@ def _only_reacted_to(said: str, request: ReplyRequest) -> bool:
     asks_it = "?" in said or asks(said) or _WHAT.search(said)
     if asks_it or any(kind in ANSWERED for kind, _share in request.wanted):
         return _wants(request, SURELY_PLAYED) in PLAYED
-    return _wants(request) in PLAYED | TOLD
+    return _wants(request) in TOLD
 
 
 def _wants(request: ReplyRequest, least: float = REACTED_FROM) -> str:

@@ -30,6 +30,7 @@ from ..english.small_talk import (
     collapses,
     courtesy_of,
     cries_out,
+    exclaims,
     is_chatter,
     requests,
 )
@@ -98,9 +99,6 @@ WANTED: dict[str, str] = {
     "grim": "grim news",
     "news": "news",
     "relief": "relieved",
-    "fire": "alarm of fire",
-    "wound": "alarm of a wound",
-    "danger": "alarm",
     "help": "helps",
     "order": "asked for",
     "do": "asked for",
@@ -128,10 +126,25 @@ OF_WHAT: dict[str, tuple[str, ...]] = {
     "plan": ("plan", "promise"),
     "order": ("order", "request"),
     "do": ("order", "request"),
+    "corrects": ("correction",),
 }
 ALARMS = frozenset({"fire", "wound", "danger"})
+# kinds that are in place of rows alone that take nothing up, and never answer a deed
+OF_NO_WEIGHT = frozenset("agree self opinion news greet part secret message".split())
+JARS = frozenset("loss insult corrects do glad".split())  # where they are wrong
+TAKES_NOTHING_UP = frozenset("heard chatter service called".split())
+# rows that say something of the line back, or keep it: nothing is in their place
+SAID_BACK = frozenset(
+    "settled of,owed,owed between others,promised of,asked for a day,planned,ordered,reminds,"
+    "passes on,passes on word,to do,alarm,alarm of fire,alarm of a wound,confided,"
+    "greeting".split(",")
+)
+# share from which a kind of reaction is in place of a row that takes nothing up, of one that does,
+# and of a correction; the last too of a kind that jars
+WANTED_FROM, WANTED_MORE, SURELY_WANTED = 0.45, 0.6, 0.75
 GOOD_NEWS = frozenset({"glad", "boast", "relief", "praised"})
-TROUBLES = frozenset({"loss", "hardship", "low", "fear", "weary", "anger"})
+LOSSES = frozenset({"loss", "hardship", "low"})
+TROUBLES = LOSSES | {"fear", "weary", "anger"}
 # kinds that bear an act out, which is then done though it is read less surely; `LEAST_BORNE_OUT` of
 # all reactions
 BEARS_OUT: dict[str, frozenset[str]] = {
@@ -143,19 +156,8 @@ BEARS_OUT: dict[str, frozenset[str]] = {
     "greeting": frozenset({"greet"}),
 }
 LEAST_BORNE_OUT = 0.15
-GLAD_FROM = 0.25
-ALARMED_FROM = 0.8  # share of alarms from which a line is one
-# kinds that are in place of rows alone that take nothing up
-OF_NO_WEIGHT = frozenset("agree self opinion news show greet part secret message".split())
-JARS = frozenset("loss insult corrects do".split()) | ALARMS  # where they are wrong
-TAKES_NOTHING_UP = frozenset("heard chatter service called".split())
-# share from which a kind of reaction is in place of a row that takes nothing up, of one that does,
-# and of one that says something of the line back; the last too of a kind that jars
-WANTED_FROM, WANTED_MORE, SURELY_WANTED = 0.45, 0.6, 0.75
-OF_A_THING = frozenset(
-    "settled of,owed,owed between others,set right,promised of,asked for a day,planned,ordered,"
-    "reminds,passes on,passes on word,to do,alarm,alarm of fire,alarm of a wound".split(",")
-)
+GLAD_FROM = 0.25  # share of good news, at least, from which what is felt is good
+ALARMED_FROM = 0.8  # share of alarms from which a cry is one
 # acts that small talk is made of
 SOCIAL = frozenset(kind for kind, (_of, without) in REACTIONS.items() if without in SMALL_TALK)
 # acts that tell or bind, which are not left to a small model
@@ -236,7 +238,8 @@ _OFFERS = re.compile(  # "i'll mend your fence"; not "i'll have the soup", "i'll
 _ALL_CLEAR = re.compile(  # "its out, fires out", "the worst is past"
     r"\b(?:it|fire|flame|smoke|danger|storm|worst|wolf|wolves)(?:['’]?s|(?: is| are| was| were))?"
     r" (?:all |now )?(?:out|over|past)(?=(?: now| then| at last)?\W*(?:$|[.,!;]|(?:and|we)\b))"
-    r"|\ball clear\b|\bi(?:['’]?m| am) (?:all ?right|ok(?:ay)?|fine) now\b",
+    r"|\ball clear\b|\bcaught (?:him|her|them|the)\b|\barrested\b|\bany ?more\b"
+    r"|\bi(?:['’]?m| am) (?:all ?right|ok(?:ay)?|fine) now\b",
     re.IGNORECASE,
 )
 _OF_ANOTHER = re.compile(r"\b(?:s?he(?:['’]?s)?|him|his|her)\b", re.IGNORECASE)
@@ -333,7 +336,7 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
         acts.append(SpeechAct(courtesy.name.lower(), said))
     if _SORRY.match(said) and "apology" not in known and not asks(said):
         acts.append(SpeechAct("apology", said))
-    cried = cries_out(said) or share_of(ALARMS, request.wanted) >= ALARMED_FROM
+    cried = cries_out(said) or (_is_cried(said, request.wanted) and not is_kept(said))
     if cried and "alarm" not in known and not _ALL_CLEAR.search(said):
         acts.append(SpeechAct("alarm", said))
     if paid and known.isdisjoint(("settle", "debt")) and sums_in(said):
@@ -404,10 +407,12 @@ def _is_errand(act: SpeechAct) -> bool:
 
 def is_alarm(said: str, read: LineReading) -> bool:
     """Whether a line is an alarm, by what was read of it."""
-    alarmed = any(act.kind == "alarm" for act in read.acts)
-    return (alarmed or share_of(ALARMS, read.wanted) >= ALARMED_FROM) and not _ALL_CLEAR.search(
-        said
-    )
+    alarmed = any(act.kind == "alarm" for act in read.acts) or _is_cried(said, read.wanted)
+    return alarmed and not _ALL_CLEAR.search(said)
+
+
+def _is_cried(said: str, wanted: Iterable[tuple[str, float]]) -> bool:
+    return exclaims(said) and share_of(ALARMS, wanted) >= ALARMED_FROM
 
 
 def _acts(said: str, request: ReplyRequest) -> tuple[SpeechAct, ...]:
@@ -487,39 +492,33 @@ def _as_wanted(by_acts: Reply, said: str, request: ReplyRequest) -> Reply:
     """Return the reaction that a line wants, that by its acts where this is not clear."""
     kind, share = next(iter(request.wanted), ("", 0.0))
     act, _, row = by_acts.row.rpartition(": ")
-    if kind in ALARMS:
-        share = share_of(ALARMS, request.wanted)
-    lost = _matter(SpeechAct("feeling", said), said, request) if kind == "loss" else ""
-    if kind == "loss" and share < SURELY_WANTED:  # "there are no words" jars where it is not
-        kind = "hardship" if share_of(TROUBLES, request.wanted) >= WANTED_MORE else ""
-    least = WANTED_FROM if row in TAKES_NOTHING_UP else WANTED_MORE
-    if row in OF_A_THING or kind in JARS:
+    taken_up = row not in TAKES_NOTHING_UP
+    if row in (*SAID_BACK, WANTED.get(kind)) or (taken_up and act in OF_WHAT.get(kind, ())):
+        return by_acts
+    if (kind, act) == ("praised", "insult") or (kind in LOSSES and row == "sorry for"):
+        return by_acts  # who mocks is read as praising; and what is lost is named
+    posed = request.kind == "pose"
+    if kind in OF_NO_WEIGHT and (taken_up or posed):
+        return by_acts
+    own = forms((request.npc_name, *request.npc_names))
+    if posed and kind in ("pay", "gift") and not any(each in said.lower() for each in own):
+        return by_acts  # to somebody else
+    least = WANTED_MORE if taken_up else WANTED_FROM
+    if kind in JARS or row == "set right":
         least = SURELY_WANTED
-    mocks = (kind, act) == ("praised", "insult")
-    kept = row in ("confided", "to do", "greeting", WANTED.get(kind)) or mocks
-    idle = kind in OF_NO_WEIGHT and (row not in TAKES_NOTHING_UP or request.kind == "pose")
-    if kind not in WANTED or share < least or kept or (idle and kind != "show"):
+    if share < least and kind in TROUBLES:  # which of them is not clear
+        kind, share = "hardship", share_of(TROUBLES, request.wanted)
+        least = SURELY_WANTED
+    if share < least or kind not in WANTED:
         return by_acts
-    if kind in ALARMS:
-        if act == "alarm" or share < ALARMED_FROM or _ALL_CLEAR.search(said):
-            return by_acts
-        row = alarms.kind_of(said, request)
-        return alarms.to_do(said, request) or replace(says(row, request), row=f"{kind}: {row}")
     if kind == "show":
-        return poses.answer_to(said, request) if request.kind == "pose" else by_acts
-    if kind == "gift" and (what := matter_of(said, "move", _called(request))):
-        return replace(says("gift of", request, topic=with_article(what)), row="gift: gift of")
-    if of_what := OF_WHAT.get(kind):
-        if act in of_what and row not in TAKES_NOTHING_UP:
-            return by_acts
-        words = next((each.text for each in request.acts if each.kind in of_what), said)
-        made = _reaction(SpeechAct(of_what[0], words), said, request)
-        if made.row.rpartition(": ")[2] in OF_A_THING:
+        return poses.answer_to(said, request) if posed else by_acts
+    if act := next(iter(OF_WHAT.get(kind, ())), ""):
+        words = next((each.text for each in request.acts if each.kind in OF_WHAT[kind]), said)
+        made = _reaction(SpeechAct(act, words), said, request)
+        if made.row.rpartition(": ")[2] in SAID_BACK:
             return made
-    if kind in ("loss", "hardship", "low") and row == "sorry for":
-        return by_acts
-    row = "sorry for" if lost else WANTED[kind]
-    return replace(says(row, request, topic=lost), row=f"{kind}: {row}")
+    return replace(says(WANTED[kind], request), row=f"{kind}: {WANTED[kind]}")
 
 
 def _said_first(acts: Collection[SpeechAct], said: str, request: ReplyRequest) -> Reply:
