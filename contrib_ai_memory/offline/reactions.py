@@ -412,7 +412,11 @@ def is_alarm(said: str, read: LineReading) -> bool:
 
 
 def _is_cried(said: str, wanted: Iterable[tuple[str, float]]) -> bool:
-    return exclaims(said) and share_of(ALARMS, wanted) >= ALARMED_FROM
+    shares = dict(wanted)
+    alarmed = share_of(ALARMS, wanted)
+    if alarmed > shares.get("help", 0.0):  # "Me arm! I'm bleeding!"; not "help me lift it!"
+        alarmed += shares.get("help", 0.0)
+    return exclaims(said) and alarmed >= ALARMED_FROM
 
 
 def _acts(said: str, request: ReplyRequest) -> tuple[SpeechAct, ...]:
