@@ -20,7 +20,7 @@ import random
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -42,6 +42,7 @@ LINE_COUNTS = 1.0  # of the acts of a whole line beside those of its word pieces
 SILENT = 0.93  # share of the lines for others that are left alone
 SURE = 0.99  # share of other lines that are not taken for confidences
 F1, CONFIDED, ANSWERED = 0.5, 0.6, 0.6
+Line = TypeVar("Line")
 
 
 # --- training -------------------------------------------------------------------------------------
@@ -90,20 +91,13 @@ def train(known: Sequence[Labelled], epochs: int = EPOCHS, *, further: bool = Fa
         {"params": body, "lr": rate * LR},
         {"params": heads.parameters(), "lr": rate * HEADS_LR},
     ]
-    optimizer = torch.optim.AdamW(groups, weight_decay=0.01)
     steps = epochs * len(known) // AT_ONCE
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min(1, (step + 1) / 60) * max(0.02, 1 - step / steps)
-    )
+    optimizer, schedule = optimized(torch, groups, steps)
     entropy = torch.nn.functional.binary_cross_entropy_with_logits
     tokenizer = act_reader.tokenizer()
     tokenizer.enable_padding()
     bert.train()
-    order: list[Labelled] = []
-    for _step in progress(range(steps), "training", "step"):
-        if len(order) < AT_ONCE:
-            order = random.sample(list(known), len(known))
-        some = [order.pop() for _ in range(AT_ONCE)]
+    for some in progress([*batches(known, steps)], "training", "step"):
         texts = [as_read(each.heard) for each in some]
         pairs = tokenizer.encode_batch([(before, line.text) for before, line in texts])
         ids, mask, kinds, labels = _tensors(torch, some, pairs)
@@ -130,6 +124,24 @@ def train(known: Sequence[Labelled], epochs: int = EPOCHS, *, further: bool = Fa
     kept = minilm_graph.tensors(act_reader.GRAPH).items()  # to be trained again after this
     made |= {name: value for name, value in kept if name.startswith("wanted.")}
     minilm_graph.write(minilm_graph.act_reader, act_reader.GRAPH, made)
+
+
+def optimized(torch: Any, groups: Sequence[dict[str, Any]], steps: int) -> tuple[Any, Any]:
+    """Return an optimizer of groups of parameters, and the schedule of its rates."""
+    optimizer = torch.optim.AdamW(groups, weight_decay=0.01)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min(1, (step + 1) / 60) * max(0.02, 1 - step / steps)
+    )
+    return optimizer, schedule
+
+
+def batches(known: Sequence[Line], steps: int) -> Iterator[list[Line]]:
+    """Yield the lines of each step, all in random order before any comes again."""
+    order: list[Line] = []
+    for _step in range(steps):
+        if len(order) < AT_ONCE:
+            order = random.sample(list(known), len(known))
+        yield [order.pop() for _ in range(AT_ONCE)]
 
 
 def _tensors(torch: Any, some: Sequence[Labelled], pairs: Sequence[Any]) -> tuple[Any, ...]:

@@ -30,6 +30,7 @@ from contrib_ai_memory.offline.acts import WANTED, as_read
 from contrib_ai_memory.records import LineInTalk, TalkLine
 
 from . import talks
+from .acts import AT_ONCE, batches, optimized
 from .harness import Bar, Report, arguments, configure_alone, progress
 
 FOLDER = Path(__file__).parent / "data" / "wanted"
@@ -37,7 +38,6 @@ OF_STAYS, OF_TALKS = FOLDER / "stays.json", FOLDER / "talks.json"
 HELD_OUT = "taverns"
 SHARED = 2  # lower layers of the network of acts that are not trained
 EPOCHS = 4
-AT_ONCE = 16  # lines in a step
 LR, HEAD_LR = 1e-4, 2e-3
 DROPOUT = 0.1
 SMOOTH = 0.05  # of each label, spread over all kinds
@@ -134,22 +134,13 @@ def train(known: Sequence[Labelled]) -> None:
     for name, value in bert.named_parameters():
         value.requires_grad = not name.startswith(fixed)
     body = [each for each in bert.parameters() if each.requires_grad]
-    optimizer = torch.optim.AdamW(
-        [{"params": body, "lr": LR}, {"params": head.parameters(), "lr": HEAD_LR}],
-        weight_decay=0.01,
-    )
+    groups = [{"params": body, "lr": LR}, {"params": head.parameters(), "lr": HEAD_LR}]
     steps = EPOCHS * len(known) // AT_ONCE
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min(1, (step + 1) / 60) * max(0.02, 1 - step / steps)
-    )
+    optimizer, schedule = optimized(torch, groups, steps)
     tokenizer = act_reader.tokenizer()
     tokenizer.enable_padding()
     bert.train()
-    order: list[Labelled] = []
-    for _step in progress(range(steps), "training", "step"):
-        if len(order) < AT_ONCE:
-            order = random.sample(list(known), len(known))
-        some = [order.pop() for _ in range(AT_ONCE)]
+    for some in progress([*batches(known, steps)], "training", "step"):
         texts = [as_read(each.heard) for each in some]
         pairs = tokenizer.encode_batch([(before, line.text) for before, line in texts])
         given = {

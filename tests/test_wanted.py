@@ -37,6 +37,18 @@ def request(said, kind, share, *done, **more):
     return replace(given, **more)
 
 
+def bram_said(content):
+    line = MemoryRecord(
+        id="1",
+        content=content,
+        speaker="Bram",
+        record="entry",
+        journal_ids=(1,),
+        created_at="2026-11-25T12:00:00+00:00",
+    )
+    return (Recalled(line, ScoreParts(1.0, 1.0), 9),)
+
+
 @needs_model
 @pytest.mark.parametrize(
     ("said", "kind"),
@@ -117,15 +129,7 @@ def test_what_jars_where_it_is_wrong_is_said_where_it_is_sure_alone(said, kind, 
 
 
 def test_thanks_do_not_keep_a_question_from_being_answered():
-    line = MemoryRecord(
-        id="1",
-        content="I live behind the smithy.",
-        speaker="Bram",
-        record="entry",
-        journal_ids=(1,),
-        created_at="2026-11-25T12:00:00+00:00",
-    )
-    known = (Recalled(line, ScoreParts(1.0, 1.0), 9),)
+    known = bram_said("I live behind the smithy.")
     said = "Thank you. Where does Bram live?"
     act = ("question", "Where does Bram live?", 3.0)
     asked = request(said, "thanked", 0.8, act, recalled=known)
@@ -145,15 +149,7 @@ def test_what_is_kept_to_itself_is_promised_whatever_is_wanted():
 
 
 def test_a_joke_is_not_looked_up_and_a_question_is():
-    line = MemoryRecord(
-        id="1",
-        content="The eel crossed the weir to get to the other slide.",
-        speaker="Bram",
-        record="entry",
-        journal_ids=(1,),
-        created_at="2026-11-25T12:00:00+00:00",
-    )
-    known = (Recalled(line, ScoreParts(1.0, 1.0), 9),)
+    known = bram_said("The eel crossed the weir to get to the other slide.")
     said = "Why did the eel cross the weir?"
     act = ("question", said, 3.0)
     joke = offline_reply.reply(request(said, "joke", 0.9, act, recalled=known))

@@ -495,34 +495,38 @@ def _sentence_of(words: str, said: str) -> str:
 def _as_wanted(by_acts: Reply, said: str, request: ReplyRequest) -> Reply:
     """Return the reaction that a line wants, that by its acts where this is not clear."""
     kind, share = next(iter(request.wanted), ("", 0.0))
-    act, _, row = by_acts.row.rpartition(": ")
-    taken_up = row not in TAKES_NOTHING_UP
-    if row in (*SAID_BACK, WANTED.get(kind)) or (taken_up and act in OF_WHAT.get(kind, ())):
+    row = by_acts.row.rpartition(": ")[2]
+    if not _gives_way(by_acts, kind, said, request):
         return by_acts
-    if (kind, act) == ("praised", "insult") or (kind in LOSSES and row == "sorry for"):
-        return by_acts  # who mocks is read as praising; and what is lost is named
-    posed = request.kind == "pose"
-    if kind in OF_NO_WEIGHT and (taken_up or posed):
-        return by_acts
-    own = forms((request.npc_name, *request.npc_names))
-    if posed and kind in ("pay", "gift") and not any(each in said.lower() for each in own):
-        return by_acts  # to somebody else
-    least = WANTED_MORE if taken_up else WANTED_FROM
+    least = WANTED_FROM if row in TAKES_NOTHING_UP else WANTED_MORE
     if kind in JARS or row == "set right":
         least = SURELY_WANTED
     if share < least and kind in TROUBLES:  # which of them is not clear
-        kind, share = "hardship", share_of(TROUBLES, request.wanted)
-        least = SURELY_WANTED
+        kind, share, least = "hardship", share_of(TROUBLES, request.wanted), SURELY_WANTED
     if share < least or kind not in WANTED:
         return by_acts
     if kind == "show":
-        return poses.answer_to(said, request) if posed else by_acts
+        return poses.answer_to(said, request) if request.kind == "pose" else by_acts
     if act := next(iter(OF_WHAT.get(kind, ())), ""):
         words = next((each.text for each in request.acts if each.kind in OF_WHAT[kind]), said)
         made = _reaction(SpeechAct(act, words), said, request)
         if made.row.rpartition(": ")[2] in SAID_BACK:
             return made
     return replace(says(WANTED[kind], request), row=f"{kind}: {WANTED[kind]}")
+
+
+def _gives_way(by_acts: Reply, kind: str, said: str, request: ReplyRequest) -> bool:
+    """Whether a kind of reaction, if it is likely enough, is in place of that by a line's acts."""
+    act, _, row = by_acts.row.rpartition(": ")
+    taken_up, posed = row not in TAKES_NOTHING_UP, request.kind == "pose"
+    if row in (*SAID_BACK, WANTED.get(kind)) or (taken_up and act in OF_WHAT.get(kind, ())):
+        return False
+    if (kind, act) == ("praised", "insult") or (kind in LOSSES and row == "sorry for"):
+        return False  # who mocks is read as praising; and what is lost is named
+    if posed and kind in ("pay", "gift"):  # to the NPC, not to somebody else
+        own = forms((request.npc_name, *request.npc_names))
+        return any(each in said.lower() for each in own)
+    return kind not in OF_NO_WEIGHT or not (taken_up or posed)
 
 
 def _said_first(acts: Collection[SpeechAct], said: str, request: ReplyRequest) -> Reply:
