@@ -82,7 +82,8 @@ WORTH_KEEPING = 0.5  # of a line
 WORTH_KEEPING_IF_TELLING = 0.2  # of a clear one that names somebody or has a number
 CLEAR = 3  # content words of a line that is understood by itself
 LEAST_CLEAR = 2  # content words of a sentence that is
-SHORT = 5  # words of one that only counts
+SHORT = 10  # words of one that only counts
+NAME_BELOW = 4.0  # Zipf frequency of a word that is a name where a sentence begins
 BESIDE = 0.2  # of a sentence of a line that is kept
 
 _GOES_ON = re.compile(r"\W*(?:he|she|it|they)\b", re.IGNORECASE)  # of the sentence before it
@@ -92,7 +93,10 @@ _OF_BEFORE = re.compile(  # "I sold the true ones", "There were eleven of them."
     re.IGNORECASE,
 )
 _OF_MINE = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
-_COUNTED = re.compile(r"\W*(?:\d+|two|three|four|five|six|seven|eight|nine|ten|\w+ty)\b", re.I)
+_COUNTED = re.compile(
+    r"\W*(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|\w+(?:teen|ty))\b", re.IGNORECASE
+)
+_SEVERAL = re.compile(r"[.!?]\s+\w")  # sentences
 _THEIRS = re.compile(r"\b(?:they|them|theirs?)\b", re.IGNORECASE)
 _OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
 
@@ -366,15 +370,16 @@ def _kept(said: Sequence[str], wanted: Sequence[bool]) -> list[str]:
 
 def _leans(said: str) -> bool:
     """Whether a sentence is understood only with the one before it: "She sold them." """
-    if _UNCLEAR.match(said) or len(content_words(said)) < LEAST_CLEAR:
+    words = len(said.split())
+    if _UNCLEAR.match(said) or len(content_words(said)) < LEAST_CLEAR or words < CLEAR:
         return True
-    if _COUNTED.match(said) and len(said.split()) <= SHORT:  # "Sixty shells, please."
+    if _COUNTED.match(said) and words <= SHORT:  # "Sixty shells, please."
         return True
     found = _OF_BEFORE.search(said)
     if found is None:
         return False
     first, _, rest = said[: found.start()].partition(" ")
-    names = names_someone(f"so {first} {rest}") and first.lower() not in FUNCTION_WORDS
+    names = names_someone(f"so {first}") and zipf(first.lower()) < NAME_BELOW
     return not (names or names_someone(f"so {rest}") or _OF_MINE.search(said[: found.start()]))
 
 
@@ -412,7 +417,7 @@ def _fact_draft(said: Sequence[str], entry: Entry, after: Entry | None = None) -
         text = " ".join(reported(each, entry) for each in said)
     else:
         text = quoted(whole, entry) if of_others else reported(whole, entry)
-        if len(said) > 1 and _THEIRS.search(text) and not _THEIRS.search(whole):
+        if _SEVERAL.search(whole) and _THEIRS.search(text) and not _THEIRS.search(whole):
             text = quoted(whole, entry)  # "the nights … They are owl" might be anybody
     return FactDraft(
         text=text,
