@@ -82,7 +82,7 @@ WORTH_KEEPING = 0.5  # of a line
 WORTH_KEEPING_IF_TELLING = 0.2  # of a clear one that names somebody or has a number
 CLEAR = 3  # content words of a line that is understood by itself
 LEAST_CLEAR = 2  # content words of a sentence that is
-SHORT = 10  # words of one that only counts
+SHORT = 12  # words of one that only counts
 NAME_BELOW = 4.0  # Zipf frequency of a word that is a name where a sentence begins
 BESIDE = 0.2  # of a sentence of a line that is kept
 
