@@ -115,7 +115,7 @@ def test_what_is_said_back_or_kept_is_so_whatever_is_wanted(said, kind, done, ho
     ("said", "kind", "share"),
     [
         ("My sister lives in Oldford.", "loss", 0.6),
-        ("We lost everything!", "glad", 0.6),
+        ("We lost everything!", "glad", 0.55),
         ("forgot my crate lol", "corrects", 0.6),
         ("you have soot on your nose", "insult", 0.6),
     ],

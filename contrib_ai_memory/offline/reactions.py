@@ -131,7 +131,8 @@ OF_WHAT: dict[str, tuple[str, ...]] = {
 ALARMS = frozenset({"fire", "wound", "danger"})
 # kinds that are in place of rows alone that take nothing up, and never answer a deed
 OF_NO_WEIGHT = frozenset("agree self opinion news greet part secret message".split())
-JARS = frozenset("loss insult corrects do glad".split())  # where they are wrong
+# kinds that jar where they are wrong, with the share from which they are chosen
+JARS = {"loss": 0.75, "insult": 0.75, "corrects": 0.75, "do": 0.75, "glad": 0.6}
 TAKES_NOTHING_UP = frozenset("heard chatter service called".split())
 # rows that say something of the line back, or keep it: nothing is in their place
 SAID_BACK = frozenset(
@@ -140,7 +141,7 @@ SAID_BACK = frozenset(
     "greeting".split(",")
 )
 # share from which a kind of reaction is in place of a row that takes nothing up, of one that does,
-# and of a correction; the last too of a kind that jars
+# and of a correction
 WANTED_FROM, WANTED_MORE, SURELY_WANTED = 0.45, 0.6, 0.75
 GOOD_NEWS = frozenset({"glad", "boast", "relief", "praised"})
 LOSSES = frozenset({"loss", "hardship", "low"})
@@ -499,8 +500,7 @@ def _as_wanted(by_acts: Reply, said: str, request: ReplyRequest) -> Reply:
     if not _gives_way(by_acts, kind, said, request):
         return by_acts
     least = WANTED_FROM if row in TAKES_NOTHING_UP else WANTED_MORE
-    if kind in JARS or row == "set right":
-        least = SURELY_WANTED
+    least = max(least, JARS.get(kind, 0.0), SURELY_WANTED if row == "set right" else 0.0)
     if share < least and kind in TROUBLES:  # which of them is not clear
         kind, share, least = "hardship", share_of(TROUBLES, request.wanted), SURELY_WANTED
     if share < least or kind not in WANTED:
