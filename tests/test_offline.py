@@ -346,6 +346,35 @@ def test_a_fact_of_him_says_who_he_is(before, text):
     assert draft.text == f'Alice says: "{before} {text}"'
 
 
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        (
+            "SHE IS BORN! Friday night! One month early, small like a lobster, strong like a lobster.",
+            [
+                'Alice says: "SHE IS BORN! Friday night! One month early, small like a lobster, strong like a lobster."',
+            ],
+        ),
+        (
+            "My pearls are paste. I sold the true ones to pay the lawyers.",
+            ['Alice says: "My pearls are paste. I sold the true ones to pay the lawyers."'],
+        ),
+        (
+            "i stand two of the four nights now. i am owl",
+            ['Alice says: "I stand two of the four nights now. i am owl."'],
+        ),
+        (
+            "I live in Hollin. My aunt Cora keeps her goats by the mill.",
+            ["Alice lives in Hollin.", "Alice's aunt Cora keeps her goats by the mill."],
+        ),
+    ],
+)
+def test_a_fact_keeps_what_it_leans_on_and_no_more(text, facts):
+    entry = Entry(1, "2026-01-01T00:00:00+00:00", text, "say", seen_as="Alice")
+    drafts = OfflineProvider().extract_facts([entry], "Mara")
+    assert [draft.text for draft in drafts] == facts
+
+
 def test_a_promise_weighs_more_than_small_talk_and_a_note_is_weighed_by_rules():
     def score(text, kind="say"):
         entry = Entry(1, "2026-01-01T00:00:00+00:00", text, kind, seen_as="Alice")

@@ -6,11 +6,12 @@ import pytest
 
 from benchmarks import wanted
 from contrib_ai_memory.embedding.model import not_installed
-from contrib_ai_memory.offline import acts, offline_reply
+from contrib_ai_memory.offline import acts, offline_reply, reactions
 from contrib_ai_memory.offline.phrases import PHRASES, TONES
 from contrib_ai_memory.offline.reactions import WANTED
 from contrib_ai_memory.records import (
     LineInTalk,
+    LineReading,
     MemoryRecord,
     Recalled,
     ReplyRequest,
@@ -140,6 +141,51 @@ def test_thanks_do_not_keep_a_question_from_being_answered():
 def test_what_is_given_to_somebody_else_is_no_payment(said):
     posed = replace(request(f"Alice {said}", "pay", 0.9, ("move", said, 2.0)), kind="pose")
     assert offline_reply.reply(posed).row != "pay: settled"
+
+
+def test_troubles_that_are_not_told_apart_get_sympathy():
+    said = request("it got away from me again", "low", 0.4, ("claim_self", "it", 1.0))
+    troubled = replace(said, wanted=(("low", 0.4), ("fear", 0.38)))
+    assert offline_reply.reply(said).row == "claim_self: heard"
+    assert offline_reply.reply(troubled).row == "hardship: sorry"
+
+
+def test_a_deed_is_not_answered_as_words_are():
+    posed = request("Alice sits down on the tiles.", "agree", 0.9, ("move", "sits down", 2.0))
+    assert offline_reply.reply(replace(posed, kind="pose")).row != "agree: answered"
+
+
+@pytest.mark.parametrize(("share", "row"), [(0.05, "claim_self: heard"), (0.2, "parting: parting")])
+def test_an_act_is_done_that_is_read_less_surely_where_its_reaction_bears_it_out(share, row):
+    acts_read = ("parting", "back to the boats", 0.5), ("claim_self", "then", 0.5)
+    said = request("back to the boats then", "other", 0.3, *acts_read)
+    said = replace(said, wanted=(("other", 0.3), ("part", share)))
+    assert offline_reply.reply(said).row == row
+
+
+@pytest.mark.parametrize(("kind", "row"), [("glad", "feeling: glad"), ("low", "feeling: sorry")])
+def test_what_is_felt_is_a_joy_or_a_trouble_by_its_reaction(kind, row):
+    felt = request("i cannot believe it", kind, 0.4, ("feeling", "i cannot believe it", 3.0))
+    assert offline_reply.reply(felt).row == row
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted", "alarmed"),
+    [
+        ("Me arm! It bleeds!", {"wound": 0.6, "help": 0.3}, True),
+        ("Help me lift it!", {"help": 0.7, "wound": 0.2}, False),
+        ("It smokes.", {"fire": 0.9}, False),
+        ("They caught the thief!", {"danger": 0.9}, False),
+    ],
+)
+def test_a_cry_is_an_alarm_and_a_report_or_a_call_for_a_hand_is_none(said, wanted, alarmed):
+    assert reactions.is_alarm(said, LineReading((), 0.0, (), tuple(wanted.items()))) == alarmed
+
+
+def test_news_that_are_read_as_a_question_are_not_unknown():
+    said = "you will never believe it, my little girl walked"
+    news = request(said, "glad", 0.9, ("question", said, 3.0))
+    assert offline_reply.reply(news).row == "glad: glad"
 
 
 def test_what_is_kept_to_itself_is_promised_whatever_is_wanted():

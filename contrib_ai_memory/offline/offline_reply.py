@@ -74,8 +74,8 @@ TOLD = PLAYED | frozenset(
     "fear low weary anger glad grim news relief pledge owe pay plan confess self opinion "
     "agree".split()
 )
-ANSWERED = frozenset({"know", "view", "how"})
 OF_ITS_OWN = frozenset({"view", "how"})  # asked of the NPC's feelings, of which no memory tells
+ANSWERED = OF_ITS_OWN | {"know"}
 REACTED_FROM, SURELY_PLAYED = 0.5, 0.75  # shares of such a kind; of one that asks besides
 OF_WHOM = frozenset({Intent.LAST_SEEN, Intent.OPINION, Intent.WHISPERED})
 _GOAL = re.compile(r"(?:to )?(?P<what>[^.;]+?)(?=, and |[.;]|$)", re.IGNORECASE)

@@ -72,7 +72,8 @@ REACTIONS: dict[str, tuple[str, str]] = {
     "move": ("", "chatter"),
     "question": ("", "service"),
 }
-# phrases by kind of reaction (`acts.WANTED`), which name nothing of the line
+# phrases that name nothing of the line, by the kind of reaction (`acts.WANTED`) that it wants;
+# greetings, partings, alarms, messages and what is kept to itself are by the acts
 WANTED: dict[str, str] = {
     "call": "called",
     "thanked": "thanks",
@@ -130,7 +131,7 @@ OF_WHAT: dict[str, tuple[str, ...]] = {
 }
 ALARMS = frozenset({"fire", "wound", "danger"})
 # kinds that are in place of rows alone that take nothing up, and never answer a deed
-OF_NO_WEIGHT = frozenset("agree self opinion news greet part secret message".split())
+OF_NO_WEIGHT = frozenset("agree self opinion news".split())
 # kinds that jar where they are wrong, with the share from which they are chosen
 JARS = {"loss": 0.75, "insult": 0.75, "corrects": 0.75, "do": 0.75, "glad": 0.6}
 TAKES_NOTHING_UP = frozenset("heard chatter service called".split())
@@ -168,9 +169,7 @@ TELLING = frozenset(REACTIONS) - SOCIAL - frozenset("question request order joke
 BEFORE_AN_ANSWER = frozenset("alarm settle debt promise feeling plan".split())
 # acts beside which a question is cut out of its line
 NO_ERRAND = frozenset("greeting chatter aside move question".split())
-OF_NO_MOMENT = frozenset("claim_self claim_other world chatter aside boast preference".split())
-CLAIMS = frozenset("claim_self claim_other world feeling".split())
-RELIEVED_BY = CLAIMS - {"feeling"} | {"settle"}
+RELIEVED_BY = frozenset("claim_self claim_other world settle".split())
 WEIGHTY = frozenset(REACTIONS) - NO_ERRAND - {"thanks", "parting"}
 OF_A_MATTER = frozenset("settle debt correction promise request order plan".split())
 ASKED = frozenset({"request", "order"})
