@@ -346,14 +346,15 @@ def test_a_fact_of_him_says_who_he_is(before, text):
     assert draft.text == f'Alice says: "{before} {text}"'
 
 
+BORN = "SHE IS BORN! Friday night! One month early, small like a lobster and strong like one."
+
+
 @pytest.mark.parametrize(
     ("text", "facts"),
     [
         (
-            "SHE IS BORN! Friday night! One month early, small like a lobster, strong like a lobster.",
-            [
-                'Alice says: "SHE IS BORN! Friday night! One month early, small like a lobster, strong like a lobster."',
-            ],
+            BORN,
+            [f'Alice says: "{BORN}"'],
         ),
         (
             "My pearls are paste. I sold the true ones to pay the lawyers.",
