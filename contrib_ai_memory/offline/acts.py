@@ -3,10 +3,10 @@
 A line is a greeting, a question, a debt, an alarm or several of them, each with its words (Austin
 1962; Stolcke et al. 2000 tag dialogue by machine). Six layers of attention read the line with the
 talk before it; one head tags each word piece with its acts, another judges whether a good NPC would
-answer. Upper layers of their own say which kind of reaction the line wants (`WANTED`). All were
-trained on talks of many authors (`python -m benchmarks.acts`, benchmarks/data/talks); the words'
-embeddings are those of the bundled embedding model, so only its installation is needed. Worker
-threads only.
+answer. Upper layers of their own say which kind of reaction the line wants (`WANTED`), of the line
+with that talk and without it. All were trained on talks of many authors (`python -m
+benchmarks.acts`, benchmarks/data/talks); the words' embeddings are those of the bundled embedding
+model, so only its installation is needed. Worker threads only.
 """
 
 from __future__ import annotations
@@ -86,6 +86,9 @@ class ActReader:
     def read(self, heard: LineInTalk) -> LineReading:
         """Read a line."""
         tokens, line, answer, wanted = self._run(heard)
+        if heard.before:  # surer than by either reading
+            alone = self._run(replace(heard, before=()))[3]
+            wanted = [(one + other) / 2 for one, other in zip(wanted, alone, strict=True)]
         least = [(scores - _LEAST, start, end) for scores, start, end in tokens]
         stretches = sorted(_stretches(least)) or [_likeliest(least)]
         acts = _acts(stretches, line)
