@@ -1,0 +1,213 @@
+"""Company: evenings at an NPC's place, each line with the reaction that it wants and what answers.
+
+benchmarks/data/company/README.md defines the form of the files.
+
+    python -m benchmarks.company FILE …     has the lines said in the game; writes what the NPC says
+
+What is said to them is for people to judge; nothing here counts it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from contrib_ai_memory.records import LINES_BEFORE, LineInTalk, TalkLine
+
+from .harness import arguments
+
+FOLDER = Path(__file__).parent / "data" / "company"
+EITHER = "?"  # a line to which a good NPC may react, or not
+TAUGHT, OWN = "b", "self"
+BEGINS = datetime(2026, 11, 24, 18, 0, tzinfo=UTC)  # when it is played
+PACE = timedelta(seconds=20)  # from line to line
+
+_HEAD = re.compile(r"EVENING (?P<id>\S+) \| (?P<npc>[^,]+)(?:, ?(?P<what>.*))?")
+_LINE = re.compile(
+    r"(?P<number>\d+) (?P<who>[^:]+?)(?: (?P<days>\d+)d)?"
+    r"(?: (?P<how>does|whispers))?(?:: (?P<text>.+?)| (?P<moves>comes|goes)\.?)"
+    r"(?:\s*->\s*(?P<wants>\?|\w+)\s*(?P<answers>[-\d, ]*))?"
+)
+_KINDS = {None: "say", "does": "pose", "whispers": "whisper", "comes": "arrive", "goes": "leave"}
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A line of an evening, or a sentence that the NPC was taught.
+
+    Attributes:
+        speaker: `TAUGHT` for what its builder gave it, `OWN` for its own words.
+        days: How many days before the evening it was said.
+        wants: The kind of reaction (`acts.WANTED`, or "refuse"), `EITHER`, "" for none.
+        answers: Numbers of the lines each of which, told alone, is a good answer.
+    """
+
+    number: int
+    speaker: str
+    kind: str
+    text: str
+    days: int = 0
+    wants: str = ""
+    answers: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Evening:
+    """An NPC and what is said around it."""
+
+    id: str
+    npc: str
+    what: str  # who it is
+    said: tuple[Said, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The NPC's name, and that without a title or a family."""
+        return tuple(dict.fromkeys((self.npc, self.npc.split()[0])))
+
+
+def files() -> list[Path]:
+    """The files of all authors."""
+    return sorted(FOLDER.glob("*.txt"))
+
+
+def read(file: Path) -> Iterator[Evening]:
+    """Yield the evenings of a file.
+
+    Raises:
+        ValueError: A line is not understood; names file and line.
+    """
+    head: re.Match[str] | None = None
+    said: list[Said] = []
+    for place, line in enumerate(file.read_text("utf-8").splitlines(), 1):
+        line = line.strip()
+        if found := _HEAD.fullmatch(line):
+            if head:
+                yield _evening(head, said)
+            head, said = found, []
+        elif line and (head is None or not (found := _LINE.fullmatch(line))):
+            raise ValueError(f"{file}, line {place}: {line!r} is not understood.")
+        elif found := _LINE.fullmatch(line):
+            said.append(_said(found))
+    if head:
+        yield _evening(head, said)
+
+
+def _evening(head: re.Match[str], said: Sequence[Said]) -> Evening:
+    return Evening(head["id"], head["npc"].strip(), head["what"] or "", tuple(said))
+
+
+def _said(found: re.Match[str]) -> Said:
+    return Said(
+        int(found["number"]),
+        found["who"],
+        _KINDS[found["how"] or found["moves"]],
+        found["text"] or "",
+        int(found["days"] or 0),
+        found["wants"] or "",
+        frozenset(map(int, re.findall(r"\d+", found["answers"] or ""))),
+    )
+
+
+def heard(evening: Evening) -> Iterator[tuple[Said, LineInTalk]]:
+    """Yield the lines that others say or do on the evening, as the NPC hears them."""
+    here: list[str] = []
+    talk: list[TalkLine] = []
+    for each in evening.said:
+        if each.speaker == TAUGHT or each.days:
+            continue
+        if each.kind == "leave":
+            here = [who for who in here if who != each.speaker]
+        elif each.speaker not in (OWN, *here):
+            here.append(each.speaker)
+        if not each.text:
+            continue
+        speaker = evening.npc if each.speaker == OWN else each.speaker
+        line = TalkLine(speaker, each.text, each.kind)
+        if each.speaker != OWN:
+            before = tuple(talk[-LINES_BEFORE:])
+            yield each, LineInTalk(line, evening.names, tuple(here), before)
+        if each.kind != "whisper":
+            talk.append(line)
+
+
+# --- in the game ----------------------------------------------------------------------------------
+
+
+def as_stay(evening: Evening) -> dict[str, Any]:
+    """Return an evening in the form of a stay (benchmarks/data/stays/README.md)."""
+    lines = []
+    for place, each in enumerate(each for each in evening.said if each.speaker != TAUGHT):
+        ago = timedelta(days=each.days)
+        npc = evening.names[-1]
+        to_npc = each.kind == "whisper"
+        lines.append(
+            {
+                "id": f"{evening.id}.{each.number}",
+                "time": (BEGINS + place * PACE - ago).isoformat(),
+                "session": f"{each.days} days before",
+                "speaker": npc if each.speaker == OWN else each.speaker,
+                "kind": each.kind,
+                "to": npc if to_npc else None,
+                "text": each.text or f"{each.kind}s.",
+                "addressee": npc if each.wants else None,
+                "npc_answers": None
+                if each.speaker == OWN or each.days or not each.text
+                else each.wants not in ("", EITHER),
+            }
+        )
+    lines.sort(key=lambda each: each["time"])
+    people = dict.fromkeys(
+        each.speaker for each in evening.said if each.speaker not in (TAUGHT, OWN)
+    )
+    taught = [each for each in evening.said if each.speaker == TAUGHT]
+    return {
+        "id": evening.id,
+        "npc": {
+            "name": evening.names[-1],
+            "aliases": [evening.npc],
+            "desc": "",
+            "persona": evening.what,
+            "room": "the place",
+        },
+        "builder": [{"id": f"b{e.number}", "how": "add", "text": e.text} for e in taught],
+        "people": [{"name": each} for each in people],
+        "lines": lines,
+        "facts": [],
+        "questions": [],
+        "traps": [],
+    }
+
+
+def main() -> int:
+    parser = arguments("Has evenings in company played live.")
+    parser.add_argument("files", nargs="+", type=Path, help="of benchmarks/data/company")
+    parser.add_argument("--most", type=int, default=None, help="evenings of each file")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes that play")
+    options = parser.parse_args()
+    from .evenings import in_copies
+    from .evenings_play import play_live
+
+    every = [each for file in options.files for each in [*read(file)][: options.most]]
+    with tempfile.TemporaryDirectory() as place:
+        stays = {Path(place, f"{each.id}.json"): each for each in every}
+        for file, evening in stays.items():
+            file.write_text(json.dumps(as_stay(evening)))
+        for file, reactions in in_copies(play_live, [*stays], {}, options.jobs):
+            wants = {f"{file.stem}.{said.number}": said for said in stays[file].said}
+            for each in reactions:
+                said = wants[each.line]
+                print(*(each.line, said.wants or "-", said.kind, each.speaker), sep=" ", end=": ")
+                print(f"{each.text}\n    -> {each.reply or '(silent)'}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
