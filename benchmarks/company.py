@@ -163,7 +163,7 @@ def as_stay(evening: Evening) -> dict[str, Any]:
                 else each.wants not in ("", EITHER),
             }
         )
-    lines.sort(key=lambda each: each["time"])
+    lines.sort(key=lambda each: str(each["time"]))
     people = dict.fromkeys(
         each.speaker for each in evening.said if each.speaker not in (TAUGHT, OWN)
     )
