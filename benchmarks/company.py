@@ -9,6 +9,7 @@ What is said to them is for people to judge; nothing here counts it.
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import sys
@@ -21,9 +22,8 @@ from typing import Any
 
 from contrib_ai_memory.records import LINES_BEFORE, LineInTalk, TalkLine
 
-from .harness import arguments
-
 FOLDER = Path(__file__).parent / "data" / "company"
+HELD_OUT = ("tg", "uh")  # files of which nothing is to be learned
 EITHER = "?"  # a line to which a good NPC may react, or not
 TAUGHT, OWN = "b", "self"
 BEGINS = datetime(2026, 11, 24, 18, 0, tzinfo=UTC)  # when it is played
@@ -66,11 +66,6 @@ class Evening:
     npc: str
     what: str  # who it is
     said: tuple[Said, ...]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The NPC's name, and that without a title or a family."""
-        return tuple(dict.fromkeys((self.npc, self.npc.split()[0])))
 
 
 def files() -> list[Path]:
@@ -133,7 +128,7 @@ def heard(evening: Evening) -> Iterator[tuple[Said, LineInTalk]]:
         line = TalkLine(speaker, each.text, each.kind)
         if each.speaker != OWN:
             before = tuple(talk[-LINES_BEFORE:])
-            yield each, LineInTalk(line, evening.names, tuple(here), before)
+            yield each, LineInTalk(line, (evening.npc,), tuple(here), before)
         if each.kind != "whisper":
             talk.append(line)
 
@@ -143,27 +138,24 @@ def heard(evening: Evening) -> Iterator[tuple[Said, LineInTalk]]:
 
 def as_stay(evening: Evening) -> dict[str, Any]:
     """Return an evening in the form of a stay (benchmarks/data/stays/README.md)."""
-    lines = []
-    for place, each in enumerate(each for each in evening.said if each.speaker != TAUGHT):
-        ago = timedelta(days=each.days)
-        npc = evening.names[-1]
-        to_npc = each.kind == "whisper"
+    lines: list[dict[str, Any]] = []
+    talk = (each for each in evening.said if each.speaker != TAUGHT)
+    for place, each in enumerate(talk):
+        heard_now = each.speaker != OWN and not each.days and each.text
         lines.append(
             {
                 "id": f"{evening.id}.{each.number}",
-                "time": (BEGINS + place * PACE - ago).isoformat(),
+                "time": (BEGINS + place * PACE - timedelta(days=each.days)).isoformat(),
                 "session": f"{each.days} days before",
-                "speaker": npc if each.speaker == OWN else each.speaker,
+                "speaker": evening.npc if each.speaker == OWN else each.speaker,
                 "kind": each.kind,
-                "to": npc if to_npc else None,
+                "to": evening.npc if each.kind == "whisper" else None,
                 "text": each.text or f"{each.kind}s.",
-                "addressee": npc if each.wants else None,
-                "npc_answers": None
-                if each.speaker == OWN or each.days or not each.text
-                else each.wants not in ("", EITHER),
+                "addressee": evening.npc if each.wants else None,
+                "npc_answers": each.wants not in ("", EITHER) if heard_now else None,
             }
         )
-    lines.sort(key=lambda each: str(each["time"]))
+    lines.sort(key=lambda each: each["time"])
     people = dict.fromkeys(
         each.speaker for each in evening.said if each.speaker not in (TAUGHT, OWN)
     )
@@ -171,9 +163,7 @@ def as_stay(evening: Evening) -> dict[str, Any]:
     return {
         "id": evening.id,
         "npc": {
-            "name": evening.names[-1],
-            "aliases": [evening.npc],
-            "desc": "",
+            "name": evening.npc,
             "persona": evening.what,
             "room": "the place",
         },
@@ -187,7 +177,7 @@ def as_stay(evening: Evening) -> dict[str, Any]:
 
 
 def main() -> int:
-    parser = arguments("Has evenings in company played live.")
+    parser = argparse.ArgumentParser(description="Has evenings in company said in the game.")
     parser.add_argument("files", nargs="+", type=Path, help="of benchmarks/data/company")
     parser.add_argument("--most", type=int, default=None, help="evenings of each file")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes that play")
@@ -204,8 +194,8 @@ def main() -> int:
             wants = {f"{file.stem}.{said.number}": said for said in stays[file].said}
             for each in reactions:
                 said = wants[each.line]
-                print(*(each.line, said.wants or "-", said.kind, each.speaker), sep=" ", end=": ")
-                print(f"{each.text}\n    -> {each.reply or '(silent)'}", flush=True)
+                print(f"{each.line} {said.wants or '-'} {said.kind} {each.speaker}: {each.text}")
+                print(f"    -> {each.reply or '(silent)'}", flush=True)
     return 0
 
 

@@ -1,7 +1,7 @@
 """Which kind of reaction a line wants, judged against labelled lines.
 
-    python -m benchmarks.wanted                     measures what is shipped, on stays and taverns
-    python -m benchmarks.wanted --train             trains on all other lines, writes, measures
+    python -m benchmarks.wanted                     measures it on stays, company, taverns
+    python -m benchmarks.wanted --train             trains it on talks and wordings, then measures
     python -m benchmarks.wanted --train --without w4 bank-c   without these authors, and on them too
 
 benchmarks/data/wanted/README.md says what the lines are. The upper layers begin as those of the
@@ -29,7 +29,7 @@ from contrib_ai_memory.offline import acts as act_reader
 from contrib_ai_memory.offline.acts import WANTED, as_read
 from contrib_ai_memory.records import LineInTalk, TalkLine
 
-from . import talks
+from . import company, talks
 from .acts import AT_ONCE, batches, optimized
 from .harness import Bar, Report, arguments, configure_alone, progress
 
@@ -70,6 +70,15 @@ def of_stays() -> Iterator[Labelled]:
     lines = [each for each in talks.of_stays() if each.answers]
     for each, kinds in zip(lines, json.loads(OF_STAYS.read_text("utf-8")).split(), strict=True):
         yield Labelled(each.heard, _kinds(kinds), "stays")
+
+
+def of_company() -> Iterator[Labelled]:
+    """Yield the lines of company of which nothing is learned (`company.HELD_OUT`)."""
+    held_out = [each for each in company.files() if each.stem in company.HELD_OUT]
+    for evening in (each for file in held_out for each in company.read(file)):
+        for said, heard in company.heard(evening):
+            if said.wants in WANTED:
+                yield Labelled(heard, (said.wants,), evening.id)
 
 
 def written(file: Path) -> Iterator[Labelled]:
@@ -217,6 +226,7 @@ def main() -> int:
     if left:
         measure(report, "authors left out", left)
     measure(report, "stays", [*of_stays()])
+    measure(report, "company", [*of_company()])
     chosen = measure(report, "taverns", held_out)
     report.bars.append(
         Bar("right in taverns, of those chosen", chosen[0.4] / 100, RIGHT, at_least=True)
