@@ -38,6 +38,7 @@ from .reactions import (
     is_order,
     parting_from,
     react,
+    share_of,
     thank_for_gift,
     with_answer,
     with_rules,
@@ -66,17 +67,12 @@ ORDERS_FROM = 2.0  # score from which a line that has not the form of an order i
 LIKELY = 1.0  # score from which what others said answers a line that is not read as a question
 STOCK = frozenset({Intent.SERVICE, Intent.TALE, Intent.SECRECY, Intent.PLACE})
 MAY_ASK = frozenset("request order joke question".split())
-# kinds of reaction (`acts.WANTED`) to a line that memory does not answer though it asks, ...
-PLAYED = frozenset({"joke", "wager"})
-# ... and to one that asks nothing
-TOLD = PLAYED | frozenset(
-    "thanked praised insult boast help wished gift kindness invite sorry retract loss hardship "
-    "fear low weary anger glad grim news relief pledge owe pay plan confess self opinion "
-    "agree".split()
-)
+# kinds of reaction (`acts.WANTED`) that memory answers; those that the sheet may
+ASKS_TO_KNOW = frozenset({"know"})
+MAY_BE_RULED = frozenset("favour order do view how press".split())
 OF_ITS_OWN = frozenset({"view", "how"})  # asked of the NPC's feelings, of which no memory tells
-ANSWERED = OF_ITS_OWN | {"know"}
-REACTED_FROM, SURELY_PLAYED = 0.5, 0.75  # shares of such a kind; of one that asks besides
+KNOWS_FROM = 0.1  # share of such kinds, from which memory is asked
+REACTED_FROM = 0.5  # share of another, from which it is in place of "I know nothing"
 OF_WHOM = frozenset({Intent.LAST_SEEN, Intent.OPINION, Intent.WHISPERED})
 _GOAL = re.compile(r"(?:to )?(?P<what>[^.;]+?)(?=, and |[.;]|$)", re.IGNORECASE)
 _GREETING = re.compile(r"greet|return|long absent|called")  # rows
@@ -178,8 +174,10 @@ def _surely_meant(said: str, request: ReplyRequest) -> Reply | None:
 def _to_line(said: str, request: ReplyRequest) -> Reply:
     """React to a line, or answer what it asks: of the agenda, from memory, by its intent."""
     done = {act.kind for act in request.acts}
-    if is_errand(request) or _only_reacted_to(said, request):
+    if is_errand(request):
         return react(said, request)
+    if _only_reacted_to(said, request):
+        return _surely_known(said, request) or react(said, request)
     orders = _orders(said, request)
     if not _asks(said, request):
         if _NEWS.search(said):
@@ -226,11 +224,10 @@ def _to_line(said: str, request: ReplyRequest) -> Reply:
 
 
 def _only_reacted_to(said: str, request: ReplyRequest) -> bool:
-    """Whether a line surely wants a reaction, and no answer: a joke, whatever it asks."""
-    asks_it = "?" in said or asks(said) or _WHAT.search(said)
-    if asks_it or any(kind in ANSWERED for kind, _share in request.wanted):
-        return _wants(request, SURELY_PLAYED) in PLAYED
-    return _wants(request) in TOLD
+    """Whether a line surely wants a reaction, and nothing of what the NPC knows."""
+    asks_back = asked(said) and _wants(request, 0.0) == "secret"  # "what did I tell you, low?"
+    known = share_of(ASKS_TO_KNOW, request.wanted)
+    return bool(request.wanted) and known < KNOWS_FROM and not asks_back
 
 
 def _wants(request: ReplyRequest, least: float = REACTED_FROM) -> str:
@@ -252,6 +249,18 @@ def _of_the_sheet(request: ReplyRequest) -> Reply | None:
     """Return what the persona sheet answers, before any stock phrase."""
     found = from_memory(request)
     return found.reply if found.own else None
+
+
+def _surely_known(said: str, request: ReplyRequest) -> Reply | None:
+    """Return what surely answers a line that hardly asks to know something: a house rule where it
+    asks for leave, a price where it orders."""
+    asks_it = bool(asked(said))
+    if not (asks_it or _wants(request, 0.0) in MAY_BE_RULED):
+        return None
+    found = from_memory(_as_asked(request))
+    if found.reply and found.surely and (found.own or asks_it):
+        return with_answer(found.reply, said, request)
+    return None
 
 
 def _known_anyway(request: ReplyRequest) -> Reply | None:
