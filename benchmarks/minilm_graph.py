@@ -276,8 +276,8 @@ def reader(folder: Path, trained: Mapping[str, np.ndarray]) -> bytes:
 
 def act_reader(folder: Path, trained: Mapping[str, np.ndarray]) -> bytes:
     """Return the graph of the acts: `ids`, `mask` and `kinds`, int64 (lines, tokens), to `acts`,
-    float32 (lines, tokens, acts), `answer`, float32 (lines,), and `wanted`, float32 (lines, kinds
-    of reaction), from upper layers of its own, logits each.
+    float32 (lines, tokens, acts), and `wanted`, float32 (lines, kinds of reaction and whether it is
+    answered), from upper layers of its own, logits each.
 
     Args:
         folder: Of the bundled model.
@@ -296,24 +296,17 @@ def act_reader(folder: Path, trained: Mapping[str, np.ndarray]) -> bytes:
     graph.linear(bert.hidden, "acts", "acts_flat")
     node("Concat", "shape", constant("kinds_of_act", [kinds]), out="split_acts", axis=0)
     node("Reshape", "acts_flat", "split_acts", out="acts")
-    node("Reshape", bert.hidden, "whole", out="all_tokens")
-    node("Gather", "all_tokens", constant("token", 0), out="first", axis=1)
-    graph.linear("first", "pooler.dense", "pooled")
-    node("Tanh", "pooled", out="active")
-    graph.linear("active", "answer", "answer2")
-    node("Squeeze", "answer2", constant("second", [1]), out="answer")
     bert.hidden = shared
     for layer in branch:
         bert.layer(f"{WANTED}{layer}")
-    node("Reshape", bert.hidden, "whole", out="tokens_wanted")
-    node("Gather", "tokens_wanted", "token", out="first_wanted", axis=1)
-    graph.linear("first_wanted", "wanted.pooler.dense", "pooled_wanted")
-    node("Tanh", "pooled_wanted", out="active_wanted")
-    graph.linear("active_wanted", "wanted.head", "wanted")
+    node("Reshape", bert.hidden, "whole", out="all_tokens")
+    node("Gather", "all_tokens", constant("token", 0), out="first", axis=1)
+    graph.linear("first", "wanted.pooler.dense", "pooled")
+    node("Tanh", "pooled", out="active")
+    graph.linear("active", "wanted.head", "wanted")
     float32 = TensorProto.FLOAT
     outputs = [
         helper.make_tensor_value_info("acts", float32, ["texts", "tokens", kinds]),
-        helper.make_tensor_value_info("answer", float32, ["texts"]),
         helper.make_tensor_value_info(
             "wanted", float32, ["texts", len(trained["wanted.head.bias"])]
         ),

@@ -1,14 +1,17 @@
-"""Which kind of reaction a line wants, judged against labelled lines.
+"""Whether a line is to be answered, and which kind of reaction it wants, by labelled lines.
 
     python -m benchmarks.wanted                     measures it on stays, company, taverns
-    python -m benchmarks.wanted --train             trains it on talks and wordings, then measures
+    python -m benchmarks.wanted --train             trains it on all other lines, then measures
+    python -m benchmarks.wanted --further           trains what is shipped on, with company
     python -m benchmarks.wanted --train --without w4 bank-c   without these authors, and on them too
 
-benchmarks/data/wanted/README.md says what the lines are. The upper layers begin as those of the
-network of acts (`benchmarks.acts`), over its lower ones, which stay as they are; each learns the
-kinds of `acts.WANTED` that somebody wrote beside a line, the first of two counting three times as
-much. The baseline is the kind that most lines have. Training needs torch, transformers and onnx,
-and takes half an hour of one core.
+benchmarks/data/wanted/README.md and benchmarks/data/company/README.md say what the lines are. The
+upper layers begin as those of the network of acts (`benchmarks.acts`), over its lower ones, which
+stay as they are; they learn the kinds of `acts.WANTED` that somebody wrote beside a line, the first
+of two counting three times as much, and of lines in talks and company whether a good NPC answers.
+The questions of scenes are questions ("know") too. The baseline of the kinds is the one that most
+lines have. Training needs torch, transformers and onnx, and takes an hour of two cores, further
+training a quarter.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +32,7 @@ from contrib_ai_memory.offline import acts as act_reader
 from contrib_ai_memory.offline.acts import WANTED, as_read
 from contrib_ai_memory.records import LineInTalk, TalkLine
 
-from . import company, talks
+from . import company, scenes, talks
 from .acts import AT_ONCE, batches, optimized
 from .harness import Bar, Report, arguments, configure_alone, progress
 
@@ -37,48 +40,79 @@ FOLDER = Path(__file__).parent / "data" / "wanted"
 OF_STAYS, OF_TALKS = FOLDER / "stays.json", FOLDER / "talks.json"
 HELD_OUT = "taverns"
 SHARED = 2  # lower layers of the network of acts that are not trained
-EPOCHS = 4
+EPOCHS, EPOCHS_FURTHER = 4.0, 1.7
 LR, HEAD_LR = 1e-4, 2e-3
+LR_FURTHER, HEAD_LR_FURTHER = 6e-5, 5e-4
 DROPOUT = 0.1
 SMOOTH = 0.05  # of each label, spread over all kinds
+SMOOTH_ANSWERS = 0.03
 FIRST = 0.75  # what the first of two kinds counts
 OF_BANK = 0.5  # what a line counts whose wordings were labelled together
+OF_SCENES = 0.7
+ANSWERS_COUNT = 1.5  # whether a line is answered, beside which reaction it wants
+QUESTIONS = 2000  # of scenes
+WORDINGS = 6000  # that are learned again in further training
+ALONE = 0.3  # share of the other lines that are learned without the talk before them
+SILENT = 0.94
 THRESHOLDS = (0.0, 0.4, 0.5, 0.7)
 RIGHT = 0.75  # of what is chosen in taverns from a share of 0.4
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A line, and which reactions it wants, the first one first."""
+    """A line, and which reactions it wants, the first one first.
+
+    Attributes:
+        answered: Whether a good NPC answers; None where nobody said.
+    """
 
     heard: LineInTalk
     wanted: tuple[str, ...]
     source: str
     counts: float = 1.0
+    answered: bool | None = None
 
 
 def of_talks() -> Iterator[Labelled]:
-    """Yield the lines of talks that a good NPC answers."""
     labels = json.loads(OF_TALKS.read_text("utf-8"))
     for file in talks.files():
-        lines = [each for each in talks.read(file) if each.answers and not each.of_npc]
-        for each, kinds in zip(lines, labels[file.stem].split(), strict=True):
-            yield Labelled(each.heard, _kinds(kinds), file.stem)
+        kinds = iter(labels[file.stem].split())
+        for each in talks.read(file):
+            labelled = each.answers and not each.of_npc
+            wanted = _kinds(next(kinds)) if labelled else ()
+            yield Labelled(each.heard, wanted, file.stem, answered=each.answers)
+    for each in talks.of_plays():
+        yield Labelled(each.heard, (), "plays", answered=each.answers)
 
 
 def of_stays() -> Iterator[Labelled]:
-    lines = [each for each in talks.of_stays() if each.answers]
-    for each, kinds in zip(lines, json.loads(OF_STAYS.read_text("utf-8")).split(), strict=True):
-        yield Labelled(each.heard, _kinds(kinds), "stays")
+    kinds = iter(json.loads(OF_STAYS.read_text("utf-8")).split())
+    for each in talks.of_stays():
+        wanted = _kinds(next(kinds)) if each.answers else ()
+        yield Labelled(each.heard, wanted, "stays", answered=each.answers)
 
 
-def of_company() -> Iterator[Labelled]:
-    """Yield the lines of company of which nothing is learned (`company.HELD_OUT`)."""
-    held_out = [each for each in company.files() if each.stem in company.HELD_OUT]
-    for evening in (each for file in held_out for each in company.read(file)):
-        for said, heard in company.heard(evening):
-            if said.wants in WANTED:
-                yield Labelled(heard, (said.wants,), evening.id)
+def of_company(*, held_out: bool) -> Iterator[Labelled]:
+    """Yield the lines of company by authors of whom nothing is learned (`company.HELD_OUT`), or by
+    the others."""
+    for file in company.files():
+        if (file.stem in company.HELD_OUT) != held_out:
+            continue
+        for evening in company.read(file):
+            for said, heard in company.heard(evening, replies=True):
+                if said.wants == company.EITHER:
+                    continue
+                wanted = (said.wants,) if said.wants in WANTED else ()
+                yield Labelled(heard, wanted, file.stem, answered=bool(said.wants))
+
+
+def of_scenes() -> Iterator[Labelled]:
+    """Yield what is asked in scenes."""
+    for scene in (each for file in scenes.files() for each in scenes.read(file)):
+        for number, asked in enumerate(scene.questions):
+            here = (asked.asker, "Anna", "Bob")[: 1 + number % 3]
+            line = LineInTalk(TalkLine(asked.asker, asked.text, "say"), (scene.npc,), here, ())
+            yield Labelled(line, ("know",), "scenes", OF_SCENES)
 
 
 def written(file: Path) -> Iterator[Labelled]:
@@ -111,8 +145,9 @@ def _kinds(named: str) -> tuple[str, ...]:
 # --- training -------------------------------------------------------------------------------------
 
 
-def train(known: Sequence[Labelled]) -> None:
-    """Train the upper layers on lines, and write the network with them."""
+def train(known: Sequence[Labelled], *, further: bool = False) -> None:
+    """Train the upper layers on lines, and write the network with them; `further` begins with those
+    that are shipped."""
     import torch
     from safetensors.torch import load_file
     from transformers import BertConfig, BertModel
@@ -123,7 +158,6 @@ def train(known: Sequence[Labelled]) -> None:
 
     random.seed(1)
     torch.manual_seed(1)
-    torch.set_num_threads(1)
     made = minilm_graph.tensors(act_reader.GRAPH)
     words = load_file(bundled_path() / "model.safetensors")
     state = {k: torch.tensor(v) for k, v in made.items()} | {
@@ -137,20 +171,28 @@ def train(known: Sequence[Labelled]) -> None:
         attention_probs_dropout_prob=DROPOUT,
     )
     bert = BertModel(config)
+    head = torch.nn.Linear(config.hidden_size, len(WANTED) + 1)
+    if further:
+        own = {k.removeprefix("wanted."): v for k, v in state.items() if k.startswith("wanted.")}
+        head.load_state_dict({name: own.pop(f"head.{name}") for name in ("weight", "bias")})
+        state |= {k.replace("layer.", "encoder.layer.", 1): v for k, v in own.items()}
     bert.load_state_dict(state, strict=False)
-    head = torch.nn.Linear(config.hidden_size, len(WANTED))
     fixed = ("embeddings.", *(f"encoder.layer.{each}." for each in range(SHARED)))
     for name, value in bert.named_parameters():
         value.requires_grad = not name.startswith(fixed)
     body = [each for each in bert.parameters() if each.requires_grad]
-    groups = [{"params": body, "lr": LR}, {"params": head.parameters(), "lr": HEAD_LR}]
-    steps = EPOCHS * len(known) // AT_ONCE
+    rates = (LR_FURTHER, HEAD_LR_FURTHER) if further else (LR, HEAD_LR)
+    groups = [
+        {"params": each, "lr": rate}
+        for each, rate in zip((body, [*head.parameters()]), rates, strict=True)
+    ]
+    steps = int((EPOCHS_FURTHER if further else EPOCHS) * len(known) / AT_ONCE)
     optimizer, schedule = optimized(torch, groups, steps)
     tokenizer = act_reader.tokenizer()
     tokenizer.enable_padding()
     bert.train()
     for some in progress([*batches(known, steps)], "training", "step"):
-        texts = [as_read(each.heard) for each in some]
+        texts = [as_read(_as_learned(each)) for each in some]
         pairs = tokenizer.encode_batch([(before, line.text) for before, line in texts])
         given = {
             "input_ids": torch.tensor([each.ids for each in pairs]),
@@ -160,9 +202,7 @@ def train(known: Sequence[Labelled]) -> None:
         with torch.autocast("cpu", torch.bfloat16):
             pooled = bert(**given).pooler_output
         scores = head(torch.nn.functional.dropout(pooled.float(), DROPOUT))
-        loss = -(_shares(torch, some) * torch.log_softmax(scores, -1)).sum(-1)
-        counts = torch.tensor([each.counts for each in some])
-        ((loss * counts).sum() / counts.sum()).backward()
+        (_loss_of_kinds(torch, scores, some) + _loss_of_answers(torch, scores, some)).backward()
         torch.nn.utils.clip_grad_norm_([*body, *head.parameters()], 1.0)
         optimizer.step()
         optimizer.zero_grad()
@@ -175,6 +215,27 @@ def train(known: Sequence[Labelled]) -> None:
             tensors[f"wanted.{name}"] = value.numpy()
     tensors |= {f"wanted.head.{k}": v.detach().numpy() for k, v in head.state_dict().items()}
     minilm_graph.write(minilm_graph.act_reader, act_reader.GRAPH, tensors)
+
+
+def _as_learned(line: Labelled) -> LineInTalk:
+    alone = line.answered is None and random.random() < ALONE
+    return replace(line.heard, before=()) if alone else line.heard
+
+
+def _loss_of_kinds(torch: Any, scores: Any, some: Sequence[Labelled]) -> Any:
+    counts = torch.tensor([each.counts if each.wanted else 0.0 for each in some])
+    likely = torch.log_softmax(scores[:, : len(WANTED)], -1)
+    loss = -(_shares(torch, some) * likely).sum(-1)
+    return (loss * counts).sum() / counts.sum().clamp(1)
+
+
+def _loss_of_answers(torch: Any, scores: Any, some: Sequence[Labelled]) -> Any:
+    known = torch.tensor([float(each.answered is not None) for each in some])
+    wanted = torch.tensor([float(bool(each.answered)) for each in some])
+    smooth = SMOOTH_ANSWERS / 2 + (1 - SMOOTH_ANSWERS) * wanted
+    entropy = torch.nn.functional.binary_cross_entropy_with_logits
+    loss = entropy(scores[:, len(WANTED)], smooth, reduction="none")
+    return ANSWERS_COUNT * (loss * known).sum() / known.sum().clamp(1)
 
 
 def _shares(torch: Any, some: Sequence[Labelled]) -> Any:
@@ -191,13 +252,19 @@ def _shares(torch: Any, some: Sequence[Labelled]) -> Any:
 
 
 def measure(report: Report, name: str, lines: Sequence[Labelled]) -> dict[float, float]:
-    """Tell how often the likeliest kind is one that was labelled, by its share at least."""
+    """Tell how often the likeliest kind is one that was labelled, by its share at least, and which
+    lines are answered."""
     reader = act_reader.ActReader()
-    found = [reader.read(each.heard).wanted[0] for each in progress(lines, name, "line")]
-    right = np.array([kind in each.wanted for (kind, _), each in zip(found, lines, strict=True)])
-    shares = np.array([share for _, share in found])
-    most = Counter(each.wanted[0] for each in lines).most_common(1)[0]
-    report.note(f"{name}, {len(lines)} lines, {most[1] / len(lines):.0%} of which are {most[0]}:")
+    read = [reader.read(each.heard) for each in progress(lines, name, "line")]
+    answers = np.array([each.answer for each in read])
+    wanted = np.array([each.answered or False for each in lines])
+    known = np.array([each.answered is not None for each in lines])
+    both = zip(read, lines, strict=True)
+    labelled = [(each.wanted[0], line) for each, line in both if line.wanted]
+    right = np.array([kind in line.wanted for (kind, _), line in labelled])
+    shares = np.array([share for (_, share), _ in labelled])
+    most = Counter(line.wanted[0] for _, line in labelled).most_common(1)[0]
+    report.note(f"{name}, {len(labelled)} lines, {most[1] / len(labelled):.0%} are {most[0]}:")
     rows = [
         {
             "share from": least,
@@ -207,26 +274,38 @@ def measure(report: Report, name: str, lines: Sequence[Labelled]) -> dict[float,
         for least in THRESHOLDS
     ]
     report.table(("share from", "chosen, %", "right of these, %"), rows)
+    if known.any():
+        least = np.quantile(answers[known & ~wanted], SILENT)
+        found = float(np.mean(answers[known & wanted] > least))
+        report.note(f"{found:.0%} of what is to be answered found with silence at {SILENT:.0%}.")
     return {least: row["right of these, %"] for least, row in zip(THRESHOLDS, rows, strict=True)}
 
 
 def main() -> int:
     parser = arguments("Which kind of reaction a line wants.")
     parser.add_argument("--train", action="store_true", help="train the network and write it")
+    parser.add_argument("--further", action="store_true", help="train what is shipped on")
     parser.add_argument("--without", nargs="+", default=(), metavar="AUTHOR", help="left out")
     options = parser.parse_args()
     configure_alone()
-    files = sorted(FOLDER.glob("*.txt"))
-    known = [*of_talks(), *(each for file in files for each in written(file))]
-    held_out = [each for each in known if each.source == HELD_OUT]
+    wordings = [each for file in sorted(FOLDER.glob("*.txt")) for each in written(file)]
+    held_out = [each for each in wordings if each.source == HELD_OUT]
+    wordings = [each for each in wordings if each.source != HELD_OUT]
+    some = random.Random(1).sample
+    asked = some([*of_scenes()], QUESTIONS)
+    known = [*of_talks(), *of_company(held_out=False), *wordings, *asked]
     left = [each for each in known if each.source in options.without]
-    report = Report("benchmarks.wanted", f"{len(known) - len(held_out)} lines")
-    if options.train:
-        train([each for each in known if each.source not in (HELD_OUT, *options.without)])
+    report = Report("benchmarks.wanted", f"{len(known)} lines")
+    if options.train or options.further:
+        if options.further:
+            others = {id(each) for each in wordings} - {*map(id, some(wordings, WORDINGS))}
+            known = [each for each in known if id(each) not in others]
+        learned = [each for each in known if each.source not in options.without]
+        train(learned, further=options.further)
     if left:
         measure(report, "authors left out", left)
     measure(report, "stays", [*of_stays()])
-    measure(report, "company", [*of_company()])
+    measure(report, "company", [*of_company(held_out=True)])
     chosen = measure(report, "taverns", held_out)
     report.bars.append(
         Bar("right in taverns, of those chosen", chosen[0.4] / 100, RIGHT, at_least=True)

@@ -58,7 +58,7 @@ def bram_said(content):
         ("I'm going to marry Cora's sister, Mara! She said yes!", "glad"),
         ("I once wrestled a pike as long as this bar, barehanded.", "boast"),
         ("He's fine everybody, no harm done.", "relief"),
-        ("Fine. I take it back.", "retract"),
+        ("Fine, fine, I take back what I said.", "retract"),
         ("Mara, help me lift it!", "help"),
         ("Mara, I'm scared of going on that boat tommorow.", "fear"),
         ("Mara, sing us something!", "perform"),
@@ -205,11 +205,15 @@ def test_a_joke_is_not_looked_up_and_a_question_is():
 
 
 @pytest.mark.parametrize(
-    ("said", "row"),
-    [("Do you believe me?", "own view"), ("What did Bram say of it?", "nothing")],
+    ("said", "others", "row"),
+    [
+        ("Do you believe me?", (), "view: own view"),
+        ("What did Bram say of it?", (("know", 0.3),), "nothing"),
+    ],
 )
-def test_what_is_asked_of_its_feelings_is_not_unknown_to_it(said, row):
-    asked = request(said, "view", 0.9, ("question", said, 3.0))
+def test_what_is_asked_of_its_feelings_is_not_unknown_to_it(said, others, row):
+    asked = request(said, "view", 0.6, ("question", said, 3.0))
+    asked = replace(asked, wanted=(*asked.wanted, *others))
     assert offline_reply.reply(asked).row == row
 
 
@@ -222,8 +226,8 @@ def test_every_file_of_lines_can_be_read(file):
 
 
 def test_the_labels_of_talks_and_stays_are_as_many_as_their_lines():
-    assert len(list(wanted.of_talks())) > 5000
-    assert len(list(wanted.of_stays())) == 276
+    assert sum(bool(each.wanted) for each in wanted.of_talks()) > 5000
+    assert sum(bool(each.wanted) for each in wanted.of_stays()) == 276
 
 
 def test_a_kind_that_is_none_is_refused_by_name(tmp_path):

@@ -2,11 +2,11 @@
 
 A line is a greeting, a question, a debt, an alarm or several of them, each with its words (Austin
 1962; Stolcke et al. 2000 tag dialogue by machine). Six layers of attention read the line with the
-talk before it; one head tags each word piece with its acts, another judges whether a good NPC would
-answer. Upper layers of their own say which kind of reaction the line wants (`WANTED`), of the line
-with that talk and without it. All were trained on talks of many authors (`python -m
-benchmarks.acts`, benchmarks/data/talks); the words' embeddings are those of the bundled embedding
-model, so only its installation is needed. Worker threads only.
+talk before it, and a head tags each word piece with its acts. Upper layers of their own say which
+kind of reaction the line wants (`WANTED`), of the line with that talk and without it, and whether a
+good NPC would answer. All were trained on talks of many authors (`python -m benchmarks.acts`,
+`python -m benchmarks.wanted`); the words' embeddings are those of the bundled embedding model, so
+only its installation is needed. Worker threads only.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ ACTS = (
     "request order promise debt plan settle claim_self claim_other world preference correction "
     "secret aside move"
 ).split()
-# kinds of reaction that a line may want, in the order of the network's outputs
+# kinds of reaction that a line may want, in the order of the network's outputs; behind them stands
+# whether it is to be answered
 WANTED = (
     "greet call part thanked praised wished gift kindness invite sorry retract insult reproach "
     "corrects loss hardship fear low weary anger glad boast joke riddle grim news relief fire "
@@ -97,10 +98,10 @@ class ActReader:
         likely = (best, *(each for each in others if each[1] >= LIKELY_WANTED))
         return LineReading(acts, answer, possible, likely)
 
-    def judge(self, heard: LineInTalk) -> tuple[np.ndarray, float]:
-        """Return how surely a line does each of `ACTS`, and `LineReading.answer`; 0 is even."""
-        tokens, _line, answer, _wanted = self._run(heard)
-        return np.max([scores - _LEAST for scores, _, _ in tokens], axis=0), answer
+    def judge(self, heard: LineInTalk) -> np.ndarray:
+        """Return how surely a line does each of `ACTS`; 0 is even."""
+        tokens = self._run(heard)[0]
+        return np.max([scores - _LEAST for scores, _, _ in tokens], axis=0)
 
     def lead(self, heard: LineInTalk) -> float:
         """Return how much more surely the NPC answers a line than anybody else who hears it.
@@ -129,14 +130,15 @@ class ActReader:
             "mask": np.array([pair.attention_mask]),
             "kinds": np.array([pair.type_ids]),
         }
-        tags, answer, wanted = self._session.run(["acts", "answer", "wanted"], given)
-        likely = np.exp(wanted[0] - wanted[0].max())
+        tags, wanted = self._session.run(["acts", "wanted"], given)
+        *kinds, answer = wanted[0]
+        likely = np.exp(np.array(kinds) - max(kinds))
         own = [
             (scores, *offsets)
             for scores, offsets, kind in zip(tags[0], pair.offsets, pair.type_ids, strict=True)
             if kind and offsets[1] > offsets[0]
         ]
-        return own, line, float(answer[0]), (likely / likely.sum()).tolist()
+        return own, line, float(answer), (likely / likely.sum()).tolist()
 
 
 def shared() -> ActReader | None:

@@ -226,8 +226,10 @@ def _to_line(said: str, request: ReplyRequest) -> Reply:
 def _only_reacted_to(said: str, request: ReplyRequest) -> bool:
     """Whether a line surely wants a reaction, and nothing of what the NPC knows."""
     asks_back = asked(said) and _wants(request, 0.0) == "secret"  # "what did I tell you, low?"
+    done = {act.kind for act in request.acts}
+    beside = done & (BEFORE_AN_ANSWER | ASKED) and _asked_beside(request) != request.utterance
     known = share_of(ASKS_TO_KNOW, request.wanted)
-    return bool(request.wanted) and known < KNOWS_FROM and not asks_back
+    return bool(request.wanted) and known < KNOWS_FROM and not (asks_back or beside)
 
 
 def _wants(request: ReplyRequest, least: float = REACTED_FROM) -> str:
