@@ -584,7 +584,7 @@ def test_what_it_knows_and_an_errand_are_its_to_answer_amid_the_talk_of_others()
     line = replace(said, text="nine coppers is too much", at=100.0)
 
     def answered(**more):
-        read = LineReading((SpeechAct("world", line.text),), 1.0, **more)
+        read = LineReading((SpeechAct("world", line.text),), 4.0, **more)
         return judged(read, line, floor, spent=False)
 
     assert not answered()

@@ -230,7 +230,7 @@ def filled(kind):
 
 
 def test_it_takes_up_a_feeling(asks, alice):
-    assert asks(alice, "I am so afraid of the flood.") in filled("afraid")
+    assert asks(alice, "I am so scared.") in filled("afraid")
 
 
 def test_a_builder_chooses_its_tone(asks, mara, alice):

@@ -58,7 +58,7 @@ def bram_said(content):
         ("I'm going to marry Cora's sister, Mara! She said yes!", "glad"),
         ("I once wrestled a pike as long as this bar, barehanded.", "boast"),
         ("He's fine everybody, no harm done.", "relief"),
-        ("Fine, fine, I take back what I said.", "retract"),
+        ("I take it all back, you are no thief.", "retract"),
         ("Mara, help me lift it!", "help"),
         ("Mara, I'm scared of going on that boat tommorow.", "fear"),
         ("Mara, sing us something!", "perform"),

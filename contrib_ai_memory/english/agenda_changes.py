@@ -60,7 +60,7 @@ NEVER = 99.0
 ASSERTS = 1.0  # of a commitment in a question
 PAYS = 1.0  # of what settles a debt in the sentence that names it
 ERRAND = 9.0  # of what is asked for by its form
-ANSWERS = 1.0  # score of the answer, from which a line that names nobody is for the NPC
+ANSWERS = 1.8  # score of the answer, from which a line that names nobody is for the NPC
 SAME_MATTER = 2  # shared stems: a line about an item of the same person
 
 Readings = Mapping[int, LineReading]  # of lines, by their journal ids

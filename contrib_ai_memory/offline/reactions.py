@@ -76,6 +76,7 @@ REACTIONS: dict[str, tuple[str, str]] = {
 # greetings, partings, alarms, messages and what is kept to itself are by the acts
 WANTED: dict[str, str] = {
     "call": "called",
+    "part": "parting",
     "thanked": "thanks",
     "praised": "compliment",
     "wished": "touched",
@@ -159,7 +160,7 @@ BEARS_OUT: dict[str, frozenset[str]] = {
 }
 LEAST_BORNE_OUT = 0.15
 GLAD_FROM = 0.25  # share of good news, at least, from which what is felt is good
-ALARMED_FROM = 0.8  # share of alarms from which a cry is one
+ALARMED_FROM = 0.77  # share of alarms from which a cry is one
 # acts that small talk is made of
 SOCIAL = frozenset(kind for kind, (_of, without) in REACTIONS.items() if without in SMALL_TALK)
 # acts that tell or bind, which are not left to a small model
@@ -500,10 +501,14 @@ def _as_wanted(by_acts: Reply, said: str, request: ReplyRequest) -> Reply:
         return by_acts
     least = WANTED_FROM if row in TAKES_NOTHING_UP else WANTED_MORE
     least = max(least, JARS.get(kind, 0.0), SURELY_WANTED if row == "set right" else 0.0)
-    if share < least and kind in TROUBLES:  # which of them is not clear
-        kind, share, least = "hardship", share_of(TROUBLES, request.wanted), SURELY_WANTED
+    if share < least and kind in TROUBLES:
+        if share < WANTED_FROM or kind in JARS:  # which of them is not clear
+            kind = "hardship"
+        share, least = share_of(TROUBLES, request.wanted), SURELY_WANTED
     if share < least or kind not in WANTED:
         return by_acts
+    if kind == "part":
+        return replace(parting_from(request), row="part: parting")
     if kind == "show":
         return poses.answer_to(said, request) if request.kind == "pose" else by_acts
     if act := next(iter(OF_WHAT.get(kind, ())), ""):
