@@ -499,12 +499,11 @@ def _as_wanted(by_acts: Reply, said: str, request: ReplyRequest) -> Reply:
     row = by_acts.row.rpartition(": ")[2]
     if not _gives_way(by_acts, kind, said, request):
         return by_acts
-    least = WANTED_FROM if row in TAKES_NOTHING_UP else WANTED_MORE
+    vague = row in TAKES_NOTHING_UP or (row == "sorry" and kind in TROUBLES)
+    least = WANTED_FROM if vague else WANTED_MORE
     least = max(least, JARS.get(kind, 0.0), SURELY_WANTED if row == "set right" else 0.0)
-    if share < least and kind in TROUBLES:
-        if share < WANTED_FROM or kind in JARS:  # which of them is not clear
-            kind = "hardship"
-        share, least = share_of(TROUBLES, request.wanted), SURELY_WANTED
+    if share < least and kind in TROUBLES:  # which of them is not clear
+        kind, share, least = "hardship", share_of(TROUBLES, request.wanted), SURELY_WANTED
     if share < least or kind not in WANTED:
         return by_acts
     if kind == "part":
