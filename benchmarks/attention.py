@@ -70,9 +70,9 @@ STAY_FOLDS = (
     ("cable-1", "orbit-1", "theatre-1"),
     ("lodge-1", "stable-1"),
 )
-STAYS_COUNT = 1.0  # a line of theirs beside one of an evening
-# a line of company that is for others, and one that is for the NPC, which most are there
-COMPANY_COUNTS = (0.5, 0.15)
+# what a line counts in the fit, by whether it is answered, as most lines of company are
+COUNTS = {False: 1.0, True: 1.0}
+COMPANY_COUNTS = {False: 0.5, True: 0.15}
 C = 0.03  # inverse L2 of the fit
 MOST_STEPS = 1000
 DECIMALS = 4
@@ -242,7 +242,7 @@ def of_company(evening: company.Evening) -> list[Labelled | Spoken]:
     return talk
 
 
-def companies(*, held_out: bool) -> list[Evening]:
+def company_evenings(*, held_out: bool) -> list[Evening]:
     """Return the evenings in company by the authors who are only measured, or by the others."""
     files = [each for each in company.files() if (each.stem in company.HELD_OUT) == held_out]
     return [of_company(evening) for file in files for evening in company.read(file)]
@@ -373,8 +373,9 @@ def count(decider: Callable[[], Any], evenings: Sequence[Evening], *kinds: str) 
 Example = tuple[dict[str, float], bool, float]  # features, whether it is answered, its weight
 
 
-def examples(evenings: Sequence[Evening], counts: float) -> Iterable[Example]:
-    """Yield the open lines, after the talk as it was recorded."""
+def examples(evenings: Sequence[Evening], counts: Mapping[bool, float]) -> Iterable[Example]:
+    """Yield the open lines, after the talk as it was recorded; `counts` is what one counts, by
+    whether it is answered."""
     for evening in evenings:
         session, rule = None, Ours()
         for each in evening:
@@ -390,27 +391,28 @@ def examples(evenings: Sequence[Evening], counts: float) -> Iterable[Example]:
             if is_open(line):
                 found = features(line, rule.floor.at(line))
                 read = read_features(_reading(each.heard, each.sheet)) if READER else {}
-                yield found | read, each.wanted, counts
+                yield found | read, each.wanted, counts[each.wanted]
             rule.floor = rule.floor.heard(line)
 
 
 def fitted(evenings: Sequence[Evening], stays: Sequence[Evening]) -> Weights:
     """Fit the scores of open lines; what was read only where there is a reader.
 
-    The score of what is only heard is fitted on evenings alone: others made it worse, their people
-    name the NPC less, and speak to it more.
+    The score of what is only heard is fitted on evenings alone; stays and company made it worse,
+    since people there name the NPC less often and speak to it more. The network has learned from
+    the lines of company that the other score is fitted on, and reads these more surely than others.
     """
-    some = list(examples(evenings, 1.0))
+    some = list(examples(evenings, COUNTS))
     heard = list(features(HeardLine("", "", 0.0), Floor()))
     read = [*heard, *read_features(LineReading((), 0.0))]
-    every = [*some, *examples(stays, STAYS_COUNT), *(_in_company() if READER else ())]
+    every = [*some, *examples(stays, COUNTS), *(_in_company() if READER else ())]
     return {"heard": _score(some, heard), "read": _score(every, read)}
 
 
 @cache
 def _in_company() -> list[Example]:
-    found = examples(companies(held_out=False), 1.0)
-    return [(each, wanted, COMPANY_COUNTS[wanted]) for each, wanted, _ in found]
+    """Return the lines of company, as `READER` reads them."""
+    return [*examples(company_evenings(held_out=False), COMPANY_COUNTS)]
 
 
 def _score(some: Sequence[Example], names: Sequence[str]) -> Score:
@@ -493,9 +495,9 @@ def measure(report: Report, evenings: list[Evening], stays: dict[str, Evening]) 
         for name, decider in (("stays", Ours), ("stays, by its own answers", ByOwnAnswers)):
             counts = [count(lambda w=w, d=decider: d(w), [stays[s]]) for s, w in weights.items()]
             rows.append(sum(counts, Count()).row(name))
-    others = companies(held_out=True)
-    rows.append(count(Ours, others).row("company"))
-    rows.append(count(ByOwnAnswers, others).row("company, by its own answers"))
+    in_company = company_evenings(held_out=True)
+    rows.append(count(Ours, in_company).row("company"))
+    rows.append(count(ByOwnAnswers, in_company).row("company, by its own answers"))
     READER.clear()
     report.table(COLUMNS, rows)
     report.bars.append(Bar("precision", ours.precision, LEAST_PRECISION, at_least=True))

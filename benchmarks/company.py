@@ -29,6 +29,14 @@ HELD_OUT = ("tg", "uh")  # files of which nothing is to be learned
 EITHER = "?"  # a line to which a good NPC may react, or not
 TAUGHT, OWN = "b", "self"
 BEGINS = datetime(2026, 11, 24, 18, 0, tzinfo=UTC)  # when it is played
+BY_ACTS = {  # rows of phrases for what `reactions` answers by the acts of a line
+    "greet": "greeted again",
+    "fire": "alarm of fire",
+    "wound": "alarm of a wound",
+    "danger": "alarm",
+    "secret": "confided",
+    "message": "asked for",
+}
 PACE = timedelta(seconds=20)  # from line to line
 
 _HEAD = re.compile(r"EVENING (?P<id>\S+) \| (?P<npc>[^,]+)(?:, ?(?P<what>.*))?")
@@ -144,13 +152,18 @@ def heard(evening: Evening, *, replies: bool = False) -> Iterator[tuple[Said, Li
 def reply(said: Said, evening: Evening) -> str:
     """Return what the NPC might say to a line: what answers it, or a phrase."""
     if said.wants != "know":
-        kinds = PHRASES.get(REACTIONS.get(said.wants, ""), PHRASES["heard"])
-        phrase = kinds[said.number % len(kinds)]
+        row = BY_ACTS.get(said.wants) or REACTIONS.get(said.wants, "heard")
+        phrases = PHRASES[row]
+        phrase = phrases[said.number % len(phrases)]
         return phrase.format(name=said.speaker, topic="that", when="then")
     if not said.answers:
         return f"I know nothing about that, {said.speaker}."
     told = {each.number: each for each in evening.said}[min(said.answers)]
-    return told.text if told.speaker in (TAUGHT, OWN) else f'{told.speaker} said: "{told.text}"'
+    if told.speaker in (TAUGHT, OWN):
+        return told.text
+    if told.kind == "pose":
+        return f"{told.speaker} {told.text}"
+    return f'{"You" if told.speaker == said.speaker else told.speaker} said: "{told.text}"'
 
 
 # --- in the game ----------------------------------------------------------------------------------

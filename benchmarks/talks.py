@@ -13,7 +13,7 @@ from pathlib import Path
 from contrib_ai_memory.offline.acts import ACTS
 from contrib_ai_memory.records import LineInTalk, TalkLine
 
-from .evenings_data import load, play_files, stay_files
+from .evenings_data import load, stay_files
 
 FOLDER = Path(__file__).parent / "data" / "talks"
 
@@ -124,11 +124,6 @@ def as_said(speaker: str, text: str, kind: str) -> TalkLine:
 def of_stays() -> Iterator[Labelled]:
     """Yield the lines of others of the stays, of which nothing is learned."""
     yield from _of(stay_files())
-
-
-def of_plays() -> Iterator[Labelled]:
-    """Yield the lines of others of the plays, whose acts are not labelled."""
-    yield from _of(play_files())
 
 
 def _of(files: Sequence[Path]) -> Iterator[Labelled]:

@@ -2,16 +2,17 @@
 
     python -m benchmarks.wanted                     measures it on stays, company, taverns
     python -m benchmarks.wanted --train             trains it on all other lines, then measures
-    python -m benchmarks.wanted --further           trains what is shipped on, with company
+    python -m benchmarks.wanted --further           trains the shipped layers further
     python -m benchmarks.wanted --train --without w4 bank-c   without these authors, and on them too
 
 benchmarks/data/wanted/README.md and benchmarks/data/company/README.md say what the lines are. The
 upper layers begin as those of the network of acts (`benchmarks.acts`), over its lower ones, which
 stay as they are; they learn the kinds of `acts.WANTED` that somebody wrote beside a line, the first
 of two counting three times as much, and of lines in talks and company whether a good NPC answers.
-The questions of scenes are questions ("know") too. The baseline of the kinds is the one that most
-lines have. Training needs torch, transformers and onnx, and takes an hour of two cores, further
-training a quarter.
+The questions of scenes are questions ("know") too. Further training goes on with all talks and
+company, and some of the wordings. The baseline of the kinds is the one that most lines have.
+Training needs torch, transformers and onnx, and takes an hour of two cores, further training a
+quarter.
 """
 
 from __future__ import annotations
@@ -52,8 +53,9 @@ OF_SCENES = 0.7
 ANSWERS_COUNT = 1.5  # whether a line is answered, beside which reaction it wants
 QUESTIONS = 2000  # of scenes
 WORDINGS = 6000  # that are learned again in further training
-ALONE = 0.3  # share of the other lines that are learned without the talk before them
-SILENT = 0.94
+ALONE = 0.3  # share of the lines with kinds alone that are learned without talk before
+SILENT = 0.94  # share of the lines for others that are left alone
+THREADS = 2
 THRESHOLDS = (0.0, 0.4, 0.5, 0.7)
 RIGHT = 0.75  # of what is chosen in taverns from a share of 0.4
 
@@ -74,22 +76,29 @@ class Labelled:
 
 
 def of_talks() -> Iterator[Labelled]:
+    """Yield the lines of talks; those that a good NPC answers, and no other says, with kinds."""
     labels = json.loads(OF_TALKS.read_text("utf-8"))
     for file in talks.files():
-        kinds = iter(labels[file.stem].split())
-        for each in talks.read(file):
-            labelled = each.answers and not each.of_npc
-            wanted = _kinds(next(kinds)) if labelled else ()
-            yield Labelled(each.heard, wanted, file.stem, answered=each.answers)
-    for each in talks.of_plays():
-        yield Labelled(each.heard, (), "plays", answered=each.answers)
+        lines = [*talks.read(file)]
+        reacted_to = [each for each in lines if each.answers and not each.of_npc]
+        yield from _labelled(lines, reacted_to, labels[file.stem].split(), file.stem)
 
 
 def of_stays() -> Iterator[Labelled]:
-    kinds = iter(json.loads(OF_STAYS.read_text("utf-8")).split())
-    for each in talks.of_stays():
-        wanted = _kinds(next(kinds)) if each.answers else ()
-        yield Labelled(each.heard, wanted, "stays", answered=each.answers)
+    kinds = json.loads(OF_STAYS.read_text("utf-8")).split()
+    lines = [*talks.of_stays()]
+    yield from _labelled(lines, [each for each in lines if each.answers], kinds, "stays")
+
+
+def _labelled(
+    lines: Sequence[talks.Labelled],
+    reacted_to: Sequence[talks.Labelled],
+    kinds: Sequence[str],
+    source: str,
+) -> Iterator[Labelled]:
+    wanted = {id(line): _kinds(each) for line, each in zip(reacted_to, kinds, strict=True)}
+    for each in lines:
+        yield Labelled(each.heard, wanted.get(id(each), ()), source, answered=each.answers)
 
 
 def of_company(*, held_out: bool) -> Iterator[Labelled]:
@@ -158,6 +167,7 @@ def train(known: Sequence[Labelled], *, further: bool = False) -> None:
 
     random.seed(1)
     torch.manual_seed(1)
+    torch.set_num_threads(THREADS)
     made = minilm_graph.tensors(act_reader.GRAPH)
     words = load_file(bundled_path() / "model.safetensors")
     state = {k: torch.tensor(v) for k, v in made.items()} | {
@@ -172,11 +182,15 @@ def train(known: Sequence[Labelled], *, further: bool = False) -> None:
     )
     bert = BertModel(config)
     head = torch.nn.Linear(config.hidden_size, len(WANTED) + 1)
+    own = {k.removeprefix("wanted."): v for k, v in state.items() if k.startswith("wanted.")}
+    shipped_head = {name: own.pop(f"head.{name}") for name in ("weight", "bias")}
+    state |= {k: v for k, v in own.items() if k.startswith("pooler.")}
     if further:
-        own = {k.removeprefix("wanted."): v for k, v in state.items() if k.startswith("wanted.")}
-        head.load_state_dict({name: own.pop(f"head.{name}") for name in ("weight", "bias")})
-        state |= {k.replace("layer.", "encoder.layer.", 1): v for k, v in own.items()}
-    bert.load_state_dict(state, strict=False)
+        head.load_state_dict(shipped_head)
+        state |= {f"encoder.{k}": v for k, v in own.items() if k.startswith("layer.")}
+    lacks = set(bert.load_state_dict(state, strict=False).missing_keys)
+    if lacks - {"embeddings.position_ids"}:
+        raise ValueError(f"{act_reader.GRAPH.name} lacks {', '.join(sorted(lacks))}.")
     fixed = ("embeddings.", *(f"encoder.layer.{each}." for each in range(SHARED)))
     for name, value in bert.named_parameters():
         value.requires_grad = not name.startswith(fixed)
@@ -282,24 +296,26 @@ def measure(report: Report, name: str, lines: Sequence[Labelled]) -> dict[float,
 
 
 def main() -> int:
-    parser = arguments("Which kind of reaction a line wants.")
-    parser.add_argument("--train", action="store_true", help="train the network and write it")
-    parser.add_argument("--further", action="store_true", help="train what is shipped on")
+    parser = arguments("Whether a line is answered, and which kind of reaction it wants.")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--train", action="store_true", help="train the network and write it")
+    how.add_argument("--further", action="store_true", help="train the shipped layers further")
     parser.add_argument("--without", nargs="+", default=(), metavar="AUTHOR", help="left out")
     options = parser.parse_args()
+    if options.further and options.without:
+        parser.error("what is trained further has learned from all authors: use --train")
     configure_alone()
     wordings = [each for file in sorted(FOLDER.glob("*.txt")) for each in written(file)]
     held_out = [each for each in wordings if each.source == HELD_OUT]
     wordings = [each for each in wordings if each.source != HELD_OUT]
     some = random.Random(1).sample
+    if options.further:
+        wordings = some(wordings, WORDINGS)
     asked = some([*of_scenes()], QUESTIONS)
     known = [*of_talks(), *of_company(held_out=False), *wordings, *asked]
     left = [each for each in known if each.source in options.without]
     report = Report("benchmarks.wanted", f"{len(known)} lines")
     if options.train or options.further:
-        if options.further:
-            others = {id(each) for each in wordings} - {*map(id, some(wordings, WORDINGS))}
-            known = [each for each in known if id(each) not in others]
         learned = [each for each in known if each.source not in options.without]
         train(learned, further=options.further)
     if left:

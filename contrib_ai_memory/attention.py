@@ -25,7 +25,7 @@ WEIGHTS = Path(__file__).with_name("attention_weights.json")
 LEAN: Mapping[str, float] = {"quiet": 1.5, "normal": 0.0, "talkative": -1.5}
 # from which a line that was read is answered, and from which even a third one, or one about the NPC
 READ_FROM, SURELY_FROM = 0.2, 1.6
-FIRST_FROM = 3.0  # what is read of the first line in a silent room that wants an answer
+FIRST_FROM = 2.0  # what is read of the first line in a silent room that wants an answer
 # acts that want somebody to answer, whoever it is
 CALLING = frozenset("question request order alarm greeting thanks apology secret settle".split())
 TURNED_SECONDS = 60.0  # after a pose, in which what its poser says is for whom it names
@@ -354,8 +354,8 @@ def features(line: HeardLine, floor: Floor) -> dict[str, float]:
 
 def read_features(read: LineReading) -> dict[str, float]:
     """Return what tells for whom an open line is: what was read of it."""
-    does = {each.kind: 1 / (1 + math.exp(-each.sure)) for each in read.possible}
-    asks_for = max(does.get("question", 0.0), does.get("request", 0.0))
+    asking = [each.sure for each in read.possible if each.kind in ("question", "request")]
+    asks_for = max((1 / (1 + math.exp(-sure)) for sure in asking), default=0.0)
     return {
         "answer": read.answer,
         "lead": read.lead,

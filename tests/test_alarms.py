@@ -71,6 +71,7 @@ FAINTING = "If somebody faints in the heat, lay them on their side and send for 
         ("Alice has fainted!", ("claim_other", "Alice", 0.6), "say"),
         ("Alice has fainted! Somebody do something!", ("order", "do summat", -0.1), "say"),
         ("bram fainted, quick, somebody help", ("request", "get help", -0.1), "say"),
+        ("bram fainted, quick get help", ("request", "get help", -0.1), "say"),
         ("Alice crumples to the floor.", ("move", "crumples", 4.0), "pose"),
     ],
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks import company
+from benchmarks import company, wanted
 from benchmarks.evenings_data import Stay
 from contrib_ai_memory.offline.acts import WANTED
 
@@ -74,3 +74,24 @@ def test_a_line_that_is_not_understood_is_named(tmp_path):
     file.write_text("EVENING x-01 | Mags\n1 Tom runs away\n")
     with pytest.raises(ValueError, match="line 2: '1 Tom runs away' is not understood"):
         list(company.read(file))
+
+
+def test_the_talk_before_a_line_may_hold_a_reply_to_all_that_wants_one(evening):
+    heard = {said.number: line for said, line in company.heard(evening, replies=True)}
+    before = [(each.speaker, each.text) for each in heard[10].before]
+    npc = "Perrin Sallow"
+    assert before == [
+        (npc, "One mint tea, Cora."),  # its own words, and no other reply beside them
+        ("Bram", "spits on the floor."),
+        ("Cora", "how mutch is that"),
+        (npc, "Mint tea costs one copper."),
+    ]
+    after = [(each.speaker, each.text) for each in heard[11].before]
+    assert after[-1] == (npc, "I know nothing about that, Bram.")
+
+
+def test_nothing_is_learned_from_the_authors_who_are_measured():
+    learned, measured = (
+        {each.source for each in wanted.of_company(held_out=held_out)} for held_out in (False, True)
+    )
+    assert measured == {*company.HELD_OUT} and not learned & measured

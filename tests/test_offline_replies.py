@@ -231,6 +231,7 @@ def filled(kind):
 
 def test_it_takes_up_a_feeling(asks, alice):
     assert asks(alice, "I am so scared.") in filled("afraid")
+    assert "flood" in asks(alice, "I am so worried about the flood.")
 
 
 def test_a_builder_chooses_its_tone(asks, mara, alice):

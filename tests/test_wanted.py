@@ -209,12 +209,43 @@ def test_a_joke_is_not_looked_up_and_a_question_is():
     [
         ("Do you believe me?", (), "view: own view"),
         ("What did Bram say of it?", (("know", 0.3),), "nothing"),
+        ("What did Bram say of it?", (), "view: own view"),  # hardly to be known
     ],
 )
 def test_what_is_asked_of_its_feelings_is_not_unknown_to_it(said, others, row):
     asked = request(said, "view", 0.6, ("question", said, 3.0))
     asked = replace(asked, wanted=(*asked.wanted, *others))
     assert offline_reply.reply(asked).row == row
+
+
+def test_who_asks_leave_is_answered_by_the_rule_of_the_house():
+    rule = MemoryRecord(id="1", content="Dogs stay out of the snug.", record="taught")
+    asked = request("can i bring my dog into the snug", "favour", 0.9, given=(rule,))
+    assert "Dogs stay out" in offline_reply.reply(asked).text
+    other = replace(asked, utterance="can i borrow your ladder")
+    assert "Dogs" not in offline_reply.reply(other).text
+
+
+def test_a_line_of_no_clear_kind_that_asks_is_looked_up():
+    said = "Have you seen my brother?"
+    act = ("question", said, 3.0)
+    unclear = request(said, "fear", 0.4, act)
+    assert offline_reply.reply(unclear).row == "nothing"
+    assert offline_reply.reply(replace(unclear, wanted=(("fear", 0.8),))).row != "nothing"
+
+
+def test_news_are_not_looked_up_though_they_ask_whether_one_heard():
+    said = "did you hear? Alice is a grandmother!"
+    news = request(said, "news", 0.4, ("question", "did you hear", 3.0), ("claim_other", said, 1.0))
+    assert "see what" not in offline_reply.reply(news).text
+
+
+@pytest.mark.parametrize(
+    ("said", "row"),
+    [("off i pop, Mara", "part: parting"), ("me for my bed, Mara", "part: parting at night")],
+)
+def test_who_takes_leave_is_bidden_farewell_though_it_reads_as_an_order(said, row):
+    assert offline_reply.reply(request(said, "part", 0.9, ("order", said, 0.5))).row == row
 
 
 # --- the data -------------------------------------------------------------------------------------

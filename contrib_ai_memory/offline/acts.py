@@ -131,8 +131,8 @@ class ActReader:
             "kinds": np.array([pair.type_ids]),
         }
         tags, wanted = self._session.run(["acts", "wanted"], given)
-        *kinds, answer = wanted[0]
-        likely = np.exp(np.array(kinds) - max(kinds))
+        kinds, answer = wanted[0][:-1], wanted[0][-1]
+        likely = np.exp(kinds - kinds.max())
         own = [
             (scores, *offsets)
             for scores, offsets, kind in zip(tags[0], pair.offsets, pair.type_ids, strict=True)

@@ -67,12 +67,12 @@ ORDERS_FROM = 2.0  # score from which a line that has not the form of an order i
 LIKELY = 1.0  # score from which what others said answers a line that is not read as a question
 STOCK = frozenset({Intent.SERVICE, Intent.TALE, Intent.SECRECY, Intent.PLACE})
 MAY_ASK = frozenset("request order joke question".split())
-# kinds of reaction (`acts.WANTED`) that memory answers; those that the sheet may
-ASKS_TO_KNOW = frozenset({"know"})
-MAY_BE_RULED = frozenset("favour order do view how press".split())
+ASKS_TO_KNOW = frozenset({"know"})  # kind of reaction (`acts.WANTED`)
+KNOWS_FROM = 0.1  # share of it below which memory is not asked
+# kinds to which a house rule or a price may be the answer
+SHEET_MAY_ANSWER = frozenset("favour order do view how press".split())
 OF_ITS_OWN = frozenset({"view", "how"})  # asked of the NPC's feelings, of which no memory tells
-KNOWS_FROM = 0.1  # share of such kinds, from which memory is asked
-REACTED_FROM = 0.5  # share of another, from which it is in place of "I know nothing"
+REACTED_FROM = 0.5  # share of a kind from which it is clear
 OF_WHOM = frozenset({Intent.LAST_SEEN, Intent.OPINION, Intent.WHISPERED})
 _GOAL = re.compile(r"(?:to )?(?P<what>[^.;]+?)(?=, and |[.;]|$)", re.IGNORECASE)
 _GREETING = re.compile(r"greet|return|long absent|called")  # rows
@@ -176,13 +176,13 @@ def _to_line(said: str, request: ReplyRequest) -> Reply:
     done = {act.kind for act in request.acts}
     if is_errand(request):
         return react(said, request)
+    if _NEWS.search(said) and not _asks(said, request):
+        acts = [each for each in request.acts if each.kind != "question"]
+        request = replace(request, acts=tuple(acts) or (SpeechAct("claim_other", said),))
     if _only_reacted_to(said, request):
         return _surely_known(said, request) or react(said, request)
     orders = _orders(said, request)
     if not _asks(said, request):
-        if _NEWS.search(said):
-            acts = [each for each in request.acts if each.kind != "question"]
-            request = replace(request, acts=tuple(acts) or (SpeechAct("claim_other", said),))
         may = done and done <= MAY_ASK and not orders
         return (_known_anyway(request) if may else None) or react(said, request)
     agenda = request.situation.agenda
@@ -224,12 +224,13 @@ def _to_line(said: str, request: ReplyRequest) -> Reply:
 
 
 def _only_reacted_to(said: str, request: ReplyRequest) -> bool:
-    """Whether a line surely wants a reaction, and nothing of what the NPC knows."""
+    """Whether a line wants a reaction, and nothing of what the NPC knows."""
     asks_back = asked(said) and _wants(request, 0.0) == "secret"  # "what did I tell you, low?"
     done = {act.kind for act in request.acts}
     beside = done & (BEFORE_AN_ANSWER | ASKED) and _asked_beside(request) != request.utterance
     known = share_of(ASKS_TO_KNOW, request.wanted)
-    return bool(request.wanted) and known < KNOWS_FROM and not (asks_back or beside)
+    clear = bool(_wants(request)) or not _asks(said, request)
+    return bool(request.wanted) and clear and known < KNOWS_FROM and not (asks_back or beside)
 
 
 def _wants(request: ReplyRequest, least: float = REACTED_FROM) -> str:
@@ -257,7 +258,7 @@ def _surely_known(said: str, request: ReplyRequest) -> Reply | None:
     """Return what surely answers a line that hardly asks to know something: a house rule where it
     asks for leave, a price where it orders."""
     asks_it = bool(asked(said))
-    if not (asks_it or _wants(request, 0.0) in MAY_BE_RULED):
+    if not (asks_it or _wants(request, 0.0) in SHEET_MAY_ANSWER):
         return None
     found = from_memory(_as_asked(request))
     if found.reply and found.surely and (found.own or asks_it):

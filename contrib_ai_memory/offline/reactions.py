@@ -73,10 +73,10 @@ REACTIONS: dict[str, tuple[str, str]] = {
     "question": ("", "service"),
 }
 # phrases that name nothing of the line, by the kind of reaction (`acts.WANTED`) that it wants;
-# greetings, partings, alarms, messages and what is kept to itself are by the acts
+# greetings, alarms, messages and what is kept to itself are by the acts
 WANTED: dict[str, str] = {
     "call": "called",
-    "part": "parting",
+    "part": "parting",  # or "parting at night"
     "thanked": "thanks",
     "praised": "compliment",
     "wished": "touched",
@@ -160,7 +160,8 @@ BEARS_OUT: dict[str, frozenset[str]] = {
 }
 LEAST_BORNE_OUT = 0.15
 GLAD_FROM = 0.25  # share of good news, at least, from which what is felt is good
-ALARMED_FROM = 0.77  # share of alarms from which a cry is one
+# share of alarms from which a cry is one, and one that calls for help or haste
+ALARMED_FROM, CALLED_FOR_FROM = 0.77, 0.6
 # acts that small talk is made of
 SOCIAL = frozenset(kind for kind, (_of, without) in REACTIONS.items() if without in SMALL_TALK)
 # acts that tell or bind, which are not left to a small model
@@ -417,7 +418,8 @@ def _is_cried(said: str, wanted: Iterable[tuple[str, float]]) -> bool:
     alarmed = share_of(ALARMS, wanted)
     if alarmed > shares.get("help", 0.0):  # "Me arm! I'm bleeding!"; not "help me lift it!"
         alarmed += shares.get("help", 0.0)
-    return exclaims(said) and alarmed >= ALARMED_FROM
+    least = CALLED_FOR_FROM if CRIES.search(said) else ALARMED_FROM
+    return exclaims(said) and alarmed >= least
 
 
 def _acts(said: str, request: ReplyRequest) -> tuple[SpeechAct, ...]:
@@ -507,7 +509,8 @@ def _as_wanted(by_acts: Reply, said: str, request: ReplyRequest) -> Reply:
     if share < least or kind not in WANTED:
         return by_acts
     if kind == "part":
-        return replace(parting_from(request), row="part: parting")
+        made = parting_from(request)
+        return replace(made, row=f"part: {made.row}")
     if kind == "show":
         return poses.answer_to(said, request) if request.kind == "pose" else by_acts
     if act := next(iter(OF_WHAT.get(kind, ())), ""):

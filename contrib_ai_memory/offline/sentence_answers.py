@@ -64,6 +64,7 @@ OF_THE_NPC = 3.0  # less for what the NPC is, where a question is about the aske
 OF_A_SECRET = 5.0  # more for what the asker said in confidence, where such is asked for
 NAMES_SOMEBODY = 0.9  # more for what names somebody, where a person is asked for
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
+JUST_TOLD, LATELY = 2.0, 2  # less for what is of another matter and in one of its last replies
 SOMEBODY = ("Bram", "Tom")  # who asks, where it is not to count that it is the asker
 MOST_WORDS = 40  # of all that is told
 APART = 4.0  # by which a part has to score more than the rest of the answer, to be told alone
@@ -202,7 +203,17 @@ def _more(candidate: SentenceCandidate, request: ReplyRequest) -> float:
     who = bool(_WHO.search(request.utterance)) and names_someone(candidate.text, known)
     moves = bool(candidate.memory and MOVE_KINDS.intersection(candidate.memory.tags))
     more = OF_COMING * moves + OF_A_SECRET * secret + NAMES_SOMEBODY * who
-    return more - LACKS_NUMBER * lacks - OF_THE_NPC * npcs
+    less = LACKS_NUMBER * lacks + OF_THE_NPC * npcs + JUST_TOLD * _was_just_told(candidate, request)
+    return more - less
+
+
+def _was_just_told(candidate: SentenceCandidate, request: ReplyRequest) -> bool:
+    """Whether the NPC has just said a sentence with which a question has no word in common."""
+    asked = content_words(words_to_it(request))
+    if not asked or asked & content_words(candidate.text):
+        return False
+    own = [each for each in request.conversation if each.role == "assistant"]
+    return any(repeats(candidate.text, each.content) for each in own[-LATELY:])
 
 
 def asks_of_a_secret(request: ReplyRequest) -> bool:
