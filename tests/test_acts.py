@@ -588,7 +588,7 @@ def test_what_it_knows_and_an_errand_are_its_to_answer_amid_the_talk_of_others()
         return judged(read, line, floor, spent=False)
 
     assert not answered()
-    assert answered(known=0.6, lead=4.0, errand=True)
+    assert answered(known=0.8, lead=4.0, errand=True)
     assert not answered(lead=-4.0, errand=True)
 
 
