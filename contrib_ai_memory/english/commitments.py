@@ -167,7 +167,8 @@ _SAY = re.compile(r"\bsay(?: to (?:him|her|them))?\b(?! (?:it|so)\b)", re.IGNORE
 _COMES = re.compile(
     r"\b(?:if|when|whenever|once|should|as soon as|next time)"
     r" (?:(?:you|u|ye) (?:next )?see (?:the )?(?P<seen>[\w-]+)"
-    r"|(?:the )?(?P<who>[\w-]+(?: [\w-]+)??)(?:,|'s (?:not|here|around|in|back|away|out|gone)\b"
+    r"|(?:the |(?:an?|some|my|our) (?:[\w-]+ (?:called|named|by the name of) )?)?"
+    r"(?P<who>[\w-]+(?: [\w-]+)??)(?:,|'s (?:not|here|around|in|back|away|out|gone)\b"
     r"| (?:comes?|turns?|shows?|drops?|calls?|stops?|looks?|gets?|asks?|is|returns?)\b))",
     re.IGNORECASE,
 )
@@ -232,6 +233,8 @@ def recipient(text: str) -> str:
     ('old tom', 'bram')
     >>> recipient("if bram comes by tell him the boat is mended"), recipient("tell my fortune")
     ('bram', '')
+    >>> recipient("if a lad called Rolf comes by tonight, tell him I have his cloak")
+    'rolf'
     """
     said = _in_one_form(text)
     found = _PASS_TO.search(said) or _PASS_ON.search(said)
