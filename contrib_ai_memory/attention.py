@@ -28,6 +28,7 @@ READ_FROM, SURELY_FROM = 0.0, 1.6
 FIRST_FROM = 2.0  # what is read of the first line in a silent room that wants an answer
 # acts that want somebody to answer, whoever it is
 CALLING = frozenset("question request order alarm greeting thanks apology secret settle".split())
+MOST_UNASKED = 5  # answers in a row to somebody who neither names the NPC nor asks, at most
 TURNED_SECONDS = 60.0  # after a pose, in which what its poser says is for whom it names
 LIKELY_FROM = 0.5  # what is read of a line that is answered soon after an alarm
 ALARM_SECONDS = 120.0
@@ -273,6 +274,8 @@ def judged(
         return True
     told_of = line.names_npc is Named.TOLD_OF  # "the innkeeper has a cellar"
     calls = any(act.kind in CALLING for act in read.acts)
+    if floor.unasked >= MOST_UNASKED and spent and not _wants_an_answer(line.text):
+        return False  # "I see", and no end of it
     if floor.lines == 0 and calls and not told_of:  # no talk tells for whom it is
         return read.answer >= FIRST_FROM + lean
     found = features(line, floor) | read_features(read)

@@ -438,3 +438,17 @@ def test_a_pose_to_it_is_not_answered_where_its_poser_never_is(mara, alice, bram
     mara.locks.add("memory_talk:false()")
     alice.execute_cmd("pose turns to Mara and holds out a broken blade.")
     assert not spoken(mara)
+
+
+def test_who_tells_on_and_on_is_not_answered_for_ever(mara, alice, bram, at):
+    answers = []
+    for second in range(0, 150, 10):
+        at(second)
+        before = len(spoken(mara))
+        bram.execute_cmd(f"say Barrel {second} is full of salted herring.")
+        answers.append(len(spoken(mara)) - before)
+    assert sum(answers) <= attention.MOST_UNASKED
+    at(160)
+    before = len(spoken(mara))
+    bram.execute_cmd("say Have you a bed for me tonight?")
+    assert len(spoken(mara)) == before + 1
