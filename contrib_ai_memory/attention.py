@@ -25,7 +25,7 @@ WEIGHTS = Path(__file__).with_name("attention_weights.json")
 LEAN: Mapping[str, float] = {"quiet": 1.5, "normal": 0.0, "talkative": -1.5}
 # from which a line that was read is answered, and from which even a third one, or one about the NPC
 READ_FROM, SURELY_FROM = 0.0, 1.6
-FIRST_FROM = 2.0  # what is read of the first line in a silent room that wants an answer
+FIRST_FROM = 1.0  # what is read of the first line in a silent room that wants an answer
 # acts that want somebody to answer, whoever it is
 CALLING = frozenset("question request order alarm greeting thanks apology secret settle".split())
 MOST_UNASKED = 5  # answers in a row to somebody who neither names the NPC nor asks, at most
