@@ -161,6 +161,10 @@ _ERRAND = re.compile(
     r"|ask(?= [\w'-]+(?: [\w'-]+)? (?:if|whether|when|where|what|who|why|how|to|about)\b)) ",
     re.IGNORECASE,
 )
+_PLEASE = re.compile(
+    r",? (?:please|pls|plz|(?:would|will|could|can) (?:you|u|ye)(?: please)?)\W*$",
+    re.IGNORECASE,
+)
 _THEM = frozenset("him her them em 'em".split())
 _SAY = re.compile(r"\bsay(?: to (?:him|her|them))?\b(?! (?:it|so)\b)", re.IGNORECASE)
 # whoever "him" is in "if bram comes by, tell him"
@@ -257,6 +261,8 @@ def message(text: str) -> str:
     'ill meet her at noon'
     >>> message("Would you please ask Oriel whether the school needs a stove? I have one.")
     'whether the school needs a stove? I have one.'
+    >>> message("if Tobin comes in, tell him his oilskins are at the pier would you")
+    'his oilskins are at the pier'
     """
     whom = recipient(text)
     found = whom and re.search(
@@ -268,7 +274,7 @@ def message(text: str) -> str:
         _in_one_form(text),
         re.IGNORECASE,
     )
-    return found["what"].rstrip("? ") if found else text
+    return _PLEASE.sub("", found["what"]).rstrip("? ") if found else text
 
 
 def reminder(text: str) -> str:
