@@ -28,7 +28,7 @@ READ_FROM, SURELY_FROM = 0.0, 1.6
 FIRST_FROM = 1.0  # what is read of the first line in a silent room that wants an answer
 # acts that want somebody to answer, whoever it is
 CALLING = frozenset("question request order alarm greeting thanks apology secret settle".split())
-MOST_UNASKED = 5  # answers in a row to somebody who neither names the NPC nor asks, at most
+MOST_UNASKED = 3  # answers in a row to somebody who neither names the NPC nor asks, at most
 TURNED_SECONDS = 60.0  # after a pose, in which what its poser says is for whom it names
 LIKELY_FROM = 0.5  # what is read of a line that is answered soon after an alarm
 ALARM_SECONDS = 120.0
