@@ -304,5 +304,5 @@ def test_own_words_end_what_is_owed_to_the_npc_where_a_model_finds_it(
         )
     )
     offload.wait(mara.assistant.sleep.whole_night())
-    assert facts(mara)[owed["text"]] == ended
+    assert facts(mara) == {owed["text"]: ended}
     assert [item.state for item in mara.memory.agenda] == ["done" if ended else "open"]

@@ -97,6 +97,8 @@ _COUNTED = re.compile(
     r"\W*(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|\w+(?:teen|ty))\b", re.IGNORECASE
 )
 _SEVERAL = re.compile(r"[.!?]\s+\w")  # sentences
+# what commits nobody, whatever it is about: "What of the thirty crowns?"
+_ASKS_WHAT = re.compile(r"\W*(?:(?:and|so|but) )?(?:wh(?:at|en|ere|ich|o|om|ose|y)|how)\b", re.I)
 _THEIRS = re.compile(r"\b(?:they|them|theirs?)\b", re.IGNORECASE)
 _OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|me|mine|[Ww]e|[Oo]ur)\b")
 
@@ -339,7 +341,9 @@ def _worth_keeping(text: str, judgement: Judgement | None, entry: Entry) -> list
     said = sentences_of(text)
     commits = judgement is not None and judgement.any_of(*AGENDA_KINDS) >= AGENDA
     if entry.kind in TALK_KINDS:
-        told = [tells(each) or (commits and asks(each)) for each in said]
+        told = [
+            tells(each) or (commits and asks(each) and not _ASKS_WHAT.match(each)) for each in said
+        ]
         said = _kept(said, told)
     words = content_words(" ".join(said))
     if judgement is None:
