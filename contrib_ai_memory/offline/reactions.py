@@ -565,7 +565,7 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
             return alarms.to_do(FAINTED, request) or says("alarm of a wound", request)
         return poses.answer_to(said, request)
     if act.kind == "alarm":
-        return alarms.to_do(said, request) or says(alarms.kind_of(said, request), request)
+        return alarms.to_do(said, request) or says(alarms.kind_of(request), request)
     if act.kind in RELIEVED_BY and _ALL_CLEAR.search(said) and not asks(words):
         return says("relieved", request)
     if act.kind == "parting":
