@@ -64,7 +64,6 @@ LEAST_OF_A_MATTER = 2  # content words of a sentence that asks by itself
 AGENDA_AT_ONCE = 3  # items that are told before memory is asked
 STATES_BELOW = -5.0  # score of `questions`, below which a sentence that claims something asks not
 ORDERS_FROM = 2.0  # score from which a line that has not the form of an order is one
-LIKELY = 1.0  # score from which what others said answers a line that is not read as a question
 STOCK = frozenset({Intent.SERVICE, Intent.TALE, Intent.SECRECY, Intent.PLACE})
 MAY_ASK = frozenset("request order joke question".split())
 ASKS_TO_KNOW = frozenset({"know"})  # kind of reaction (`acts.WANTED`)
@@ -193,7 +192,7 @@ def _to_line(said: str, request: ReplyRequest) -> Reply:
     asking = " ".join(filter(asks, sentences_of(said))) or said
     asks_what = _OF_WHAT.match(said) or _WHAT.search(asking)  # "bet u forgot, whats my frog called"
     may = done <= MAY_ASK and not (asks_leave(said) or requests(said))
-    likely = found.own or found.secret or asks_what or (may and found.score >= LIKELY)
+    likely = found.own or found.secret or asks_what or may
     if (done and "question" not in done and not likely) or orders:
         found = replace(found, reply=None, score=0.0)  # what others said answers questions alone
     if found.reply and found.secret:  # "what did i ask you to keep to yourself?"

@@ -23,8 +23,6 @@ from ..english.own_words import HE, SHE, THEY, own_sentences, own_wish, pronoun_
 from ..english.questions import (
     asks,
     asks_of_a_whole,
-    asks_of_oneself,
-    asks_of_you,
     asks_when,
     sentences_of,
     statements,
@@ -57,14 +55,9 @@ READ = 32  # recalled sentences at most, the best ones
 SHEET_READ = 16  # sentences of the persona sheet, beside those recalled
 SEVERAL = 2  # sentences told where all of somebody or something is asked for
 NEARLY_AS_GOOD = 3.0  # less than the best score, for the second
-BY_THE_ASKER = 1.0  # surer of the asker's own words, where what is theirs is asked about
-LACKS_NUMBER = 2.0  # less for what holds none of the numbers that the question holds
-OF_COMING = 5.0  # more for a coming or going, where such is asked for
-OF_THE_NPC = 3.0  # less for what the NPC is, where a question is about the asker alone
 OF_A_SECRET = 5.0  # more for what the asker said in confidence, where such is asked for
 NAMES_SOMEBODY = 0.9  # more for what names somebody, where a person is asked for
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
-JUST_TOLD, LATELY = 2.0, 2  # less for what is of another matter and in one of its last replies
 SOMEBODY = ("Bram", "Tom")  # who asks, where it is not to count that it is the asker
 MOST_WORDS = 40  # of all that is told
 APART = 4.0  # by which a part has to score more than the rest of the answer, to be told alone
@@ -89,17 +82,10 @@ _FOR_THE_ACTOR = re.compile(
 _OF_BEFORE = re.compile(
     r"\b(?:at first|in the beginning|used to|before|originally|once|formerly|old)\b", re.I
 )
-_NAME_OF_KIN = re.compile(  # "what's my wife's name?" is read as "who is my wife?"
-    r"\bwhat(?:['’]?s| is) (?P<whom>(?:my|your|his|her|their|[\w-]+['’]?s)"
-    r" (?:brother|sister|mother|father|son|daughter|wife|husband|uncle|aunt|cousin))"
-    r"(?:['’]?s name| called)\b",
-    re.IGNORECASE,
-)
 _TOLD_AS_ASKED = re.compile(  # "did you know that …"
     r"^\W*(?:did|have) (?:you|u) (?:know|hear|heard)(?: that)?[,?]? (?=\S+ \S)", re.I
 )
 _OF_THE_ASKERS = re.compile(r"\b(?:my|mine|our|ours|about (?:me|us))\b", re.IGNORECASE)
-_NUMBER = re.compile(r"\d+")
 _ASKS_FOR_ALL = re.compile(r"\bwhy\b|\bhow come\b", re.IGNORECASE)  # of a line, reasons too
 _WHO = re.compile(r"\bwho(?:m|se|['’]?s)?\b", re.IGNORECASE)
 _ME = re.compile(r"\b(?:i|me|we|us)\b", re.IGNORECASE)
@@ -139,10 +125,6 @@ def ranked(request: ReplyRequest) -> list[SentenceCandidate]:
     if _surest(judged) < READ_AGAIN_BELOW:
         judged = _read_again(judged, request)
     best = sorted(judged, key=lambda each: -each.rank)
-    if _OF_THE_ASKERS.search(request.utterance):  # surer, not sooner
-        best = [
-            replace(e, score=e.score + BY_THE_ASKER * _is_by_the_asker(e, request)) for e in best
-        ]
     if _OF_BEFORE.search(request.utterance):
         return _earlier_first(best, request)
     # who somebody is holds, whatever came of the matter
@@ -150,10 +132,13 @@ def ranked(request: ReplyRequest) -> list[SentenceCandidate]:
     return _latest_first(best, within)
 
 
-def _judged(found: Sequence[SentenceCandidate], request: ReplyRequest) -> list[SentenceCandidate]:
+def _judged(
+    found: Sequence[SentenceCandidate], request: ReplyRequest, *, with_talk: bool = False
+) -> list[SentenceCandidate]:
+    scores = read_scores(request, found, with_talk=with_talk)
     return [
         replace(each, score=score + _more(each, request))
-        for each, score in zip(found, read_scores(request, found), strict=True)
+        for each, score in zip(found, scores, strict=True)
     ]
 
 
@@ -162,21 +147,36 @@ def _surest(judged: Iterable[SentenceCandidate]) -> float:
 
 
 def _read_again(judged: list[SentenceCandidate], request: ReplyRequest) -> list[SentenceCandidate]:
-    """Return sentences as they answer a question without its slips of spelling, if more surely."""
+    """Return sentences as they answer a question behind the talk before it, or without its slips of
+    spelling, if more surely."""
+    if request.before:
+        judged = _surer(judged, _judged(judged, request, with_talk=True))
     known = {word for each in judged for word in words_of(each.text)}
     known |= {word for name in request.situation.known_names for word in names(name)}
     said = words_to_it(request)
     if (spelled := put_right(said, known)) == said:
         return judged
-    again = _judged(judged, replace(request, utterance=spelled))
+    return _surer(judged, _judged(judged, replace(request, utterance=spelled)))
+
+
+def _surer(
+    judged: list[SentenceCandidate], again: list[SentenceCandidate]
+) -> list[SentenceCandidate]:
+    """Return what a second reading of a question found, if it answers by so much more surely."""
     return again if _surest(again) >= max(_surest(judged) + SURER_BY, NOTHING_BELOW) else judged
 
 
-def read_scores(request: ReplyRequest, found: Sequence[SentenceCandidate]) -> list[float]:
+def read_scores(
+    request: ReplyRequest, found: Sequence[SentenceCandidate], *, with_talk: bool = False
+) -> list[float]:
     """Return the reader's score of each sentence; without it 0 for memories that share a word with
-    the question, less for all else."""
+    the question, less for all else.
+
+    Args:
+        with_talk: Whether the question is read behind the talk before it.
+    """
     if network := reader.shared():
-        said = _NAME_OF_KIN.sub(r"who is \g<whom>", words_to_it(request))
+        said = words_to_it(request)
         of_them = bool(_ME.search(said) or _OF_THE_ASKERS.search(said))
         # nobody asks for what they said themselves but to see whether it is remembered
         tried = np.array([not of_them and _is_by_the_asker(each, request) for each in found], bool)
@@ -184,7 +184,8 @@ def read_scores(request: ReplyRequest, found: Sequence[SentenceCandidate]) -> li
         other = next(name for name in SOMEBODY if name != request.speaker)
         for asker, chosen in ((request.speaker, ~tried), (other, tried)):
             read = [each.read for each, wanted in zip(found, chosen, strict=True) if wanted]
-            question = reader.question_read(asker, request.npc_name, said)
+            before = request.before if with_talk else ()
+            question = reader.question_read(asker, request.npc_name, said, before)
             scores[chosen] = network.scores(question, read)
         return [float(each) - UNSURE for each in scores]
     asked = content_words(words_to_it(request))
@@ -192,28 +193,11 @@ def read_scores(request: ReplyRequest, found: Sequence[SentenceCandidate]) -> li
 
 
 def _more(candidate: SentenceCandidate, request: ReplyRequest) -> float:
-    """Return what the reader does not see: numbers, and what else is asked for."""
-    numbers = set(_NUMBER.findall(request.utterance))
-    lacks = bool(numbers) and numbers.isdisjoint(_NUMBER.findall(candidate.text))
-    # "what do I keep?" is not answered with what the NPC keeps
-    question = words_to_it(request)
-    npcs = candidate.memory is None and asks_of_oneself(question) and not asks_of_you(question)
+    """Return what the reader does not see: secrets, and whether a person is named."""
     secret = is_the_askers_secret(candidate, request) and asks_of_a_secret(request)
     known = tuple(each for each in request.situation.known_names if each != request.speaker)
     who = bool(_WHO.search(request.utterance)) and names_someone(candidate.text, known)
-    moves = bool(candidate.memory and MOVE_KINDS.intersection(candidate.memory.tags))
-    more = OF_COMING * moves + OF_A_SECRET * secret + NAMES_SOMEBODY * who
-    less = LACKS_NUMBER * lacks + OF_THE_NPC * npcs + JUST_TOLD * _was_just_told(candidate, request)
-    return more - less
-
-
-def _was_just_told(candidate: SentenceCandidate, request: ReplyRequest) -> bool:
-    """Whether the NPC has just said a sentence with which a question has no word in common."""
-    asked = content_words(words_to_it(request))
-    if not asked or asked & content_words(candidate.text):
-        return False
-    own = [each for each in request.conversation if each.role == "assistant"]
-    return any(repeats(candidate.text, each.content) for each in own[-LATELY:])
+    return OF_A_SECRET * secret + NAMES_SOMEBODY * who
 
 
 def asks_of_a_secret(request: ReplyRequest) -> bool:
@@ -509,13 +493,15 @@ def _nearest(request: ReplyRequest, found: list[SentenceCandidate]) -> Iterable[
     """Return the `SHEET_READ` sentences of the sheet that are nearest to the question."""
     if len(found) <= SHEET_READ:
         return found
+    words = words_to_it(request)
+    behind = [f"{each.text} {words}" for each in request.before[-1:]]
     try:
         model = embedder.shared()
-        asked = model.encode([words_to_it(request)])[0]
-        near = model.encode([f"{each.before} {each.text}".strip() for each in found]) @ asked
+        asked = model.encode([words, *behind])
+        near = model.encode([f"{each.before} {each.text}".strip() for each in found]) @ asked.T
     except ModelAway:
         return found[:SHEET_READ]
-    return [found[place] for place in (-near).argsort()[:SHEET_READ]]
+    return [found[place] for place in (-near.max(axis=1)).argsort()[:SHEET_READ]]
 
 
 def _recalled(request: ReplyRequest) -> Iterator[SentenceCandidate]:
