@@ -172,7 +172,7 @@ def test_who_wishes_a_good_morning_is_not_bidden_farewell():
         ),
         ("I am in great pain.", [("feeling", "I am in great pain", 2.0)], "feeling: sorry"),
         ("Old goat!", [("insult", "Old goat", 2.0)], "insult: insulted"),
-        ("Help! Bram has fallen!", [("alarm", "Help! Bram", 1.2)], "alarm: alarm of a wound"),
+        ("Help! Bram has fallen!", [("alarm", "Help! Bram", 1.2)], "alarm: alarm"),
         ("Help, a stranger lies outside!", [("request", "Help, a stranger", 0.9)], "alarm: alarm"),
     ],
 )
@@ -513,7 +513,7 @@ def test_the_matter_of_what_is_said(kind, said, matter):
             [("thanks", "ta"), ("parting", "night")],
             "Good night, and sleep well, Alice",
         ),
-        ("help, hes bleeding", [("alarm", "help, hes bleeding")], "Cloths and water"),
+        ("help, hes bleeding", [("alarm", "help, hes bleeding")], "Show me where"),
         ("done! i owe 3 pence", [("settle", "done"), ("debt", "i owe 3 pence")], "Three pence"),
         ("shes proud, four steps", [("feeling", "shes proud, four steps")], "I am glad"),
     ],

@@ -99,9 +99,9 @@ def test_what_is_no_alarm_is_none_though_rules_were_taught(said, done):
         ("help, hes bleeding!", "alarm of a wound"),
         ("the knife has gone into my hand, deep", "alarm of a wound"),
         ("MO UR AWNING UR AWNING IS ON FIRE", "alarm of fire"),
-        ("a lamps gone over in the straw!!", "alarm of fire"),
+        ("its burning, the straw is burning!!", "alarm of fire"),
         ("the chalk wall is moving!", "alarm"),
-        ("GUYS somebodys in the dock. in the WATER. hes not swimming", "alarm"),
+        ("GUYS somebodys in the dock. in the WATER", "alarm"),
         ("hey theres a kid on the baggage belt, STOP IT", "alarm"),
         ("gas, number four bag, i can smell it!!", "alarm"),
     ],
@@ -109,6 +109,13 @@ def test_what_is_no_alarm_is_none_though_rules_were_taught(said, done):
 def test_cloths_and_water_are_called_for_where_they_help(said, kind):
     asked = request(said, ("alarm", said, 3.0), rules=())
     assert offline_reply.reply(asked).row == f"alarm: {kind}"
+
+
+def test_a_drill_for_another_kind_of_alarm_is_not_ordered():
+    fire = "If it burns, drag the bales out into the yard and let me carry the ledger."
+    said = "Ouch! Oh, that is bleeding rather badly."
+    reply = offline_reply.reply(request(said, ("alarm", said, 3.0), rules=(fire,)))
+    assert reply.row == "alarm: alarm of a wound"
 
 
 def test_a_rule_that_a_builder_gave_is_called_out(mara, alice):

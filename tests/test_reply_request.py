@@ -9,7 +9,8 @@ from model_server import digest
 from contrib_ai_memory import conf, offload
 from contrib_ai_memory.admin import erase
 from contrib_ai_memory.llm import prompts
-from contrib_ai_memory.records import MemoryRecord
+from contrib_ai_memory.recall import reply
+from contrib_ai_memory.records import MemoryRecord, Recalled, ScoreParts
 from contrib_ai_memory.store import memory_store
 from contrib_ai_memory.store.profiles import Profile, ProfileAttribute, Relationship
 
@@ -420,3 +421,23 @@ def test_who_was_there_is_in_the_scene_where_it_is_asked(asked, mara, alice, bra
     assert told.startswith("Here on ") and told.endswith("(Bram): Alice, Bram.")
     lines = scene(asked(alice, "say Mara, whose is the grey mare?"))
     assert not any("grey mare" in line for line in lines)
+
+
+def test_who_is_asked_for_and_was_not_there_is_said_to_be_away(asked, mara, alice, bram):
+    bram.execute_cmd("say Good evening, Mara.")
+    home, bram.location = bram.location, None
+    alice.execute_cmd("say I have sold the grey mare to the reeve.")
+    bram.location = home
+    lines = scene(asked(alice, "say Mara, was Bram here when I sold the grey mare?"))
+    [told] = [line for line in lines if "grey mare" in line]
+    assert told.endswith("(Alice): Alice; not Bram.")
+
+
+def test_facts_are_looked_for_of_whom_the_likeliest_fact_is_about():
+    def known(of, record, likeness, total):
+        memory = MemoryRecord(f"{of}{record}", "x", record, about=of)
+        return Recalled(memory, ScoreParts(total, 0.0, clues={"line": likeness}), 1)
+
+    lines = [known("Jackdaw", "entry", 0.1, 0.9)] * reply.ABOUT_BEST
+    whom = reply._of_whom([*lines, known("Ismene", "fact", 0.8, 0.2)])
+    assert {*whom} == {"Jackdaw", "Ismene"}

@@ -266,3 +266,53 @@ def test_a_kind_that_is_none_is_refused_by_name(tmp_path):
     file.write_text("greet | hello\nhowl | aroo\n")
     with pytest.raises(ValueError, match=r"z.txt, line 2: .*howl"):
         list(wanted.written(file))
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "share", "done", "row"),
+    [
+        ("Madam, a very good day to you.", "greet", 0.45, ("greeting", 1.1), "greeting"),
+        ("alrite mara me ansum", "greet", 0.44, ("request", 1.8), "greeting"),
+        ("ok ok im not gonna", "agree", 0.55, ("correction", 0.0), "agree: answered"),
+        ("fine. flippin eck", "agree", 0.71, ("order", 0.8), "agree: answered"),
+        ("bet thee a herrin he falls in by sunday", "wager", 0.8, ("request", 0.1), "wager: wager"),
+        ("oh no he is not moving", "wound", 0.5, ("correction", -0.2), "claim_self: heard"),
+        ("It's gone quiet. He waves.", "relief", 0.79, ("alarm", 2.9), "relief: relieved"),
+        ("I remember when it had horses.", "self", 0.6, ("feeling", 1.1), "feeling: heard"),
+        ("Cold night, people!", "greet", 0.33, ("parting", 1.2), "claim_self: heard"),
+        ("What's black and white all over?", "riddle", 0.61, ("question", 4.0), "riddle"),
+        ("what do u think, grey or white", "view", 0.47, ("question", 4.3), "own view"),
+        ("You play with me one game, yes?", "wager", 0.55, ("question", 2.4), "wager"),
+    ],
+)
+def test_a_kind_that_is_clear_goes_before_an_act_that_is_not(said, kind, share, done, row):
+    act, sure = done
+    asked = request(said, kind, share, (act, said, sure))
+    if act == "question":  # which memory is asked first
+        asked = replace(asked, wanted=(*asked.wanted, ("know", 0.15)))
+    assert offline_reply.reply(asked).row == row
+
+
+def test_what_is_told_in_confidence_is_no_message():
+    said = "tell nob'dy, i still love the daft get"
+    done = ("request", "tell nob'dy", 1.0), ("secret", said, 2.0)
+    told = replace(request(said, "secret", 0.81, *done), kind="whisper", confided=True)
+    assert offline_reply.reply(told).row == "secret: confided"
+
+
+@pytest.mark.parametrize(
+    ("said", "row"),
+    [
+        ("puts three pounds forty in the saucer", "settle: settled of"),
+        ("taps her card on the reader", "pay: settled"),
+    ],
+)
+def test_who_pays_in_a_pose_need_not_name_whom(said, row):
+    posed = request(f"Alice {said}", "pay", 0.92, ("move", said, 4.0))
+    assert offline_reply.reply(replace(posed, kind="pose")).row == row
+
+
+def test_only_what_is_the_speakers_is_named_where_they_are_pitied():
+    said = "I feel a little faint, to tell the truth."
+    asked = request(said, "hardship", 0.4, ("feeling", said, 3.1))
+    assert "truth" not in offline_reply.reply(asked).text

@@ -15,7 +15,9 @@ from pydantic import BaseModel
 from .. import conf, language
 from ..local_time import day_of, local
 from ..records import TALK_KINDS, Entry, KnownPerson, MemoryRecord, Message, ReplyRequest
+from ..text.names import names
 from ..text.sanitising import neutralise
+from ..text.segmentation import words_of
 from . import schemas
 from .provider import ATTRIBUTE_TYPES, Observation, Pair, Passage
 from .schemas import FIRST_KNOWN
@@ -307,11 +309,14 @@ def _presence(request: ReplyRequest) -> Iterator[str]:
     seen = request.situation
     recalled = sorted(request.recalled, key=lambda each: -each.score.total)
     happened = [each.memory for each in recalled if each.memory.record == "entry"]
+    asked = {*words_of(request.utterance)}
+    named = [each for each in seen.people if names(each.name) & asked]
     for memory in happened[:WITNESSED_TOLD] if seen.witnesses else ():
         there = [seen.witnesses.get(who, "somebody unknown") for who in memory.witnesses]
+        away = [each.name for each in named if each.identity not in memory.witnesses]
         yield (
             f'Here on {day_of(memory.created_at)} at "{memory.content}" '
-            f"({memory.speaker}): {', '.join(there)}."
+            f"({memory.speaker}): {', '.join(there)}{''.join(f'; not {each}' for each in away)}."
         )
     if seen.coming:
         before = ", ".join(seen.coming.present) or "nobody"

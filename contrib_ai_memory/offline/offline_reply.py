@@ -70,7 +70,8 @@ ASKS_TO_KNOW = frozenset({"know"})  # kind of reaction (`acts.WANTED`)
 KNOWS_FROM = 0.1  # share of it below which memory is not asked
 # kinds to which a house rule or a price may be the answer
 SHEET_MAY_ANSWER = frozenset("favour order do view how press".split())
-OF_ITS_OWN = frozenset({"view", "how"})  # asked of the NPC's feelings, of which no memory tells
+OF_ITS_OWN_FROM = 0.4  # share from which a line asks for the NPC's feelings, which no memory tells
+ASKED_IN_PLAY = frozenset({"riddle", "wager", "joke", "press"})  # kinds that are often questions
 REACTED_FROM = 0.5  # share of a kind from which it is clear
 OF_WHOM = frozenset({Intent.LAST_SEEN, Intent.OPINION, Intent.WHISPERED})
 _GOAL = re.compile(r"(?:to )?(?P<what>[^.;]+?)(?=, and |[.;]|$)", re.IGNORECASE)
@@ -84,6 +85,7 @@ _OF_WHAT = re.compile(
     r"\W*(?:and |so )?(?:wh|wo?t\b|how|hw\b|remind|(?:(?:do|can) )?(?:you|u) )", re.IGNORECASE
 )
 _DO_YOU = re.compile(r"\b(?:will|do|are|did|have) (?:you|u|ye)\b", re.IGNORECASE)
+_YOU = re.compile(r"\b(?:you|u|ye|ya|your|ur)\b", re.IGNORECASE)
 _WHAT = re.compile(r"\b(?:wh(?:at|o|ere|en|ich)|wot|wat|how)(?:['’]?s)?\b", re.IGNORECASE)
 
 
@@ -361,7 +363,8 @@ def _unknown(request: ReplyRequest) -> Reply:
     for person in request.situation.people:
         if person.identity != request.speaker_id and names(person.name) & said:
             return says("ask them", request, topic=person.name)
-    kind = _wants(request)
-    if kind in OF_ITS_OWN and not (_WHAT.search(request.utterance) and kind == "view"):
+    kind = _wants(request, OF_ITS_OWN_FROM)
+    if kind == "how" or (kind == "view" and _YOU.search(request.utterance)):
         return says(WANTED[kind], request)
-    return says("nothing", request)
+    kind = _wants(request)
+    return says(WANTED[kind] if kind in ASKED_IN_PLAY else "nothing", request)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from functools import partial
 
 from ..english import commitments
 from ..english.commitments import (
@@ -37,6 +38,7 @@ from ..english.small_talk import (
 from ..language import Intent
 from ..records import LineReading, Reply, ReplyRequest, SpeechAct
 from ..text.names import forms, names
+from ..text.segmentation import words_of
 from . import alarms, poses
 from .courtesies import greeting
 from .matter import days_in, matter_of, ordered, sets_right, sums_in
@@ -145,6 +147,14 @@ SAID_BACK = frozenset(
 # share from which a kind of reaction is in place of a row that takes nothing up, of one that does,
 # and of a correction
 WANTED_FROM, WANTED_MORE, SURELY_WANTED = 0.45, 0.6, 0.75
+# kinds that a request, an order or an errand may be; where a line surely wants another, it is none
+ASKS_FOR_SOMETHING = frozenset(
+    "order do favour help message perform invite press call know view show other owe plan pledge "
+    "pay corrects fire wound danger".split()
+)
+NO_REQUEST_FROM = 0.5
+LEAST_KNOWN = 0.1  # share below which a kind is hardly wanted
+GREETS_FROM = 0.4  # share from which a line of no other matter is a greeting
 GOOD_NEWS = frozenset({"glad", "boast", "relief", "praised"})
 LOSSES = frozenset({"loss", "hardship", "low"})
 TROUBLES = LOSSES | {"fear", "weary", "anger"}
@@ -258,6 +268,7 @@ _SORRY = re.compile(
     r"(?! (?:to hear|for your|about your)\b)",
     re.IGNORECASE,
 )
+_PROPER = re.compile(r"(?<=[a-z] )[A-Z]\w+")
 _AT_NIGHT = re.compile(r"\b(?:good ?)?ni(?:ght|te)\b|\bbed\b|\bsleep\b", re.IGNORECASE)
 
 
@@ -276,6 +287,7 @@ def react(said: str, request: ReplyRequest) -> Reply:
     errands = [act for act in acts if _is_errand(act)]
     if "secret" in done:  # "keep it under your hat"; not "tell Bram, when we are alone, that …"
         errands = [act for act in errands if _TELLS.search(_sentence_of(act.text, said))]
+        errands *= share_of({"secret"}, request.wanted) < NO_REQUEST_FROM
     if errands and "alarm" not in done:
         made = _reaction(errands[0], said, request)
     else:
@@ -461,14 +473,20 @@ def share_of(kinds: Collection[str], wanted: Iterable[tuple[str, float]]) -> flo
 def _is_ruled_out(act: SpeechAct, said: str, request: ReplyRequest) -> bool:
     """Whether the form of a sentence tells that it does not do an act that was read in it."""
     words = _sentence_of(act.text, said)
+    wanted = partial(share_of, wanted=request.wanted)
     if act.kind == "parting":
-        return courtesy_of(words) is Intent.GREETING
+        greets = wanted({"greet"}) > wanted({"part"}) and courtesy_of(words) is not Intent.PARTING
+        return greets or courtesy_of(words) is Intent.GREETING
     if act.kind == "greeting":  # "Mara, I keep the ferry at Millbrook."
         greets = Intent.GREETING in (courtesy_of(said), courtesy_of(request.utterance))
         return not greets and len(said.split()) > LONGEST_GREETING
     if act.kind == "alarm":
         over = closes(words) == "done" or _is_of_another_day(said, request) or asks(words)
-        return bool(_ALL_CLEAR.search(words) or (over and not CRIES.search(said)))
+        calm = wanted({"relief"}) >= NO_REQUEST_FROM
+        return bool(calm or _ALL_CLEAR.search(words) or (over and not CRIES.search(said)))
+    if act.kind == "correction":
+        surely = act.sure >= SURELY_FROM["correction"] or not request.wanted
+        return not surely and wanted({"corrects"}) < LEAST_KNOWN
     if act.kind == "feeling":
         return asks(words) and act.sure < FELT_IN_A_QUESTION_FROM
     if act.kind in ("praise", "insult"):
@@ -498,8 +516,11 @@ def _sentence_of(words: str, said: str) -> str:
 def _as_wanted(by_acts: Reply, said: str, request: ReplyRequest) -> Reply:
     """Return the reaction that a line wants, that by its acts where this is not clear."""
     kind, share = next(iter(request.wanted), ("", 0.0))
-    row = by_acts.row.rpartition(": ")[2]
-    if not _gives_way(by_acts, kind, said, request):
+    act, _, row = by_acts.row.rpartition(": ")
+    short = act in ASKED and row == "asked for" and len(said.split()) <= LONGEST_GREETING
+    if kind == "greet" and share >= GREETS_FROM and (row in TAKES_NOTHING_UP or short):
+        return Reply("", row="greeting")
+    if not _gives_way(by_acts, kind, share, said, request):
         return by_acts
     vague = row in TAKES_NOTHING_UP or (row == "sorry" and kind in TROUBLES)
     least = WANTED_FROM if vague else WANTED_MORE
@@ -521,17 +542,21 @@ def _as_wanted(by_acts: Reply, said: str, request: ReplyRequest) -> Reply:
     return replace(says(WANTED[kind], request), row=f"{kind}: {WANTED[kind]}")
 
 
-def _gives_way(by_acts: Reply, kind: str, said: str, request: ReplyRequest) -> bool:
+def _gives_way(by_acts: Reply, kind: str, share: float, said: str, request: ReplyRequest) -> bool:
     """Whether a kind of reaction, if it is likely enough, is in place of that by a line's acts."""
     act, _, row = by_acts.row.rpartition(": ")
     taken_up, posed = row not in TAKES_NOTHING_UP, request.kind == "pose"
+    if act in ASKED and kind not in ("greet", *ASKS_FOR_SOMETHING) and not is_kept(said):
+        return share >= NO_REQUEST_FROM
     if row in (*SAID_BACK, WANTED.get(kind)) or (taken_up and act in OF_WHAT.get(kind, ())):
         return False
     if (kind, act) == ("praised", "insult") or (kind in LOSSES and row == "sorry for"):
         return False  # who mocks is read as praising; and what is lost is named
     if posed and kind in ("pay", "gift"):  # to the NPC, not to somebody else
         own = forms((request.npc_name, *request.npc_names))
-        return any(each in said.lower() for each in own)
+        others = names(" ".join((*request.situation.known_names, *request.situation.present)))
+        named = _PROPER.search(said) or others & {*words_of(said.lower())}
+        return any(each in said.lower() for each in own) or not named
     return kind not in OF_NO_WEIGHT or not (taken_up or posed)
 
 
@@ -565,7 +590,7 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
             return alarms.to_do(FAINTED, request) or says("alarm of a wound", request)
         return poses.answer_to(said, request)
     if act.kind == "alarm":
-        return alarms.to_do(said, request) or says(alarms.kind_of(said, request), request)
+        return alarms.to_do(said, request) or says(alarms.kind_of(request), request)
     if act.kind in RELIEVED_BY and _ALL_CLEAR.search(said) and not asks(words):
         return says("relieved", request)
     if act.kind == "parting":
@@ -584,6 +609,8 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
             return says("ordered", request, topic=what)
     if act.kind == "feeling" and _is_glad(request):
         return says("glad", request)
+    if act.kind == "feeling" and request.wanted and not _is_troubled(request):
+        return says("heard", request)
     topic = _matter(act, said, request) if with_matter else ""
     return says(with_matter, request, topic=topic) if topic else says(without, request)
 
@@ -593,6 +620,11 @@ def _is_glad(request: ReplyRequest) -> bool:
     good = share_of(GOOD_NEWS, request.wanted)
     surely = good > max(GLAD_FROM, share_of(TROUBLES | ALARMS, request.wanted))
     return surely or bool(_GLAD.search(request.utterance))
+
+
+def _is_troubled(request: ReplyRequest) -> bool:
+    """Whether what is felt may be bad."""
+    return share_of(TROUBLES | ALARMS, request.wanted) >= LEAST_BORNE_OUT
 
 
 def _is_between_others(words: str, request: ReplyRequest) -> bool:
@@ -605,7 +637,10 @@ def _matter(act: SpeechAct, said: str, request: ReplyRequest) -> str:
     called, words = _called(request), _sentence_of(act.text, said)
     if act.kind == "feeling":  # what a long line names beside it is seldom what is felt
         short = matter_of(said, act.kind, called) if len(said.split()) <= SHORT else ""
-        return matter_of(act.text, act.kind, called) or short
+        what = matter_of(act.text, act.kind, called) or short
+        # an arm, "scared of the flood"; not "the train" of "so old I remember when this train …"
+        felt = re.search(rf"\b(?:about|over|of|for) {re.escape(what)}", said, re.IGNORECASE)
+        return what if what.startswith("your ") or felt else ""
     if act.kind == "correction":
         return matter_of(words, act.kind, called) or matter_of(said, act.kind, called)
     kept = matter_of(words, MESSAGE, called) if act.kind in ASKED and keeps(act.text) else ""

@@ -90,6 +90,8 @@ PROMPT_SHARE = 1 / 2
 PEOPLE_SHARE = 1 / 2  # of these, for facts of the people whom the line is about
 FACTS_OF_PEOPLE = 24  # nearest to the line
 ABOUT_BEST = 3  # memories of which these are the people too
+DRAWN = ("fact", "insight")  # records that are drawn from lines
+NEAR = 0.5  # clue "line" of a memory from which it is likely to be on a line's matter
 OWN_WORDS = 2  # of its own lines that are nearest to a line, ...
 OWN_FROM = 0.4  # ... from this cosine on
 OWN_READ = 10  # of its own lines that were recalled: whether they promise something (5 ms each)
@@ -243,7 +245,7 @@ def prepare(memory: Memory, entry: Entry) -> Generator[Any, Any, tuple[ToolLoop,
     turns = _turns_before(memory, entry)
     said, whole = _as_meant(memory, entry, turns)
     recalled = yield recall_for(memory, entry, entry.content if whole == said else whole)
-    about = [each.memory.about for each in recalled.memories if each.memory.about][:ABOUT_BEST]
+    about = _of_whom(recalled.memories)
     people = (entry.source_entity, *memory.people.mentioned(entry.content), *about)
     asked = _Asked(
         memory.id,
@@ -315,6 +317,18 @@ def prepare(memory: Memory, entry: Entry) -> Generator[Any, Any, tuple[ToolLoop,
         *(turn.entry_id for turn in turns),
     )
     return loop, request
+
+
+def _of_whom(recalled: Sequence[Recalled]) -> list[str]:
+    """Return whom the best memories are about, and the facts whose lines are nearest in meaning."""
+    about = [each for each in recalled if each.memory.about]
+    facts = [each for each in about if each.memory.record in DRAWN and _nearness(each) >= NEAR]
+    near = heapq.nlargest(ABOUT_BEST, facts, key=_nearness)
+    return [str(each.memory.about) for each in (*about[:ABOUT_BEST], *near)]
+
+
+def _nearness(recalled: Recalled) -> float:
+    return recalled.score.clues.get("line", 0.0)
 
 
 @dataclass(frozen=True, slots=True)
