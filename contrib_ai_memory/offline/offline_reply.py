@@ -44,7 +44,7 @@ from .reactions import (
     with_rules,
 )
 from .reported_lines import QUOTATION
-from .sentence_answers import words_to_it
+from .sentence_answers import SURELY, words_to_it
 from .situation_answers import (
     ANSWERS,
     agenda_asked,
@@ -57,7 +57,7 @@ from .situation_answers import (
 # acts after which nothing is brought up
 NO_TIME = frozenset("alarm feeling insult apology".split())
 DUE_AT_GREETING = 2  # items that are brought up unasked where nothing is answered, else one
-OF_THE_SHEET_LIKELY = 0.5  # score from which what builders gave answers a line that may not ask
+LIKELY = 0.5  # score from which what builders gave answers a line that may not ask
 FOREIGN_BELOW = 0.3  # share of English words; English lines of many names have more
 LEAST_ASKED = 3  # words that ask by themselves
 LEAST_OF_A_MATTER = 2  # content words of a sentence that asks by itself
@@ -180,12 +180,13 @@ def _to_line(said: str, request: ReplyRequest) -> Reply:
     if _NEWS.search(said) and not _asks(said, request):
         acts = [each for each in request.acts if each.kind != "question"]
         request = replace(request, acts=tuple(acts) or (SpeechAct("claim_other", said),))
-    if _only_reacted_to(said, request):
-        return _surely_known(said, request) or react(said, request)
     orders = _orders(said, request)
+    if _only_reacted_to(said, request):
+        may = bool(asked(said)) or _wants(request, 0.0) in SHEET_MAY_ANSWER
+        return (_known_anyway(said, request, SURELY) if may else None) or react(said, request)
     if not _asks(said, request):
-        may = done and done <= MAY_ASK and not orders
-        return (_known_anyway(request) if may else None) or react(said, request)
+        may = bool(done) and done <= MAY_ASK and not orders
+        return (_known_anyway(said, request, LIKELY) if may else None) or react(said, request)
     agenda = request.situation.agenda
     of_agenda = agenda_questions.read(said, request.now) if request.now and agenda else None
     about = bool(of_agenda and of_agenda.about)  # not "what have i promised?", "what in all?"
@@ -255,22 +256,17 @@ def _of_the_sheet(request: ReplyRequest) -> Reply | None:
     return found.reply if found.own else None
 
 
-def _surely_known(said: str, request: ReplyRequest) -> Reply | None:
-    """Return what surely answers a line that hardly asks to know something: a house rule where it
-    asks for leave, a price where it orders."""
-    asks_it = bool(asked(said))
-    if not (asks_it or _wants(request, 0.0) in SHEET_MAY_ANSWER):
-        return None
+def _known_anyway(said: str, request: ReplyRequest, least: float) -> Reply | None:
+    """Return what builders gave the NPC for a line that hardly asks to know something: a house rule
+    where it asks for leave, a price where it orders, or asks in no usual form ("hw much 4 a hem").
+
+    Args:
+        least: The score that it needs.
+    """
     found = from_memory(_as_asked(request))
-    if found.reply and found.surely and (found.own or asks_it):
+    if found.reply and found.own and found.score >= least:
         return with_answer(found.reply, said, request)
     return None
-
-
-def _known_anyway(request: ReplyRequest) -> Reply | None:
-    """Return what answers a line that asks in no usual form: "hw much 4 a new hem"."""
-    found = from_memory(request)
-    return found.reply if found.own and found.score >= OF_THE_SHEET_LIKELY else None
 
 
 def _as_asked(request: ReplyRequest) -> ReplyRequest:
