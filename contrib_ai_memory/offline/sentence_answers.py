@@ -27,7 +27,7 @@ from ..english.questions import (
     sentences_of,
     statements,
 )
-from ..english.reported_speech import Clause, claims, clauses, leans_on_a_name
+from ..english.reported_speech import Clause, capital, claims, clauses, leans_on_a_name
 from ..english.salience import names_someone
 from ..english.spelling import put_right
 from ..english.tokens import content_words, quotes
@@ -47,6 +47,7 @@ SURELY = 2.5  # from which an answer is told before anything else that a line ma
 RECALL_COUNTS = 1.5
 ON_ONE_MATTER = 2  # content words that both have
 READ_AGAIN_BELOW = 2.0  # score of the best, from which a question is not read a second time
+LATELY = 2  # replies, of which nothing that a builder gave is told whole again
 SURER_BY = 0.75  # more, that a second reading has to score
 LATER_WITHIN = 1.0  # less than the best score, from which what was said later is told in its place
 SURELY_CHANGES = 0.9  # of the reader, that what was taught later changes what was taught before
@@ -349,7 +350,7 @@ def told(chosen: Iterable[SentenceCandidate], request: ReplyRequest) -> str:
     shorten = not asks_of_a_whole(request.utterance)
     for each in (to_the_question(one, request) if shorten else one for one in chosen):
         if each.memory is None or of_builder(each.memory):
-            own += [ended(text) for text in (each.before, each.text) if text]
+            own += [capital(ended(text)) for text in (each.before, each.text) if text]
             continue
         if each.memory.quote:
             memories.append(replace(each.memory, quote=each.text))
@@ -365,13 +366,18 @@ def told(chosen: Iterable[SentenceCandidate], request: ReplyRequest) -> str:
 def to_the_question(candidate: SentenceCandidate, request: ReplyRequest) -> SentenceCandidate:
     """Return the part of a line whose words answer; what leans on another stays behind it."""
     memory, text, network = candidate.memory, candidate.text, reader.shared()
-    if network is None or memory is None or not memory.is_talk or of_builder(memory):
+    again = memory is None or of_builder(memory)
+    if again and asks(request.utterance) and _was_told(candidate, request):  # not whole again
+        candidate = replace(candidate, before="")
+    elif again or not (memory and memory.is_talk):
+        return candidate
+    if network is None:
         return candidate
     parts = clauses(text)
     if len(parts) < 2 or _ASKS_FOR_ALL.search(request.utterance):
         return candidate
     question = reader.question_read(request.speaker, request.npc_name, words_to_it(request))
-    read = _read(memory, text, request)
+    read = _as_read(candidate, text, request)
     words = network.answering(question, read)
     behind = len(read) - len(text)  # whose words they are stands before them
     surest = [
@@ -383,14 +389,31 @@ def to_the_question(candidate: SentenceCandidate, request: ReplyRequest) -> Sent
     ]
     answer = [place for place, sure in enumerate(surest) if sure >= max(surest) - NOT_OF_IT]
     best = surest.index(max(surest))
+    if again:  # what it leans on has just been said
+        part = text[parts[best].start : parts[best].end].rstrip(";, ")
+        return replace(candidate, text=part) if claims(part) else candidate
     part, alone = (_part(text, parts, each) for each in (answer, [best]))
     if part != alone:  # it answers alone if nothing of the rest does nearly as well
         rest = [text[parts[each].start : parts[each].end] for each in answer if each != best]
-        by_parts = [_read(memory, ended(each), request) for each in (part, alone, *rest)]
+        texts = (ended(each) for each in (part, alone, *rest))
+        by_parts = [_as_read(candidate, each, request) for each in texts]
         whole, single, *others = network.scores(question, by_parts)
         apart = single - max(others)
         part = alone if apart >= APART and single >= whole - AS_WELL * apart else part
     return replace(candidate, text=part) if claims(part) else candidate
+
+
+def _was_told(candidate: SentenceCandidate, request: ReplyRequest) -> bool:
+    """Whether the NPC has told a sentence in one of its last replies."""
+    return any(candidate.text in each for each in request.said_lately[-LATELY:])
+
+
+def _as_read(candidate: SentenceCandidate, text: str, request: ReplyRequest) -> str:
+    """Return a part of a sentence as the reader reads it."""
+    memory = candidate.memory
+    if memory is None or of_builder(memory):
+        return reader.sentence_read(request.npc_name, None, text)
+    return _read(memory, text, request)
 
 
 def _part(text: str, parts: Sequence[Clause], places: Sequence[int]) -> str:
