@@ -56,6 +56,7 @@ READ = 32  # recalled sentences at most, the best ones
 SHEET_READ = 16  # sentences of the persona sheet, beside those recalled
 SEVERAL = 2  # sentences told where all of somebody or something is asked for
 NEARLY_AS_GOOD = 3.0  # less than the best score, for the second
+LACKS_NUMBER = 2.0  # less for what holds none of the numbers that the question holds
 OF_A_SECRET = 5.0  # more for what the asker said in confidence, where such is asked for
 NAMES_SOMEBODY = 0.9  # more for what names somebody, where a person is asked for
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
@@ -87,6 +88,8 @@ _TOLD_AS_ASKED = re.compile(  # "did you know that …"
     r"^\W*(?:did|have) (?:you|u) (?:know|hear|heard)(?: that)?[,?]? (?=\S+ \S)", re.I
 )
 _OF_THE_ASKERS = re.compile(r"\b(?:my|mine|our|ours|about (?:me|us))\b", re.IGNORECASE)
+_NUMBER = re.compile(r"\d+")
+_OF_WHAT_WAS_TOLD = re.compile(r"(?:s?he|it|they)\b", re.IGNORECASE)  # begins with it
 _ASKS_FOR_ALL = re.compile(r"\bwhy\b|\bhow come\b", re.IGNORECASE)  # of a line, reasons too
 _WHO = re.compile(r"\bwho(?:m|se|['’]?s)?\b", re.IGNORECASE)
 _ME = re.compile(r"\b(?:i|me|we|us)\b", re.IGNORECASE)
@@ -175,11 +178,13 @@ def read_scores(request: ReplyRequest, found: Sequence[SentenceCandidate]) -> li
 
 
 def _more(candidate: SentenceCandidate, request: ReplyRequest) -> float:
-    """Return what the reader does not see: secrets, and whether a person is named."""
+    """Return what the reader does not see: numbers, secrets, and whether a person is named."""
+    numbers = set(_NUMBER.findall(request.utterance))
+    lacks = bool(numbers) and numbers.isdisjoint(_NUMBER.findall(candidate.text))
     secret = is_the_askers_secret(candidate, request) and asks_of_a_secret(request)
     known = tuple(each for each in request.situation.known_names if each != request.speaker)
     who = bool(_WHO.search(request.utterance)) and names_someone(candidate.text, known)
-    return OF_A_SECRET * secret + NAMES_SOMEBODY * who
+    return OF_A_SECRET * secret + NAMES_SOMEBODY * who - LACKS_NUMBER * lacks
 
 
 def asks_of_a_secret(request: ReplyRequest) -> bool:
@@ -371,8 +376,9 @@ def to_the_question(candidate: SentenceCandidate, request: ReplyRequest) -> Sent
     answer = [place for place, sure in enumerate(surest) if sure >= max(surest) - NOT_OF_IT]
     best = surest.index(max(surest))
     if again:  # what it leans on has just been said
-        part = text[parts[best].start : parts[best].end].rstrip(";, ")
-        return replace(candidate, text=part) if claims(part) else candidate
+        part = text[parts[best].start : parts[best].end]
+        leans = _OF_WHAT_WAS_TOLD.match(part) and claims(part)
+        return replace(candidate, text=part) if leans else candidate
     part, alone = (_part(text, parts, each) for each in (answer, [best]))
     if part != alone:  # it answers alone if nothing of the rest does nearly as well
         rest = [text[parts[each].start : parts[each].end] for each in answer if each != best]
