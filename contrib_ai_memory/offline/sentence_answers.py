@@ -23,6 +23,8 @@ from ..english.own_words import HE, SHE, THEY, own_sentences, own_wish, pronoun_
 from ..english.questions import (
     asks,
     asks_of_a_whole,
+    asks_of_oneself,
+    asks_of_you,
     asks_when,
     sentences_of,
     statements,
@@ -57,6 +59,9 @@ SHEET_READ = 16  # sentences of the persona sheet, beside those recalled
 SEVERAL = 2  # sentences told where all of somebody or something is asked for
 NEARLY_AS_GOOD = 3.0  # less than the best score, for the second
 LACKS_NUMBER = 2.0  # less for what holds none of the numbers that the question holds
+BY_THE_ASKER = 1.0  # surer of the asker's own words, where what is theirs is asked about
+OF_COMING = 5.0  # more for a coming or going, where such is asked for
+OF_THE_NPC = 3.0  # less for what the NPC is, where a question is about the asker alone
 OF_A_SECRET = 5.0  # more for what the asker said in confidence, where such is asked for
 NAMES_SOMEBODY = 0.9  # more for what names somebody, where a person is asked for
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
@@ -129,6 +134,10 @@ def ranked(request: ReplyRequest) -> list[SentenceCandidate]:
     if _surest(judged) < READ_AGAIN_BELOW:
         judged = _read_again(judged, request)
     best = sorted(judged, key=lambda each: -each.rank)
+    if _OF_THE_ASKERS.search(request.utterance):  # surer, not sooner
+        best = [
+            replace(e, score=e.score + BY_THE_ASKER * _is_by_the_asker(e, request)) for e in best
+        ]
     if _OF_BEFORE.search(request.utterance):
         return _earlier_first(best, request)
     # who somebody is holds, whatever came of the matter
@@ -178,13 +187,18 @@ def read_scores(request: ReplyRequest, found: Sequence[SentenceCandidate]) -> li
 
 
 def _more(candidate: SentenceCandidate, request: ReplyRequest) -> float:
-    """Return what the reader does not see: numbers, secrets, and whether a person is named."""
+    """Return what the reader does not see: numbers, and what else is asked for."""
     numbers = set(_NUMBER.findall(request.utterance))
     lacks = bool(numbers) and numbers.isdisjoint(_NUMBER.findall(candidate.text))
+    # "what do I keep?" is not answered with what the NPC keeps
+    question = words_to_it(request)
+    npcs = candidate.memory is None and asks_of_oneself(question) and not asks_of_you(question)
     secret = is_the_askers_secret(candidate, request) and asks_of_a_secret(request)
     known = tuple(each for each in request.situation.known_names if each != request.speaker)
     who = bool(_WHO.search(request.utterance)) and names_someone(candidate.text, known)
-    return OF_A_SECRET * secret + NAMES_SOMEBODY * who - LACKS_NUMBER * lacks
+    moves = bool(candidate.memory and MOVE_KINDS.intersection(candidate.memory.tags))
+    more = OF_COMING * moves + OF_A_SECRET * secret + NAMES_SOMEBODY * who
+    return more - LACKS_NUMBER * lacks - OF_THE_NPC * npcs
 
 
 def asks_of_a_secret(request: ReplyRequest) -> bool:
