@@ -200,7 +200,9 @@ def attend(
     if line.kind == "whisper":
         return True
     if line.kind == "pose":
-        return not line.of_npc and language.get().manner(line.text).collapses
+        manner = language.get().manner(line.text)
+        paid = manner.pays and floor.partner == line.speaker  # who has just been served
+        return not line.of_npc and (manner.collapses or paid)
     if not line.others:
         return not (line.of_npc and spent)  # no endless talk between NPCs
     if not is_undecided(line, max_unasked) or (spent and not _wants_an_answer(line.text)):
@@ -272,6 +274,8 @@ def judged(
     # it reports: "it is dropping", "the danger is over"
     if floor.in_alarm(line) and read.answer >= LIKELY_FROM:
         return True
+    if read.errand and read.answer >= LIKELY_FROM and read.lead >= 0:
+        return True  # "tell Bram that …", said to nobody
     told_of = line.names_npc is Named.TOLD_OF  # "the innkeeper has a cellar"
     calls = any(act.kind in CALLING for act in read.acts)
     if floor.unasked >= MOST_UNASKED and spent and not _wants_an_answer(line.text):

@@ -208,3 +208,10 @@ def test_a_question_with_its_reason_is_answered():
 def test_what_is_handed_over_is_money_only_if_it_is_called_so():
     posed = request("Alice hands Mara two letters.", ("move", "hands", 2.0))
     assert "paid" not in offline_reply.reply(replace(posed, kind="pose")).text
+
+
+def test_what_the_npc_does_itself_is_ordered():
+    rule = "If someone is hurt, I lay them on the bench and send for Sister Amabel."
+    said = "She's cut her foot, it's bleeding!"
+    reply = offline_reply.reply(request(said, ("alarm", said, 3.0), rules=(rule,)))
+    assert reply.text == "Lay them on the bench and send for Sister Amabel!"

@@ -452,3 +452,20 @@ def test_who_tells_on_and_on_is_not_answered_for_ever(mara, alice, bram, at):
     before = len(spoken(mara))
     bram.execute_cmd("say Have you a bed for me tonight?")
     assert len(spoken(mara)) == before + 1
+
+
+def test_who_was_served_pays_in_a_pose_that_names_nobody(mara, alice, bram):
+    alice.execute_cmd("say Mara, good day.")
+    before = len(spoken(mara))
+    bram.execute_cmd("pose lays ten coppers on the counter.")
+    assert len(spoken(mara)) == before
+    alice.execute_cmd("pose lays ten coppers on the counter.")
+    assert "Ten coppers" in spoken(mara)[-1]
+
+
+def test_a_message_that_is_left_with_nobody_by_name_is_taken():
+    line = HeardLine("#1", "Kindly tell Dorrit that it is mended.", 9.0, others=(("bram",),))
+    quiet = attention.Floor(lines=3, partner="#2")
+    message = LineReading((), 1.0, errand=True)
+    assert attention.judged(message, line, quiet, spent=False)
+    assert not attention.judged(replace(message, errand=False), line, quiet, spent=False)

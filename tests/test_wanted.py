@@ -10,6 +10,7 @@ from contrib_ai_memory.offline import acts, offline_reply, reactions
 from contrib_ai_memory.offline.phrases import PHRASES, TONES
 from contrib_ai_memory.offline.reactions import WANTED
 from contrib_ai_memory.records import (
+    BUILDER,
     LineInTalk,
     LineReading,
     MemoryRecord,
@@ -279,10 +280,12 @@ def test_a_kind_that_is_none_is_refused_by_name(tmp_path):
         ("oh no he is not moving", "wound", 0.5, ("correction", -0.2), "claim_self: heard"),
         ("It's gone quiet. He waves.", "relief", 0.79, ("alarm", 2.9), "relief: relieved"),
         ("I remember when it had horses.", "self", 0.6, ("feeling", 1.1), "feeling: heard"),
+        ("Ta-ra, missus. Sleep well.", "part", 0.43, ("greeting", 2.8), "part: parting at night"),
+        ("Phew, thank t'Lord.", "relief", 0.5, ("thanks", 0.7), "relief: relieved"),
         ("Cold night, people!", "greet", 0.33, ("parting", 1.2), "claim_self: heard"),
-        ("What's black and white all over?", "riddle", 0.61, ("question", 4.0), "riddle"),
+        ("What's black and white all over?", "riddle", 0.61, ("question", 4.0), "riddle: riddle"),
         ("what do u think, grey or white", "view", 0.47, ("question", 4.3), "own view"),
-        ("You play with me one game, yes?", "wager", 0.55, ("question", 2.4), "wager"),
+        ("You play with me one game, yes?", "wager", 0.55, ("question", 2.4), "wager: wager"),
     ],
 )
 def test_a_kind_that_is_clear_goes_before_an_act_that_is_not(said, kind, share, done, row):
@@ -316,3 +319,33 @@ def test_only_what_is_the_speakers_is_named_where_they_are_pitied():
     said = "I feel a little faint, to tell the truth."
     asked = request(said, "hardship", 0.4, ("feeling", said, 3.1))
     assert "truth" not in offline_reply.reply(asked).text
+
+
+TAUGHT = (
+    "A hot bath costs four coppers, and a cold plunge costs one copper.",
+    "My cat is called Soot; she sleeps on the boiler.",
+)
+
+
+def asked_of_what_was_taught(said, *said_lately):
+    given = tuple(
+        MemoryRecord(id=str(n), content=each, record="entry", provider=BUILDER)
+        for n, each in enumerate(TAUGHT)
+    )
+    line = LineInTalk(TalkLine("Alice", said, "say"), ("Mara",), ("Alice", "Bram"), ())
+    read = acts.read(line)
+    asked = replace(request(said, "know", 0.9), acts=read.acts, wanted=read.wanted)
+    return offline_reply.reply(replace(asked, given=given, said_lately=said_lately)).text
+
+
+@needs_model
+def test_an_order_is_taken_and_its_price_told():
+    reply = asked_of_what_was_taught("gimme a cold plunge pls")
+    assert reply.startswith("A cold plunge: coming") and "costs one copper" in reply
+
+
+@needs_model
+def test_what_was_taught_is_not_told_whole_twice():
+    assert asked_of_what_was_taught("where does your cat sleep?") == TAUGHT[1]
+    again = asked_of_what_was_taught("where does your cat sleep?", TAUGHT[1])
+    assert again == "She sleeps on the boiler."

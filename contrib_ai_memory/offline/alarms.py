@@ -54,7 +54,8 @@ def to_do(said: str, request: ReplyRequest) -> Reply | None:
     best = max(range(len(rules)), key=scores.__getitem__, default=None)
     if best is None or scores[best] < RULE_FROM:
         return None
-    told = capital(_CONDITION.sub("", tell_all([rules[best]], request)))
+    told = _CONDITION.sub("", tell_all([rules[best]], request))
+    told = capital(re.sub(r"^I (?=[a-z]+\b)", "", told))  # "I send for Amabel"
     return Reply(f"{told.rstrip('.! ')}!", told=(rules[best].id,), row="to do")
 
 

@@ -42,14 +42,14 @@ _SUM = re.compile(
 )
 _HANDS_MONEY = re.compile(
     r"\W*(?:counts?|toss\w*|flips?|drops?|slides?|push\w*|hands?|pays?|puts?|lays?|gives?|throws?"
-    r"|plac\w+|press\w*|slaps?|slips?|sets?|leaves?)\b"
+    r"|plac\w+|press\w*|slaps?|slips?|sets?|leaves?|holds? out)\b"
     r"(?!.*(?:\bat\b|\b(?:his|her|their|its) (?:own )?(?:purse|pocket|pouch|bag|boot)))",
     re.IGNORECASE,
 )
 _MONEY = re.compile(rf"{COINS}$", re.IGNORECASE)
 _COUNT = rf"an?|another|some|one|{NUMBER_WORD}|\d+"
 _ORDERED = re.compile(
-    r"(?:^\W*(?:then |so |and )?"
+    r"(?:^\W*(?:then |so |and |ok(?:ay)?,? )?"
     r"|\b(?:i(?:['’]?d| would) (?:like|love|fancy)|i(?:['’]?ll| shall| will) (?:have|take)"
     r"|(?:can|may|might|could) (?:i|we) (?:please )?(?:have|get|buy|order)"
     r"|give me|gimme|bring me|get me) (?:please )?)"

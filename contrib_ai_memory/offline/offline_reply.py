@@ -44,7 +44,7 @@ from .reactions import (
     with_rules,
 )
 from .reported_lines import QUOTATION
-from .sentence_answers import words_to_it
+from .sentence_answers import SURELY, words_to_it
 from .situation_answers import (
     ANSWERS,
     agenda_asked,
@@ -57,14 +57,14 @@ from .situation_answers import (
 # acts after which nothing is brought up
 NO_TIME = frozenset("alarm feeling insult apology".split())
 DUE_AT_GREETING = 2  # items that are brought up unasked where nothing is answered, else one
-OF_THE_SHEET_LIKELY = 0.5  # score from which what builders gave answers a line that may not ask
+OTHERS_LIKELY = 1.0  # score from which what others said answers what is not read as a question
+LIKELY = 0.5  # score from which what builders gave answers a line that may not ask
 FOREIGN_BELOW = 0.3  # share of English words; English lines of many names have more
 LEAST_ASKED = 3  # words that ask by themselves
 LEAST_OF_A_MATTER = 2  # content words of a sentence that asks by itself
 AGENDA_AT_ONCE = 3  # items that are told before memory is asked
 STATES_BELOW = -5.0  # score of `questions`, below which a sentence that claims something asks not
 ORDERS_FROM = 2.0  # score from which a line that has not the form of an order is one
-LIKELY = 1.0  # score from which what others said answers a line that is not read as a question
 STOCK = frozenset({Intent.SERVICE, Intent.TALE, Intent.SECRECY, Intent.PLACE})
 MAY_ASK = frozenset("request order joke question".split())
 ASKS_TO_KNOW = frozenset({"know"})  # kind of reaction (`acts.WANTED`)
@@ -181,12 +181,13 @@ def _to_line(said: str, request: ReplyRequest) -> Reply:
     if _NEWS.search(said) and not _asks(said, request):
         acts = [each for each in request.acts if each.kind != "question"]
         request = replace(request, acts=tuple(acts) or (SpeechAct("claim_other", said),))
-    if _only_reacted_to(said, request):
-        return _surely_known(said, request) or react(said, request)
     orders = _orders(said, request)
+    if _only_reacted_to(said, request):
+        may = bool(asked(said)) or _wants(request, 0.0) in SHEET_MAY_ANSWER
+        return (_known_anyway(said, request, SURELY) if may else None) or react(said, request)
     if not _asks(said, request):
-        may = done and done <= MAY_ASK and not orders
-        return (_known_anyway(request) if may else None) or react(said, request)
+        may = bool(done) and done <= MAY_ASK and not orders
+        return (_known_anyway(said, request, LIKELY) if may else None) or react(said, request)
     agenda = request.situation.agenda
     of_agenda = agenda_questions.read(said, request.now) if request.now and agenda else None
     about = bool(of_agenda and of_agenda.about)  # not "what have i promised?", "what in all?"
@@ -195,7 +196,7 @@ def _to_line(said: str, request: ReplyRequest) -> Reply:
     asking = " ".join(filter(asks, sentences_of(said))) or said
     asks_what = _OF_WHAT.match(said) or _WHAT.search(asking)  # "bet u forgot, whats my frog called"
     may = done <= MAY_ASK and not (asks_leave(said) or requests(said))
-    likely = found.own or found.secret or asks_what or (may and found.score >= LIKELY)
+    likely = found.own or found.secret or asks_what or (may and found.score >= OTHERS_LIKELY)
     if (done and "question" not in done and not likely) or orders:
         found = replace(found, reply=None, score=0.0)  # what others said answers questions alone
     if found.reply and found.secret:  # "what did i ask you to keep to yourself?"
@@ -209,6 +210,8 @@ def _to_line(said: str, request: ReplyRequest) -> Reply:
         return nothing_open(said, request)
     if found.reply and found.surely:
         return with_answer(found.reply, said, request)
+    if _wants(request) == "view" and not due:
+        found = replace(found, reply=None)
     if due:
         return agenda_told(due)
     intent = Intent[request.intent] if request.intent else None
@@ -232,7 +235,8 @@ def _only_reacted_to(said: str, request: ReplyRequest) -> bool:
     beside = done & (BEFORE_AN_ANSWER | ASKED) and _asked_beside(request) != request.utterance
     known = share_of(ASKS_TO_KNOW, request.wanted)
     clear = bool(_wants(request)) or not _asks(said, request)
-    return bool(request.wanted) and clear and known < KNOWS_FROM and not (asks_back or beside)
+    hardly = known < KNOWS_FROM or _wants(request) in ASKED_IN_PLAY
+    return bool(request.wanted) and clear and hardly and not (asks_back or beside)
 
 
 def _wants(request: ReplyRequest, least: float = REACTED_FROM) -> str:
@@ -256,22 +260,21 @@ def _of_the_sheet(request: ReplyRequest) -> Reply | None:
     return found.reply if found.own else None
 
 
-def _surely_known(said: str, request: ReplyRequest) -> Reply | None:
-    """Return what surely answers a line that hardly asks to know something: a house rule where it
-    asks for leave, a price where it orders."""
-    asks_it = bool(asked(said))
-    if not (asks_it or _wants(request, 0.0) in SHEET_MAY_ANSWER):
-        return None
+def _known_anyway(said: str, request: ReplyRequest, least: float) -> Reply | None:
+    """Return what answers a line that hardly asks to know something: a house rule where it asks for
+    leave, a price where it orders, or asks in no usual form ("hw much 4 a hem").
+
+    Args:
+        least: The score that it needs.
+    """
     found = from_memory(_as_asked(request))
-    if found.reply and found.surely and (found.own or asks_it):
-        return with_answer(found.reply, said, request)
-    return None
-
-
-def _known_anyway(request: ReplyRequest) -> Reply | None:
-    """Return what answers a line that asks in no usual form: "hw much 4 a new hem"."""
-    found = from_memory(request)
-    return found.reply if found.own and found.score >= OF_THE_SHEET_LIKELY else None
+    may = found.own or (least >= SURELY and bool(asked(said)))
+    if not (found.reply and may and found.score >= least):
+        return None
+    if _orders(said, request):
+        taken = react(said, request)
+        return replace(found.reply, text=f"{taken.text} {found.reply.text}", row=taken.row)
+    return with_answer(found.reply, said, request)
 
 
 def _as_asked(request: ReplyRequest) -> ReplyRequest:

@@ -154,7 +154,7 @@ ASKS_FOR_SOMETHING = frozenset(
 )
 NO_REQUEST_FROM = 0.5
 LEAST_KNOWN = 0.1  # share below which a kind is hardly wanted
-GREETS_FROM = 0.4  # share from which a line of no other matter is a greeting
+GREETS_FROM = 0.4  # share from which a line of no other matter is a greeting or a farewell
 GOOD_NEWS = frozenset({"glad", "boast", "relief", "praised"})
 LOSSES = frozenset({"loss", "hardship", "low"})
 TROUBLES = LOSSES | {"fear", "weary", "anger"}
@@ -450,7 +450,7 @@ def _is_surely(act: SpeechAct, said: str, request: ReplyRequest) -> bool:
     words = _sentence_of(act.text, said)
     has_form = {
         "alarm": lambda: CRIES.search(said) or alarms.to_do(said, request),
-        "settle": lambda: closes(words) == "done",
+        "settle": lambda: "done" in (closes(words), closes(said)),
         "debt": lambda: owes(words),
         "correction": lambda: sets_right(said) or _ONLY_DENIES.search(said),
         "promise": lambda: commitments.promises(words) or _offers(words, request),
@@ -477,7 +477,11 @@ def _is_ruled_out(act: SpeechAct, said: str, request: ReplyRequest) -> bool:
     if act.kind == "parting":
         greets = wanted({"greet"}) > wanted({"part"}) and courtesy_of(words) is not Intent.PARTING
         return greets or courtesy_of(words) is Intent.GREETING
+    if act.kind == "thanks":  # "ta-ra, missus"
+        return max(wanted({"part"}), wanted({"relief"})) > wanted({"thanked"})
     if act.kind == "greeting":  # "Mara, I keep the ferry at Millbrook."
+        if wanted({"part"}) > wanted({"greet"}):
+            return True
         greets = Intent.GREETING in (courtesy_of(said), courtesy_of(request.utterance))
         return not greets and len(said.split()) > LONGEST_GREETING
     if act.kind == "alarm":
@@ -524,6 +528,7 @@ def _as_wanted(by_acts: Reply, said: str, request: ReplyRequest) -> Reply:
         return by_acts
     vague = row in TAKES_NOTHING_UP or (row == "sorry" and kind in TROUBLES)
     least = WANTED_FROM if vague else WANTED_MORE
+    least = GREETS_FROM if vague and kind == "part" else least
     least = max(least, JARS.get(kind, 0.0), SURELY_WANTED if row == "set right" else 0.0)
     if share < least and kind in TROUBLES:  # which of them is not clear
         kind, share, least = "hardship", share_of(TROUBLES, request.wanted), SURELY_WANTED
@@ -599,7 +604,7 @@ def _wording(act: SpeechAct, said: str, request: ReplyRequest) -> Reply:
         surely = _ONLY_DENIES.search(said) or act.sure >= CORRECTS_FROM
         return says("corrected" if surely else "heard", request)
     if act.kind == "settle" and not (_PAYS_IT.search(words) and sums_in(words)):
-        return says("settled" if _PAYS_IT.search(words) else "heard", request)
+        return says("settled" if _PAYS_IT.search(said) else "heard", request)
     if act.kind == "debt" and _is_between_others(words, request):
         with_matter = "owed between others"
     if act.kind in ASKED:
@@ -641,8 +646,10 @@ def _matter(act: SpeechAct, said: str, request: ReplyRequest) -> str:
         # an arm, "scared of the flood"; not "the train" of "so old I remember when this train …"
         felt = re.search(rf"\b(?:about|over|of|for) {re.escape(what)}", said, re.IGNORECASE)
         return what if what.startswith("your ") or felt else ""
-    if act.kind == "correction":
-        return matter_of(words, act.kind, called) or matter_of(said, act.kind, called)
+    if act.kind == "correction":  # "I'll not manage Monday. Wednesday it is."
+        whole = matter_of(said, act.kind, called)
+        several = len({*days_in(said)}) > 1
+        return whole if several else matter_of(words, act.kind, called) or whole
     kept = matter_of(words, MESSAGE, called) if act.kind in ASKED and keeps(act.text) else ""
     return matter_of(words, act.kind, called) or kept
 

@@ -29,7 +29,7 @@ from ..english.questions import (
     sentences_of,
     statements,
 )
-from ..english.reported_speech import Clause, claims, clauses, leans_on_a_name
+from ..english.reported_speech import Clause, capital, claims, clauses, leans_on_a_name
 from ..english.salience import names_someone
 from ..english.spelling import put_right
 from ..english.tokens import content_words, quotes
@@ -49,6 +49,7 @@ SURELY = 2.5  # from which an answer is told before anything else that a line ma
 RECALL_COUNTS = 1.5
 ON_ONE_MATTER = 2  # content words that both have
 READ_AGAIN_BELOW = 2.0  # score of the best, from which a question is not read a second time
+LATELY = 2  # replies, of which nothing that a builder gave is told whole again
 SURER_BY = 0.75  # more, that a second reading has to score
 LATER_WITHIN = 1.0  # less than the best score, from which what was said later is told in its place
 SURELY_CHANGES = 0.9  # of the reader, that what was taught later changes what was taught before
@@ -57,14 +58,13 @@ READ = 32  # recalled sentences at most, the best ones
 SHEET_READ = 16  # sentences of the persona sheet, beside those recalled
 SEVERAL = 2  # sentences told where all of somebody or something is asked for
 NEARLY_AS_GOOD = 3.0  # less than the best score, for the second
-BY_THE_ASKER = 1.0  # surer of the asker's own words, where what is theirs is asked about
 LACKS_NUMBER = 2.0  # less for what holds none of the numbers that the question holds
+BY_THE_ASKER = 1.0  # surer of the asker's own words, where what is theirs is asked about
 OF_COMING = 5.0  # more for a coming or going, where such is asked for
 OF_THE_NPC = 3.0  # less for what the NPC is, where a question is about the asker alone
 OF_A_SECRET = 5.0  # more for what the asker said in confidence, where such is asked for
 NAMES_SOMEBODY = 0.9  # more for what names somebody, where a person is asked for
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
-JUST_TOLD, LATELY = 2.0, 2  # less for what is of another matter and in one of its last replies
 SOMEBODY = ("Bram", "Tom")  # who asks, where it is not to count that it is the asker
 MOST_WORDS = 40  # of all that is told
 APART = 4.0  # by which a part has to score more than the rest of the answer, to be told alone
@@ -89,17 +89,12 @@ _FOR_THE_ACTOR = re.compile(
 _OF_BEFORE = re.compile(
     r"\b(?:at first|in the beginning|used to|before|originally|once|formerly|old)\b", re.I
 )
-_NAME_OF_KIN = re.compile(  # "what's my wife's name?" is read as "who is my wife?"
-    r"\bwhat(?:['’]?s| is) (?P<whom>(?:my|your|his|her|their|[\w-]+['’]?s)"
-    r" (?:brother|sister|mother|father|son|daughter|wife|husband|uncle|aunt|cousin))"
-    r"(?:['’]?s name| called)\b",
-    re.IGNORECASE,
-)
 _TOLD_AS_ASKED = re.compile(  # "did you know that …"
     r"^\W*(?:did|have) (?:you|u) (?:know|hear|heard)(?: that)?[,?]? (?=\S+ \S)", re.I
 )
 _OF_THE_ASKERS = re.compile(r"\b(?:my|mine|our|ours|about (?:me|us))\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
+_OF_WHAT_WAS_TOLD = re.compile(r"(?:s?he|it|they)\b", re.IGNORECASE)  # begins with it
 _ASKS_FOR_ALL = re.compile(r"\bwhy\b|\bhow come\b", re.IGNORECASE)  # of a line, reasons too
 _WHO = re.compile(r"\bwho(?:m|se|['’]?s)?\b", re.IGNORECASE)
 _ME = re.compile(r"\b(?:i|me|we|us)\b", re.IGNORECASE)
@@ -176,7 +171,7 @@ def read_scores(request: ReplyRequest, found: Sequence[SentenceCandidate]) -> li
     """Return the reader's score of each sentence; without it 0 for memories that share a word with
     the question, less for all else."""
     if network := reader.shared():
-        said = _NAME_OF_KIN.sub(r"who is \g<whom>", words_to_it(request))
+        said = words_to_it(request)
         of_them = bool(_ME.search(said) or _OF_THE_ASKERS.search(said))
         # nobody asks for what they said themselves but to see whether it is remembered
         tried = np.array([not of_them and _is_by_the_asker(each, request) for each in found], bool)
@@ -203,17 +198,7 @@ def _more(candidate: SentenceCandidate, request: ReplyRequest) -> float:
     who = bool(_WHO.search(request.utterance)) and names_someone(candidate.text, known)
     moves = bool(candidate.memory and MOVE_KINDS.intersection(candidate.memory.tags))
     more = OF_COMING * moves + OF_A_SECRET * secret + NAMES_SOMEBODY * who
-    less = LACKS_NUMBER * lacks + OF_THE_NPC * npcs + JUST_TOLD * _was_just_told(candidate, request)
-    return more - less
-
-
-def _was_just_told(candidate: SentenceCandidate, request: ReplyRequest) -> bool:
-    """Whether the NPC has just said a sentence with which a question has no word in common."""
-    asked = content_words(words_to_it(request))
-    if not asked or asked & content_words(candidate.text):
-        return False
-    own = [each for each in request.conversation if each.role == "assistant"]
-    return any(repeats(candidate.text, each.content) for each in own[-LATELY:])
+    return more - LACKS_NUMBER * lacks - OF_THE_NPC * npcs
 
 
 def asks_of_a_secret(request: ReplyRequest) -> bool:
@@ -365,7 +350,7 @@ def told(chosen: Iterable[SentenceCandidate], request: ReplyRequest) -> str:
     shorten = not asks_of_a_whole(request.utterance)
     for each in (to_the_question(one, request) if shorten else one for one in chosen):
         if each.memory is None or of_builder(each.memory):
-            own += [ended(text) for text in (each.before, each.text) if text]
+            own += [capital(ended(text)) for text in (each.before, each.text) if text]
             continue
         if each.memory.quote:
             memories.append(replace(each.memory, quote=each.text))
@@ -381,13 +366,18 @@ def told(chosen: Iterable[SentenceCandidate], request: ReplyRequest) -> str:
 def to_the_question(candidate: SentenceCandidate, request: ReplyRequest) -> SentenceCandidate:
     """Return the part of a line whose words answer; what leans on another stays behind it."""
     memory, text, network = candidate.memory, candidate.text, reader.shared()
-    if network is None or memory is None or not memory.is_talk or of_builder(memory):
+    again = memory is None or of_builder(memory)
+    if again and asks(request.utterance) and _was_told(candidate, request):  # not whole again
+        candidate = replace(candidate, before="")
+    elif again or not (memory and memory.is_talk):
+        return candidate
+    if network is None:
         return candidate
     parts = clauses(text)
     if len(parts) < 2 or _ASKS_FOR_ALL.search(request.utterance):
         return candidate
     question = reader.question_read(request.speaker, request.npc_name, words_to_it(request))
-    read = _read(memory, text, request)
+    read = _as_read(candidate, text, request)
     words = network.answering(question, read)
     behind = len(read) - len(text)  # whose words they are stands before them
     surest = [
@@ -399,14 +389,32 @@ def to_the_question(candidate: SentenceCandidate, request: ReplyRequest) -> Sent
     ]
     answer = [place for place, sure in enumerate(surest) if sure >= max(surest) - NOT_OF_IT]
     best = surest.index(max(surest))
+    if again:  # what it leans on has just been said
+        part = text[parts[best].start : parts[best].end]
+        leans = _OF_WHAT_WAS_TOLD.match(part) and claims(part)
+        return replace(candidate, text=part) if leans else candidate
     part, alone = (_part(text, parts, each) for each in (answer, [best]))
     if part != alone:  # it answers alone if nothing of the rest does nearly as well
         rest = [text[parts[each].start : parts[each].end] for each in answer if each != best]
-        by_parts = [_read(memory, ended(each), request) for each in (part, alone, *rest)]
+        texts = (ended(each) for each in (part, alone, *rest))
+        by_parts = [_as_read(candidate, each, request) for each in texts]
         whole, single, *others = network.scores(question, by_parts)
         apart = single - max(others)
         part = alone if apart >= APART and single >= whole - AS_WELL * apart else part
     return replace(candidate, text=part) if claims(part) else candidate
+
+
+def _was_told(candidate: SentenceCandidate, request: ReplyRequest) -> bool:
+    """Whether the NPC has told a sentence in one of its last replies."""
+    return any(candidate.text in each for each in request.said_lately[-LATELY:])
+
+
+def _as_read(candidate: SentenceCandidate, text: str, request: ReplyRequest) -> str:
+    """Return a part of a sentence as the reader reads it."""
+    memory = candidate.memory
+    if memory is None or of_builder(memory):
+        return reader.sentence_read(request.npc_name, None, text)
+    return _read(memory, text, request)
 
 
 def _part(text: str, parts: Sequence[Clause], places: Sequence[int]) -> str:
