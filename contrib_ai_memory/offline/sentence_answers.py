@@ -89,6 +89,12 @@ _FOR_THE_ACTOR = re.compile(
 _OF_BEFORE = re.compile(
     r"\b(?:at first|in the beginning|used to|before|originally|once|formerly|old)\b", re.I
 )
+_NAME_OF_KIN = re.compile(  # "what's my wife's name?" is read as "who is my wife?"
+    r"\bwhat(?:['’]?s| is) (?P<whom>(?:my|your|his|her|their|[\w-]+['’]?s)"
+    r" (?:brother|sister|mother|father|son|daughter|wife|husband|uncle|aunt|cousin))"
+    r"(?:['’]?s name| called)\b",
+    re.IGNORECASE,
+)
 _TOLD_AS_ASKED = re.compile(  # "did you know that …"
     r"^\W*(?:did|have) (?:you|u) (?:know|hear|heard)(?: that)?[,?]? (?=\S+ \S)", re.I
 )
@@ -171,7 +177,7 @@ def read_scores(request: ReplyRequest, found: Sequence[SentenceCandidate]) -> li
     """Return the reader's score of each sentence; without it 0 for memories that share a word with
     the question, less for all else."""
     if network := reader.shared():
-        said = words_to_it(request)
+        said = _NAME_OF_KIN.sub(r"who is \g<whom>", words_to_it(request))
         of_them = bool(_ME.search(said) or _OF_THE_ASKERS.search(said))
         # nobody asks for what they said themselves but to see whether it is remembered
         tried = np.array([not of_them and _is_by_the_asker(each, request) for each in found], bool)
