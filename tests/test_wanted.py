@@ -345,6 +345,13 @@ def test_an_order_is_taken_and_its_price_told():
 
 
 @needs_model
+def test_an_order_is_not_answered_with_what_the_npc_is():
+    said = "gimme a mug of dark ale pls"
+    order = request(said, "order", 0.9, ("request", said, 3.0), persona="Mara wipes the same mug.")
+    assert offline_reply.reply(order).text == "A mug of dark ale: coming, Alice."
+
+
+@needs_model
 def test_what_was_taught_is_not_told_whole_twice():
     assert asked_of_what_was_taught("where does your cat sleep?") == TAUGHT[1]
     again = asked_of_what_was_taught("where does your cat sleep?", TAUGHT[1])

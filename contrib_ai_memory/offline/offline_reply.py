@@ -273,6 +273,8 @@ def _known_anyway(said: str, request: ReplyRequest, least: float) -> Reply | Non
         return None
     if _orders(said, request):
         taken = react(said, request)
+        if not found.reply.told:  # "I wipe the same mug", of its persona
+            return taken
         return replace(found.reply, text=f"{taken.text} {found.reply.text}", row=taken.row)
     return with_answer(found.reply, said, request)
 
