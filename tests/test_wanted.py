@@ -14,6 +14,7 @@ from contrib_ai_memory.records import (
     LineInTalk,
     LineReading,
     MemoryRecord,
+    Message,
     Recalled,
     ReplyRequest,
     ScoreParts,
@@ -327,7 +328,7 @@ TAUGHT = (
 )
 
 
-def asked_of_what_was_taught(said, *said_lately):
+def asked_of_what_was_taught(said, *heard, said_lately=()):
     given = tuple(
         MemoryRecord(id=str(n), content=each, record="entry", provider=BUILDER)
         for n, each in enumerate(TAUGHT)
@@ -335,7 +336,9 @@ def asked_of_what_was_taught(said, *said_lately):
     line = LineInTalk(TalkLine("Alice", said, "say"), ("Mara",), ("Alice", "Bram"), ())
     read = acts.read(line)
     asked = replace(request(said, "know", 0.9), acts=read.acts, wanted=read.wanted)
-    return offline_reply.reply(replace(asked, given=given, said_lately=said_lately)).text
+    talk = tuple(Message(n, "assistant", "Mara", each) for n, each in enumerate(heard))
+    asked = replace(asked, given=given, conversation=talk, said_lately=said_lately)
+    return offline_reply.reply(asked).text
 
 
 @needs_model
@@ -356,3 +359,18 @@ def test_what_was_taught_is_not_told_whole_twice():
     assert asked_of_what_was_taught("where does your cat sleep?") == TAUGHT[1]
     again = asked_of_what_was_taught("where does your cat sleep?", TAUGHT[1])
     assert again == "She sleeps on the boiler."
+    # it was whispered to somebody else
+    told = asked_of_what_was_taught("where does your cat sleep?", said_lately=TAUGHT[1:])
+    assert told == TAUGHT[1]
+
+
+def test_a_day_that_is_given_up_is_not_the_new_one():
+    said = "Nay, I'll not manage Monday. Wednesday it is."
+    done = ("correction", "I'll not manage Monday", 0.9)
+    assert offline_reply.reply(request(said, "corrects", 0.3, done)).text.startswith("Wednesday")
+
+
+def test_who_brings_money_back_and_is_square_has_settled():
+    said = "There's thy two coppers back, missus. We're square."
+    done = ("settle", "There's thy two coppers back", 0.2)
+    assert offline_reply.reply(request(said, "corrects", 0.6, done)).row.startswith("settle: ")

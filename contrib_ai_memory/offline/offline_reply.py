@@ -210,8 +210,6 @@ def _to_line(said: str, request: ReplyRequest) -> Reply:
         return nothing_open(said, request)
     if found.reply and found.surely:
         return with_answer(found.reply, said, request)
-    if _wants(request) == "view" and not due:
-        found = replace(found, reply=None)
     if due:
         return agenda_told(due)
     intent = Intent[request.intent] if request.intent else None

@@ -287,7 +287,8 @@ def react(said: str, request: ReplyRequest) -> Reply:
     errands = [act for act in acts if _is_errand(act)]
     if "secret" in done:  # "keep it under your hat"; not "tell Bram, when we are alone, that …"
         errands = [act for act in errands if _TELLS.search(_sentence_of(act.text, said))]
-        errands *= share_of({"secret"}, request.wanted) < NO_REQUEST_FROM
+        if share_of({"secret"}, request.wanted) >= NO_REQUEST_FROM:
+            errands = []
     if errands and "alarm" not in done:
         made = _reaction(errands[0], said, request)
     else:

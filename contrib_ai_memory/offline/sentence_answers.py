@@ -411,8 +411,9 @@ def to_the_question(candidate: SentenceCandidate, request: ReplyRequest) -> Sent
 
 
 def _was_told(candidate: SentenceCandidate, request: ReplyRequest) -> bool:
-    """Whether the NPC has told a sentence in one of its last replies."""
-    return any(candidate.text in each for each in request.said_lately[-LATELY:])
+    """Whether the asker has heard a sentence in one of the NPC's last replies."""
+    own = [each.content for each in request.conversation if each.role == "assistant"]
+    return any(candidate.text in each for each in own[-LATELY:])
 
 
 def _as_read(candidate: SentenceCandidate, text: str, request: ReplyRequest) -> str:
