@@ -48,8 +48,9 @@ from contrib_ai_memory.attention import (
     is_undecided,
     judged,
     read_features,
+    wants,
 )
-from contrib_ai_memory.offline.acts import ActReader
+from contrib_ai_memory.offline.acts import WANTED, ActReader
 from contrib_ai_memory.offline.reactions import is_alarm, is_kept
 from contrib_ai_memory.recall import sheet
 from contrib_ai_memory.records import LineInTalk, LineReading, TalkLine
@@ -74,6 +75,7 @@ STAY_FOLDS = (
 COUNTS = {False: 1.0, True: 1.0}
 COMPANY_COUNTS = {False: 0.5, True: 0.15}
 C = 0.03  # inverse L2 of the fit
+LEAST_SCALE = 0.1  # standard deviation that a feature counts as having, at least
 MOST_STEPS = 1000
 DECIMALS = 4
 LEAST_PRECISION = 0.93
@@ -404,7 +406,7 @@ def fitted(evenings: Sequence[Evening], stays: Sequence[Evening]) -> Weights:
     """
     some = list(examples(evenings, COUNTS))
     heard = list(features(HeardLine("", "", 0.0), Floor()))
-    read = [*heard, *read_features(LineReading((), 0.0))]
+    read = [*heard, *read_features(LineReading((), 0.0)), *map(wants, WANTED)]
     every = [*some, *examples(stays, COUNTS), *(_in_company() if READER else ())]
     return {"heard": _score(some, heard), "read": _score(every, read)}
 
@@ -422,7 +424,7 @@ def _score(some: Sequence[Example], names: Sequence[str]) -> Score:
     table = np.array([[found.get(name, 0.0) for name in names] for found, _, _ in some])
     wanted, counts = [each[1] for each in some], [each[2] for each in some]
     mean, scale = table.mean(axis=0), table.std(axis=0)
-    scale[scale < 1e-6] = 1.0
+    scale = np.maximum(scale, LEAST_SCALE)
     fit = LogisticRegression(C=C, max_iter=MOST_STEPS)
     fit.fit((table - mean) / scale, wanted, sample_weight=counts)
     weights = fit.coef_[0] / scale

@@ -23,13 +23,16 @@ from .records import LineReading
 WEIGHTS = Path(__file__).with_name("attention_weights.json")
 # by TALKATIVENESS: what a line that names nobody needs beyond its usual score
 LEAN: Mapping[str, float] = {"quiet": 1.5, "normal": 0.0, "talkative": -1.5}
-# from which a line that was read is answered, and from which even a third one, or one about the NPC
-READ_FROM, SURELY_FROM = 0.0, 1.6
+# from which a line that was read is answered, from which a third one in a row that asks, and from
+# which any other third one, or one about the NPC
+READ_FROM, THIRD_FROM, SURELY_FROM = 0.0, 0.5, 1.6
 FIRST_FROM = 1.0  # what is read of the first line in a silent room that wants an answer
 # acts that want somebody to answer, whoever it is
 CALLING = frozenset("question request order alarm greeting thanks apology secret settle".split())
 MOST_UNASKED = 3  # answers in a row to somebody who neither names the NPC nor asks, at most
 TURNED_SECONDS = 60.0  # after a pose, in which what its poser says is for whom it names
+PAYS, PAYS_FROM = "pay", 0.5  # kind of reaction, and its share, that a pose wants which pays
+SERVED_LATELY = 6  # lines after an answer, in which who pays has been served
 LIKELY_FROM = 0.5  # what is read of a line that is answered soon after an alarm
 ALARM_SECONDS = 120.0
 TALK_OVER = 1800.0  # seconds of silence after which a talk begins anew
@@ -200,9 +203,7 @@ def attend(
     if line.kind == "whisper":
         return True
     if line.kind == "pose":
-        manner = language.get().manner(line.text)
-        paid = manner.pays and floor.partner == line.speaker  # who has just been served
-        return not line.of_npc and (manner.collapses or paid)
+        return not line.of_npc and language.get().manner(line.text).collapses
     if not line.others:
         return not (line.of_npc and spent)  # no endless talk between NPCs
     if not is_undecided(line, max_unasked) or (spent and not _wants_an_answer(line.text)):
@@ -215,16 +216,14 @@ def attend(
 def is_undecided(line: HeardLine, max_unasked: int) -> bool:
     """Return whether only what is done with its words tells if a line is answered.
 
-    That is so of a cry too, whomever it names, and of who falls down before several NPCs: "Bram has
-    fainted!".
+    That is so of a cry too, whomever it names: "Bram has fainted!"; and of a pose that names
+    nobody.
     """
     if line.barred or line.of_npc or not max_unasked:
         return False
-    manner = language.get().manner(line.text)
     if line.kind == "pose":
-        directed = line.is_for_npc or line.is_for_another
-        return manner.collapses and line.shared and not directed
-    cries = line.kind == "say" and line.is_for_another and manner.exclaims
+        return not (line.is_for_npc or line.is_for_another)
+    cries = line.kind == "say" and line.is_for_another and language.get().manner(line.text).exclaims
     return is_open(line) or (cries and bool(line.others))
 
 
@@ -265,7 +264,11 @@ def judged(
     The arguments are those of `attend`; `spent` is as `is_spent` finds it now.
     """
     manner, floor = language.get().manner(line.text), floor.at(line)
-    if manner.cries_out or read.alarm or line.kind == "pose":
+    if line.kind == "pose":
+        served = floor.lines - floor.part(line.speaker).answered_line <= SERVED_LATELY
+        pays = any(kind == PAYS and share >= PAYS_FROM for kind, share in read.wanted)
+        return manner.collapses or (pays and (served or not line.others))
+    if manner.cries_out or read.alarm:
         return True  # whoever is meant
     if not spent and asks_on(line, floor):
         return True
@@ -285,7 +288,8 @@ def judged(
     found = features(line, floor) | read_features(read)
     # said into a room in which it has not spoken: "I keep the ferry"
     to_nobody = floor.partner is None and not calls
-    least = SURELY_FROM if spent or told_of or to_nobody else READ_FROM
+    third = THIRD_FROM if _wants_an_answer(line.text) else SURELY_FROM
+    least = SURELY_FROM if told_of or to_nobody else third if spent else READ_FROM
     return (weights or shipped())["read"].of(found) >= least + lean
 
 
@@ -359,11 +363,17 @@ def features(line: HeardLine, floor: Floor) -> dict[str, float]:
     return {name: float(value) for name, value in found.items()}
 
 
+def wants(kind: str) -> str:
+    """Name the feature of a kind of reaction that a line may want."""
+    return f"wants {kind}"
+
+
 def read_features(read: LineReading) -> dict[str, float]:
     """Return what tells for whom an open line is: what was read of it."""
     asking = [each.sure for each in read.possible if each.kind in ("question", "request")]
     asks_for = max((1 / (1 + math.exp(-sure)) for sure in asking), default=0.0)
-    return {
+    wanted = {wants(kind): share for kind, share in read.wanted}
+    return wanted | {
         "answer": read.answer,
         "lead": read.lead,
         "errand": float(read.errand),

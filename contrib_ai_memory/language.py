@@ -100,7 +100,6 @@ class Manner:
     exclaims: bool = False  # whether it may be a cry
     collapses: bool = False  # whether somebody falls down or bleeds in it, if it is a pose
     asks_on: bool = False  # whether it asks about what was said just before: "and how old is she?"
-    pays: bool = False  # whether money is laid down in it, if it is a pose
 
 
 @dataclass(frozen=True, slots=True)

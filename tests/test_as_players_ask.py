@@ -94,3 +94,37 @@ def test_the_npcs_name_within_a_line_is_not_told(says, alice):
 def test_a_note_quotes_what_is_said_to_the_npc():
     entry = Entry(1, MONDAY, "I ain't yer mam, Cole.", "say", seen_as="Bram")
     assert reported(entry.content, entry) == 'Bram says: "I ain\'t yer mam, Cole."'
+
+
+DOG = "My dog is called Button. He bites tax collectors."
+
+
+@pytest.fixture
+def newcomer(says, mara, alice, builder):
+    """Returns a function: what Mara, of whom a builder wrote two sentences, says to Alice."""
+    builder("@memory/persona Mara = persona: ferrywoman at Reedy Crossing, dry, fond of eels")
+    for note in (DOG, "The chapel is up the path behind the willows."):
+        builder(f"@memory/add Mara = {note}")
+    for each in mara.location.contents:
+        if each.key == "Builder":
+            each.location = None
+    return lambda said: says(alice, said)
+
+
+@pytest.mark.parametrize("question", ["who are you?", "what do you do here?"])
+def test_a_persona_without_a_verb_says_what_it_is(newcomer, question):
+    assert newcomer(question) == "I am Mara, ferrywoman at Reedy Crossing."
+
+
+def test_what_a_newcomer_asks_first_is_not_mistaken(newcomer, mara):
+    assert newcomer("is that your dog?") == DOG
+    assert newcomer("what is this place?") == f"This is {mara.location.key}."
+    assert "You are Alice." in newcomer("do you remember my name?")
+    assert "enough" not in newcomer("whats the weather like?")
+    assert "No harm" not in newcomer("oh no, im so sorry about your brother")
+    assert newcomer("would you marry me? haha").startswith(("Ha!", "You and your tongue"))
+
+
+def test_a_sentence_that_was_just_told_is_told_in_part(newcomer):
+    assert newcomer("is that your dog?") == DOG
+    assert newcomer("will he bite me?") == "He bites tax collectors."

@@ -431,7 +431,8 @@ def test_two_npcs_who_see_somebody_collapse_wait_which_of_them_answers():
     pose = HeardLine("#2", "Alice keels over.", 0.0, "pose", ("mara",), (("odo",),), shared=True)
     assert attention.is_undecided(pose, 3) and attention.may_be_anothers(pose, attention.Floor())
     assert attention.judged(LineReading((), 0.0), pose, attention.Floor(), spent=False)
-    assert not attention.is_undecided(replace(pose, text="Alice waves."), 3)
+    waves = replace(pose, text="Alice waves.")
+    assert not attention.judged(LineReading((), 0.0), waves, attention.Floor(), spent=False)
 
 
 def test_a_pose_to_it_is_not_answered_where_its_poser_never_is(mara, alice, bram):

@@ -56,6 +56,12 @@ _ASKED_OF = re.compile(
     r"(?!.*(?:n't (?:she|he|they|it)|\bright|\beh)\W*$)"
 )
 
+# what asks about somebody: "how much does Hanna owe you?", "what did alice order b4"
+_ASKED_ABOUT = re.compile(
+    r"\b(?:do|does|did|is|are|was|were|has|have|had|can|could|will|would|should)(?:n't)? $"
+)
+_GOES_ON_ABOUT = re.compile(r"\s+(?!please|pls)\w")
+
 
 @lru_cache(maxsize=READ_LATELY)
 def named(text: str, names: tuple[str, ...]) -> Named:
@@ -144,7 +150,8 @@ def _how(text: str, found: re.Match[str]) -> Named:
         return Named.CALLED
     if _BY_LOOKS.search(before) and after.startswith("?"):
         return Named.CALLED
-    if _GOES_ON.match(after) or _OF_ONE.search(before):
+    about = _ASKED_ABOUT.search(before) and _GOES_ON_ABOUT.match(after)
+    if about or _GOES_ON.match(after) or _OF_ONE.search(before):
         return Named.TOLD_OF
     if begins or (_AFTER_COMMA.search(before) and _ENDS.match(after)):
         return Named.CALLED

@@ -52,6 +52,11 @@ LEAST: dict[str, tuple[float, float]] = {
     "request": (-1.0, 0.0),
     "order": (0.5, 2.0),
 }
+# kinds of reaction that bear an act out, and their share, at least
+BORNE_OUT_BY: dict[str, frozenset[str]] = {
+    "debt": frozenset("owe pay pledge favour order wager plan press know".split()),
+}
+LEAST_BORNE_OUT = 0.1
 OWN = 0.5  # of what the NPC says itself
 KEEPS = -1.5  # of a request to keep something
 SETTLES, HALF_SETTLES = 0.0, -1.5  # alone, with words of paying
@@ -208,6 +213,7 @@ class Line:
         self.speaker = entry.source_entity or ""
         self.acts = read.possible if _may_commit(entry) else ()
         self.answer = read.answer
+        self.wanted = read.wanted
         self.listener = spoken_to(entry, recent, circle, answers=read.answer)
         self.words = self._asked(entry.content)
         self.gift = bool(_handed(entry)) and (entry.learnable or self.own)
@@ -300,7 +306,7 @@ class Line:
         day = self._day(act, sentence)
         later = day > day_of(self.entry.timestamp)
         kind = cast(Commitment, "request" if act.kind in _ASKED else act.kind)
-        if act.sure < self._least(act, later=later):
+        if act.sure < self._least(act, later=later) or not self._is_borne_out(act, sentence):
             return None
         if kind == "plan" and commitments.promises(sentence):
             kind = "promise"
@@ -328,6 +334,13 @@ class Line:
         if self.own and not (will and later and self._will_itself(sentence)):
             return None
         return Said(place, sentence, kind, day, ERRAND if kept else act.sure)
+
+    def _is_borne_out(self, act: SpeechAct, sentence: str) -> bool:
+        """Whether the reaction that a line wants may be to such an act: a boast is no debt."""
+        kinds = BORNE_OUT_BY.get(act.kind)
+        if not (kinds and self.wanted) or commitments.owes(sentence):
+            return True
+        return sum(share for kind, share in self.wanted if kind in kinds) >= LEAST_BORNE_OUT
 
     def _asked(self, text: str) -> str:
         return addressing.without_address(text, self.circle.names)

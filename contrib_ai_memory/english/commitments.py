@@ -165,6 +165,9 @@ _PLEASE = re.compile(
     r",? (?:please|pls|plz|(?:would|will|could|can) (?:you|u|ye)(?: please)?)\W*$",
     re.IGNORECASE,
 )
+_TELL_THEM = re.compile(
+    r"\b(?:tell|let|warn|inform|give|ask) (?:him|her|them|'?em)\b", re.IGNORECASE
+)
 _THEM = frozenset("him her them em 'em".split())
 _SAY = re.compile(r"\bsay(?: to (?:him|her|them))?\b(?! (?:it|so)\b)", re.IGNORECASE)
 # whoever "him" is in "if bram comes by, tell him"
@@ -220,7 +223,9 @@ def errand(text: str, *, dated: bool = False) -> bool:
 
 def passes_on(text: str) -> bool:
     """Whether a text asks to tell or give somebody something."""
-    return bool(_ERRAND.search(_in_one_form(text)) and recipient(text))
+    said = _in_one_form(text)
+    to_them = in_a_case(text) and _TELL_THEM.search(said)  # "when she comes, tell her …"
+    return bool(_ERRAND.search(said) and (recipient(text) or to_them))
 
 
 def _in_one_form(text: str) -> str:

@@ -19,7 +19,7 @@ from ..language import (
     Stated,
     Understood,
 )
-from ..offline import acts, intents, matter, phrases, reactions, reported_lines, told_days
+from ..offline import acts, intents, phrases, reactions, reported_lines, told_days
 from ..offline.offline_provider import OfflineProvider
 from ..records import LineInTalk, LineReading, MemoryRecord
 from ..text.names import forms
@@ -199,8 +199,6 @@ class English(Language):
             small_talk.exclaims(text),
             small_talk.collapses(text),
             follow_ups.asks_on(text),
-            # of a pose, behind the name of its poser
-            any(matter.paid_by(text.split(" ", words)[-1]) for words in (1, 2)),
         )
 
     def due(self, text: str, now: str) -> str:

@@ -46,7 +46,7 @@ _KIN = (
 # a name that nobody bears yet; behind a preposition it is as often that of a place
 _PROPER = re.compile(
     r"(?<=[a-z,] )(?<!\b(?:in|at|to|of|on|by) )(?<!\bfrom )"
-    rf"[A-Z](?:[\w-]|['’](?!s\b))*[a-z]\w*(?: [A-Z][\w-]*[a-z])*(?:['’]s {_KIN}\b)?"
+    rf"(?!I['’])[A-Z](?:[\w-]|['’](?!s\b))*[a-z]\w*(?: [A-Z][\w-]*[a-z])*(?:['’]s {_KIN}\b)?"
 )
 _NOUN = re.compile(r"\b(?:my|your|the|an?|our) (?:(?!of\b)[a-z]+ )?(?P<noun>[a-z]{3,})\b")
 

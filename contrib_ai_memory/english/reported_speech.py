@@ -398,6 +398,7 @@ _SUBJECT = re.compile(
     re.I,
 )
 _LEANS = re.compile(rf"\W*(?:(?:and|&|n|so|but|then|also|now|or) )*{_SHE}(?:['’]?\w\w?)?\b", re.I)
+_NAMED = re.compile(r"\b(?:named|called|known as)\b", re.I)  # "a dwarf named Borin" is no clause
 _HOLDS_ANOTHER = re.compile(
     r"\b(?:that|if|whether|when|because|who|what|says?|said|told|thinks?|heard|claims?|swears?)\b",
     re.I,
@@ -447,7 +448,7 @@ def clauses(text: str) -> list[Clause]:
 def _stand_alone(left: str, right: str) -> bool:
     """Whether both clauses at a comma, a dash or "and" have a subject and a verb."""
     clause = _BOUNDARY.split(right, maxsplit=1)[0]
-    both = _SUBJECT.match(clause) and claims(clause) and claims(left)
+    both = _SUBJECT.match(clause) and claims(_NAMED.sub("", clause)) and claims(left)
     return bool(both) and not _HOLDS_ANOTHER.search(left)  # "he says … and …"
 
 

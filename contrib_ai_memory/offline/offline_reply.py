@@ -25,7 +25,7 @@ from ..text.names import forms, names
 from ..text.segmentation import words_of
 from .courtesies import greeted, greeting
 from .matter import ordered
-from .memory_answers import from_memory
+from .memory_answers import MemoryAnswer, from_memory
 from .phrases import phrase, says
 from .reactions import (
     ASKED,
@@ -73,6 +73,8 @@ KNOWS_FROM = 0.1  # share of it below which memory is not asked
 SHEET_MAY_ANSWER = frozenset("favour order do view how press".split())
 OF_ITS_OWN_FROM = 0.4  # share from which a line asks for the NPC's feelings, which no memory tells
 ASKED_IN_PLAY = frozenset({"riddle", "wager", "joke", "press"})  # kinds that are often questions
+PLAYED_FROM = 0.3  # share of one from which it is in place of "I do not know"
+JOKES_FROM = 0.5  # how surely a line jokes beside its question, for the same
 REACTED_FROM = 0.5  # share of a kind from which it is clear
 OF_WHOM = frozenset({Intent.LAST_SEEN, Intent.OPINION, Intent.WHISPERED})
 _GOAL = re.compile(r"(?:to )?(?P<what>[^.;]+?)(?=, and |[.;]|$)", re.IGNORECASE)
@@ -167,7 +169,8 @@ def _surely_meant(said: str, request: ReplyRequest) -> Reply | None:
     served = intent is Intent.SERVICE and _orders(said, request)
     if not (intent and surely) or served or passes_on(said):  # "would you tell Cole he is good?"
         return None
-    if intent in STOCK and (known := _of_the_sheet(request)):
+    known = _of_the_sheet(request) if intent in STOCK else None
+    if known and (intent is not Intent.PLACE or _is_of_the_place(known, request)):
         return known
     answer = _as_meant(intent, _asked_beside(request), request)
     return with_answer(answer, said, request) if answer else None
@@ -197,6 +200,8 @@ def _to_line(said: str, request: ReplyRequest) -> Reply:
     asks_what = _OF_WHAT.match(said) or _WHAT.search(asking)  # "bet u forgot, whats my frog called"
     may = done <= MAY_ASK and not (asks_leave(said) or requests(said))
     likely = found.own or found.secret or asks_what or (may and found.score >= OTHERS_LIKELY)
+    if not request.question and done and "question" not in done and _just_told(found, request):
+        return react(said, request)
     if (done and "question" not in done and not likely) or orders:
         found = replace(found, reply=None, score=0.0)  # what others said answers questions alone
     if found.reply and found.secret:  # "what did i ask you to keep to yourself?"
@@ -256,6 +261,17 @@ def _of_the_sheet(request: ReplyRequest) -> Reply | None:
     """Return what the persona sheet answers, before any stock phrase."""
     found = from_memory(request)
     return found.reply if found.own else None
+
+
+def _just_told(found: MemoryAnswer, request: ReplyRequest) -> bool:
+    """Whether the NPC has just told what answers: "a third? that's robbery" asks not for it."""
+    last = next((e.content for e in reversed(request.conversation) if e.role == "assistant"), "")
+    return any(each.told and each.text in last for each in found.weighed)
+
+
+def _is_of_the_place(known: Reply, request: ReplyRequest) -> bool:
+    """Whether what answers names the place: "You are in the Gilded Eel, where the ferry lands"."""
+    return not content_words(request.situation.place).isdisjoint(content_words(known.text))
 
 
 def _known_anyway(said: str, request: ReplyRequest, least: float) -> Reply | None:
@@ -370,5 +386,9 @@ def _unknown(request: ReplyRequest) -> Reply:
     kind = _wants(request, OF_ITS_OWN_FROM)
     if kind == "how" or (kind == "view" and _YOU.search(request.utterance)):
         return says(WANTED[kind], request)
-    kind = _wants(request)
-    return says(WANTED[kind] if kind in ASKED_IN_PLAY else "nothing", request)
+    played = [
+        each for each, share in request.wanted if each in ASKED_IN_PLAY and share >= PLAYED_FROM
+    ]
+    if any(act.kind == "joke" and act.sure >= JOKES_FROM for act in request.acts):
+        played.append("joke")  # "would you marry me? haha"
+    return says(WANTED[played[0]] if played else "nothing", request)

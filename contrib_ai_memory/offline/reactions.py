@@ -268,6 +268,11 @@ _SORRY = re.compile(
     r"(?! (?:to hear|for your|about your)\b)",
     re.IGNORECASE,
 )
+_PITIES = re.compile(  # "I'm so sorry about your brother"; not "sorry about your mug"
+    r"\bsorry (?:to hear|(?:for|about) (?:your|yer|ur) (?:loss|troubles?|late|poor"
+    r"|(?:grand)?(?:mother|father|son|daughter)|mum|mam|dad|brother|sister|wife|husband|child))\b",
+    re.IGNORECASE,
+)
 _PROPER = re.compile(r"(?<=[a-z] )[A-Z]\w+")
 _AT_NIGHT = re.compile(r"\b(?:good ?)?ni(?:ght|te)\b|\bbed\b|\bsleep\b", re.IGNORECASE)
 
@@ -522,6 +527,8 @@ def _as_wanted(by_acts: Reply, said: str, request: ReplyRequest) -> Reply:
     """Return the reaction that a line wants, that by its acts where this is not clear."""
     kind, share = next(iter(request.wanted), ("", 0.0))
     act, _, row = by_acts.row.rpartition(": ")
+    if _PITIES.search(said) and kind in ("sorry", *TROUBLES):
+        return replace(says("compliment", request), row="wished: compliment")
     short = act in ASKED and row == "asked for" and len(said.split()) <= LONGEST_GREETING
     if kind == "greet" and share >= GREETS_FROM and (row in TAKES_NOTHING_UP or short):
         return Reply("", row="greeting")

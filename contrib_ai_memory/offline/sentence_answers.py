@@ -395,10 +395,11 @@ def to_the_question(candidate: SentenceCandidate, request: ReplyRequest) -> Sent
     ]
     answer = [place for place, sure in enumerate(surest) if sure >= max(surest) - NOT_OF_IT]
     best = surest.index(max(surest))
-    if again:  # what it leans on has just been said
+    if again:  # what a pronoun stands for has just been said
         part = text[parts[best].start : parts[best].end]
-        leans = _OF_WHAT_WAS_TOLD.match(part) and claims(part)
-        return replace(candidate, text=part) if leans else candidate
+        whole = not parts[best].leans and answer == [best]
+        said_alone = claims(part) and (whole or _OF_WHAT_WAS_TOLD.match(part))
+        return replace(candidate, text=part) if said_alone else candidate
     part, alone = (_part(text, parts, each) for each in (answer, [best]))
     if part != alone:  # it answers alone if nothing of the rest does nearly as well
         rest = [text[parts[each].start : parts[each].end] for each in answer if each != best]

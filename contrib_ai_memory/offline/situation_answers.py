@@ -14,6 +14,7 @@ from datetime import date, timedelta
 from ..embedding import embedder
 from ..embedding.model import ModelAway
 from ..english import agenda_questions, presence_questions
+from ..english.addressing import without_address
 from ..english.own_words import own_sentences, pronoun_of
 from ..english.questions import asks_when, sentences_of
 from ..english.reported_speech import capital
@@ -21,7 +22,7 @@ from ..english.tokens import content_words, without_quotations
 from ..language import Intent
 from ..local_time import date_of
 from ..records import KnownPerson, MemoryRecord, OpenItem, Reply, ReplyRequest
-from ..text.names import names
+from ..text.names import forms, names
 from ..text.sanitising import oneline
 from ..text.segmentation import words_of
 from .memory_answers import from_memory, portrait, worth_telling
@@ -53,6 +54,7 @@ _OF_GIVING = content_words(
     "give gave given gives keep hold hand bring brought take lend left gift present pay paid sold"
 )
 _WAS_HERE = re.compile(r"\b(?:was|were) [^.?!]*\b(?:here|in|around)\b[^.?!]*", re.IGNORECASE)
+_FINITE = re.compile(r"\b(?:is|are|was|were|am|has|have|had|does|do|did|will|can)\b", re.IGNORECASE)
 _ARTICLE = re.compile(r"^(?:the|an?)\s", re.IGNORECASE)
 
 
@@ -82,11 +84,14 @@ def _says(kind: str) -> Callable[[ReplyRequest, str], Reply | None]:
 def _name(request: ReplyRequest, _whom: str) -> Reply:
     """Introduce the NPC by its name and the first sentence of its persona, in the first person."""
     named = f"I am {request.npc_name}"
+    called, pronoun = (request.npc_name, *request.npc_names), pronoun_of([request.persona])
     first = next(iter(sentences_of(oneline(request.persona))), "").rstrip(".!")
     if _ARTICLE.match(first):
         return Reply(f"{named}, {first[0].lower()}{first[1:]}.", told=())
-    called, pronoun = (request.npc_name, *request.npc_names), pronoun_of([request.persona])
     told = [each for each in own_sentences([first], called, pronoun, persona=True) if each.own]
+    role = without_address(first, forms(called)).partition(",")[0]
+    if role and not told and not _FINITE.search(role):  # "ferrywoman at Reedy Crossing, dry"
+        return Reply(f"{named}, {role[0].lower()}{role[1:]}.", told=())
     text = " ".join([f"{named}.", *(ended(each.text) for each in told)])
     return Reply(text, told=())
 
