@@ -397,7 +397,7 @@ def to_the_question(candidate: SentenceCandidate, request: ReplyRequest) -> Sent
     best = surest.index(max(surest))
     if again:  # what a pronoun stands for has just been said
         part = text[parts[best].start : parts[best].end]
-        whole = not parts[best].leans and answer == [best]
+        whole = not (parts[best].leans or request.question) and answer == [best]
         said_alone = claims(part) and (whole or _OF_WHAT_WAS_TOLD.match(part))
         return replace(candidate, text=part) if said_alone else candidate
     part, alone = (_part(text, parts, each) for each in (answer, [best]))
