@@ -54,7 +54,7 @@ LEAST: dict[str, tuple[float, float]] = {
 }
 # kinds of reaction that bear an act out, and their share, at least
 BORNE_OUT_BY: dict[str, frozenset[str]] = {
-    "debt": frozenset("owe pay pledge favour order wager plan press know".split()),
+    "debt": frozenset("owe pay pledge favour order".split()),
 }
 LEAST_BORNE_OUT = 0.1
 OWN = 0.5  # of what the NPC says itself
@@ -110,7 +110,7 @@ _GENERIC = frozenset(
     " let's lets chang move push friend latest lat by till until come sure mind on scratch wait"
     " hang squar even settl count plan work hand abl gonna gotta u ya ur ye yer n thi that im ive"
     " dont cant wont aint didnt isnt told tell ok so only go got want one all now teh da yet"
-    " haven't havent"
+    " haven't havent suit afraid imposs possibl manag good fine say pleas right alright case nah nope after"
     .split()
 )  # fmt: skip
 

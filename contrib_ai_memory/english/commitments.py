@@ -344,7 +344,8 @@ _OFF = re.compile(
     r"(?:\bnot|n't)(?: [\w']+){0,8} (?:any ?more|after all)\b"
     r"|\b(?:is|are|it'?s) (?:all )?off\b(?! to\b)"
     r"|\b(?:no longer|no need|never ?mind|nvm|don'?t bother|called off|cancell?ed"
-    r"|(?<!you )(?<!u )forget (?:it|about|what)|changed my mind|take (?:it|that) back)\b"
+    r"|(?<!you )(?<!u )forget (?:it|about|what)"
+    r"|(?:^|[.!?,;] |\bso )forget (?:the|my|that)|changed my mind|take (?:it|that) back)\b"
     r"|\bi'?m not (?:taking|coming|selling|buying|marrying|doing|bringing)\b"
 )
 _BROKEN = re.compile(r"\b(?:i|we) (?:can'?t|cannot|couldn'?t|won'?t be able|broke my word)\b")
