@@ -23,9 +23,9 @@ from .records import LineReading
 WEIGHTS = Path(__file__).with_name("attention_weights.json")
 # by TALKATIVENESS: what a line that names nobody needs beyond its usual score
 LEAN: Mapping[str, float] = {"quiet": 1.5, "normal": 0.0, "talkative": -1.5}
-# from which a line that was read is answered, from which a third one in a row that asks, and from
-# which any other third one, or one about the NPC
-READ_FROM, THIRD_FROM, SURELY_FROM = 0.0, 0.5, 1.6
+# from which a line that was read is answered; from which a third one in a row that asks, or one that
+# may be another NPC's; and from which any other third one, or one about the NPC
+READ_FROM, SURER_FROM, SURELY_FROM = -0.3, 0.2, 1.6
 FIRST_FROM = 1.0  # what is read of the first line in a silent room that wants an answer
 # acts that want somebody to answer, whoever it is
 CALLING = frozenset("question request order alarm greeting thanks apology secret settle".split())
@@ -288,8 +288,11 @@ def judged(
     found = features(line, floor) | read_features(read)
     # said into a room in which it has not spoken: "I keep the ferry"
     to_nobody = floor.partner is None and not calls
-    third = THIRD_FROM if _wants_an_answer(line.text) else SURELY_FROM
-    least = SURELY_FROM if told_of or to_nobody else third if spent else READ_FROM
+    least = READ_FROM
+    if told_of or to_nobody or (spent and not _wants_an_answer(line.text)):
+        least = SURELY_FROM
+    elif spent or may_be_anothers(line, floor):
+        least = SURER_FROM
     return (weights or shipped())["read"].of(found) >= least + lean
 
 

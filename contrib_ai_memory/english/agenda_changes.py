@@ -110,7 +110,8 @@ _GENERIC = frozenset(
     " let's lets chang move push friend latest lat by till until come sure mind on scratch wait"
     " hang squar even settl count plan work hand abl gonna gotta u ya ur ye yer n thi that im ive"
     " dont cant wont aint didnt isnt told tell ok so only go got want one all now teh da yet"
-    " haven't havent suit afraid imposs possibl manag good fine say pleas right alright case nah nope after"
+    " haven't havent suit afraid imposs possibl manag good fine say pleas right alright case nah nope"
+    " after"
     .split()
 )  # fmt: skip
 

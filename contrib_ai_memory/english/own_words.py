@@ -208,6 +208,8 @@ def _retold(marked: str, pronoun: str, *, refers: bool, of_another: bool) -> str
     verb = acts = False  # a verb of the NPC's is to come; it is the subject
     for place, token in enumerate(tokens):
         word, _, short = token.lower().partition("'")
+        if word in _OPENS_A_CLAUSE and _PROPER.match("".join(tokens[place + 2 : place + 3])):
+            refers = means = False  # "thinks that Bram is a cheat with his thumb on the scale"
         begins = _begins_clause(tokens, place) and place + 2 < len(tokens)
         owns = token == _MY or (word == its_own and means)
         if owns and _is_owned(tokens[place + 1 : place + 3]):
