@@ -23,9 +23,11 @@ from .records import LineReading
 WEIGHTS = Path(__file__).with_name("attention_weights.json")
 # by TALKATIVENESS: what a line that names nobody needs beyond its usual score
 LEAN: Mapping[str, float] = {"quiet": 1.5, "normal": 0.0, "talkative": -1.5}
-# from which a line that was read is answered; from which a third one in a row that asks, or one that
-# may be another NPC's; and from which any other third one, or one about the NPC
+# from which a line that was read is answered; from which a third one in a row that asks is, or one
+# that may be another NPC's; and from which any other third one, or one about the NPC
 READ_FROM, SURER_FROM, SURELY_FROM = -0.3, 0.2, 1.6
+COURTEOUS_FROM = -1.6  # a greeting or a farewell after a talk with it
+COURTEOUS = 0.4  # share of these kinds of reaction
 FIRST_FROM = 1.0  # what is read of the first line in a silent room that wants an answer
 # acts that want somebody to answer, whoever it is
 CALLING = frozenset("question request order alarm greeting thanks apology secret settle".split())
@@ -288,12 +290,21 @@ def judged(
     found = features(line, floor) | read_features(read)
     # said into a room in which it has not spoken: "I keep the ferry"
     to_nobody = floor.partner is None and not calls
-    least = READ_FROM
+    least = COURTEOUS_FROM if _is_courtesy_to_it(read, line, floor) else READ_FROM
     if told_of or to_nobody or (spent and not _wants_an_answer(line.text)):
         least = SURELY_FROM
     elif spent or may_be_anothers(line, floor):
         least = SURER_FROM
     return (weights or shipped())["read"].of(found) >= least + lean
+
+
+def _is_courtesy_to_it(read: LineReading, line: HeardLine, floor: Floor) -> bool:
+    """Whether somebody greets who has just come, or takes their leave after a talk with the NPC."""
+    wanted, part = dict(read.wanted), floor.part(line.speaker)
+    courtesy = language.get().manner(line.text).courtesy
+    greets = courtesy is Intent.GREETING or wanted.get("greet", 0.0) >= COURTEOUS
+    leaves = courtesy is Intent.PARTING or wanted.get("part", 0.0) >= COURTEOUS
+    return (greets and not part.said) or (leaves and part.answered > -math.inf)
 
 
 def is_spent(line: HeardLine, floor: Floor, max_unasked: int) -> bool:

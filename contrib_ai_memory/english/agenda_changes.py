@@ -57,6 +57,7 @@ BORNE_OUT_BY: dict[str, frozenset[str]] = {
     "debt": frozenset("owe pay pledge favour order".split()),
 }
 LEAST_BORNE_OUT = 0.1
+CALM_FROM = 0.75  # share of relief from which nothing is settled but an alarm
 OWN = 0.5  # of what the NPC says itself
 KEEPS = -1.5  # of a request to keep something
 SETTLES, HALF_SETTLES = 0.0, -1.5  # alone, with words of paying
@@ -88,7 +89,7 @@ _NAME = re.compile(r"\b[A-Z]\w*")
 _SUM = re.compile(r"\d+(?:\.\d+)?")
 _PAYS = re.compile(r"\b(?:pay|settle|owe|slate|tab)\b", re.IGNORECASE)
 _PAID_BACK = re.compile(
-    r"\bpa(?:id|yed)\b(?: \w+)? (?:back|up|off)\b|\b(?:square|even|quits)\b", re.IGNORECASE
+    r"\bpa(?:id|yed)\b(?: \w+)? (?:back|up|off)\b|\b(?:square|even|quits|straight)\b", re.IGNORECASE
 )
 _OATH = re.compile(r"\b(?:on|upon|by|cross) (?:my|me|ma) \w+(?:'s \w+)?", re.IGNORECASE)
 _INSTEAD = re.compile(
@@ -102,6 +103,7 @@ _RIGHT = re.compile(  # "friday. no, saturday", "i said friday but it's saturday
     rf"|{commitments.SAID_WRONG}\W+",
     re.IGNORECASE,
 )
+_GIVEN_UP = re.compile(rf"\b(?:not|instead of|rather than) (?:on )?({'|'.join(WEEKDAYS)})\b")
 _WILL = re.compile(r"\b(?:i|we)(?:['’]?ll| will| shall)\b", re.IGNORECASE)
 # stems that tell one matter from another as little as a day does
 _GENERIC = frozenset(
@@ -110,8 +112,8 @@ _GENERIC = frozenset(
     " let's lets chang move push friend latest lat by till until come sure mind on scratch wait"
     " hang squar even settl count plan work hand abl gonna gotta u ya ur ye yer n thi that im ive"
     " dont cant wont aint didnt isnt told tell ok so only go got want one all now teh da yet"
-    " haven't havent suit afraid imposs possibl manag good fine say pleas right alright case nah nope"
-    " after"
+    " haven't havent suit afraid imposs possibl manag good fine say pleas right alright case nah"
+    " nope after"
     .split()
 )  # fmt: skip
 
@@ -218,7 +220,9 @@ class Line:
         self.listener = spoken_to(entry, recent, circle, answers=read.answer)
         self.words = self._asked(entry.content)
         self.gift = bool(_handed(entry)) and (entry.learnable or self.own)
-        self.days = [each.iso for each in dates(entry.content, local(entry.timestamp))]
+        days = [each.iso for each in dates(entry.content, local(entry.timestamp))]
+        given_up = {each[0] for each in _GIVEN_UP.findall(entry.content.lower())}
+        self.days = [each for each in days if _weekday(each) not in given_up] or days
         self.day = self.days[0] if len({*self.days}) == 1 else ""
         self.owes = self._sure("debt") >= LEAST["debt"][0]
         self.settles = self._sure("settle")
@@ -527,7 +531,8 @@ class Line:
         days = {each.iso for each in dates(self.entry.content, local(self.entry.timestamp))}
         if (how == "broken" and len(days) > 1) or (how == "off" and days and self.right):
             return None  # it is only put off
-        return "done" if how is None and self.settles >= SETTLES else how
+        calm = sum(share for kind, share in self.wanted if kind == "relief") >= CALM_FROM
+        return "done" if how is None and self.settles >= SETTLES and not calm else how
 
     def _may_settle(self, item: AgendaItem) -> bool:
         """Whether one word in common is enough to settle an item: the eggs, the four silver."""

@@ -317,7 +317,8 @@ def in_a_case(text: str) -> bool:
 
 _SETTLES = (
     r"\b(?:paid|payed|settled)(?: (?:up|off|back|you))?\b"
-    r"|\b(?:we(?:'?re| are| r)|that'?s(?: us)?) (?:all )?(?:square|even|quits|settled)\b"
+    r"|\b(?:we(?:'?re| are| r)|that'?s(?: us)?) (?:all )?(?:square|even|quits|settled"
+    r"|straight(?= now|\W*$|[.,!]))\b"
     r"|(?:^|[.!,;] ?)count (?:it|'?em|them)\b(?! (?:yourself|tomorrow|as)\b)"
 )
 _PAYS = re.compile(

@@ -196,7 +196,7 @@ def _i_as_subject(found: re.Match[str]) -> str:
     return (found["opens"] or "") + _OWN_I + "".join(_BE_I.get(each, each) for each in more)
 
 
-_BARE_YOU = re.compile(r"\b(?:(?P<whose>ur|yer)|u|ye|ya)\b", re.IGNORECASE)
+_BARE_YOU = re.compile(r"\b(?:(?P<whose>ur|yer|thy|thi)|u|ye|ya|thee|thou|tha)\b", re.IGNORECASE)
 _BARE_NOT = re.compile(
     r"(?<!my )(?<!his )(?<!her )(?<!the )\b(?P<verb>can|do|does|did|wo|is|are|was|were|could"
     r"|would|should|have|has|had)nt\b|\bcant\b",

@@ -54,9 +54,24 @@ def to_do(said: str, request: ReplyRequest) -> Reply | None:
     best = max(range(len(rules)), key=scores.__getitem__, default=None)
     if best is None or scores[best] < RULE_FROM:
         return None
-    told = _CONDITION.sub("", tell_all([rules[best]], request))
+    return Reply(_as_order(rules[best], request), told=(rules[best].id,), row="to do")
+
+
+def ordered_again(request: ReplyRequest) -> Reply | None:
+    """Return what the NPC has just ordered in an alarm, for who asks what to do now."""
+    last = next((e.content for e in reversed(request.conversation) if e.role == "assistant"), "")
+    if not last.endswith("!"):
+        return None
+    for rule in _rules(request):
+        if (order := _as_order(rule, request)) in last:
+            return Reply(order, told=(rule.id,), row="to do")
+    return None
+
+
+def _as_order(rule: MemoryRecord, request: ReplyRequest) -> str:
+    told = _CONDITION.sub("", tell_all([rule], request))
     told = capital(re.sub(r"^I (?=[a-z]+\b)", "", told))  # "I send for Amabel"
-    return Reply(f"{told.rstrip('.! ')}!", told=(rules[best].id,), row="to do")
+    return f"{told.rstrip('.! ')}!"
 
 
 def _of_kind(by_words: float, of_kind: float, of_another: float) -> float:

@@ -128,6 +128,7 @@ def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
     on = ",".join(each for each in _CLAUSE.split(told) if closes(each) not in ("off", "broken"))
     days, sums = list(dict.fromkeys(days_in(on))), sums_in(told)
     denied = " ".join(found[0] for found in _DENIED.finditer(said))
+    days = [each for each in days if each not in {*days_in(denied)}]  # "thursday not tuesday"
     things = _things(told, names)
     people = [each for each in _people(told, names) if each not in denied]
     counted = [each for each in sums if " " in each]  # "dryer two is on fire" is not about two
@@ -192,13 +193,16 @@ def sums_in(said: str) -> list[str]:
     return list(dict.fromkeys(_sums(said)))
 
 
-def paid_by(done: str) -> str:
+def paid_by(done: str, *, pays: bool = False) -> str:
     """Return the sum that somebody hands over by what they do, "" if none.
+
+    Args:
+        pays: Whether it is known that they do.
 
     >>> paid_by("presses a penny into Mara's palm"), paid_by("throws two coins at Mara")
     ('a penny', '')
     """
-    paid = sums_in(done) if _HANDS_MONEY.match(done) else ()
+    paid = sums_in(done) if pays or _HANDS_MONEY.match(done) else ()
     return next((each for each in paid if _MONEY.search(each)), "")
 
 

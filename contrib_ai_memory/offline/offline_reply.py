@@ -23,6 +23,7 @@ from ..language import Intent
 from ..records import Reply, ReplyRequest, SpeechAct
 from ..text.names import forms, names
 from ..text.segmentation import words_of
+from . import alarms
 from .courtesies import greeted, greeting
 from .matter import ordered
 from .memory_answers import MemoryAnswer, from_memory
@@ -73,6 +74,8 @@ KNOWS_FROM = 0.1  # share of it below which memory is not asked
 SHEET_MAY_ANSWER = frozenset("favour order do view how press".split())
 OF_ITS_OWN_FROM = 0.4  # share from which a line asks for the NPC's feelings, which no memory tells
 ASKED_IN_PLAY = frozenset({"riddle", "wager", "joke", "press"})  # kinds that are often questions
+WORDS_IN_ALARM = 3  # content words, at most, of a question what is to be done
+CLEARLY = 4.0  # score from which such a question asks for something else
 PLAYED_FROM = 0.3  # share of one from which it is in place of "I do not know"
 JOKES_FROM = 0.5  # how surely a line jokes beside its question, for the same
 REACTED_FROM = 0.5  # share of a kind from which it is clear
@@ -204,6 +207,9 @@ def _to_line(said: str, request: ReplyRequest) -> Reply:
         return react(said, request)
     if (done and "question" not in done and not likely) or orders:
         found = replace(found, reply=None, score=0.0)  # what others said answers questions alone
+    short = len(content_words(said)) <= WORDS_IN_ALARM
+    if short and found.score < CLEARLY and (order := alarms.ordered_again(request)):
+        return order  # "what must we do?", "which way out"
     if found.reply and found.secret:  # "what did i ask you to keep to yourself?"
         return found.reply
     of_a_matter = about and len(content_words(said)) >= LEAST_OF_A_MATTER
@@ -315,7 +321,8 @@ def _orders(said: str, request: ReplyRequest) -> bool:
     if asks_it or "question" in done or "?" in said:
         return False
     sure = max((act.sure for act in request.acts if act.kind in ASKED), default=0.0)
-    return sure > 0 and (is_order(said) or (sure >= ORDERS_FROM and not asked(said)))
+    wanted = share_of({"order"}, request.wanted) >= REACTED_FROM
+    return (sure > 0 or wanted) and (is_order(said) or (sure >= ORDERS_FROM and not asked(said)))
 
 
 def _asked_beside(request: ReplyRequest) -> str:

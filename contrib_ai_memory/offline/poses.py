@@ -50,6 +50,8 @@ GESTURES: Mapping[str, tuple[str, ...]] = {
         "hands them something",
     ),
 }
+HANDS_OVER = frozenset({"pay", "gift"})  # kinds of reaction
+PAYS_FROM = 0.5  # share of these from which a pose pays the sum that it names
 NEAREST = 2  # gestures of a kind, whose mean counts
 CLEARLY = 0.04  # cosine by which one kind has to be nearer than the others
 _SHOWS = re.compile(r"\b(?:hold|lay|put|set|offer|show|slid|push|hand|plac|pull|draw)\w*\b", re.I)
@@ -59,7 +61,8 @@ _THEIR = re.compile(r"^(?:his|her|their|its)\b", re.IGNORECASE)
 def answer_to(done: str, request: ReplyRequest) -> Reply:
     """Answer what the speaker does: "slides his empty mug across the bar to Mara"."""
     called = {*forms((request.npc_name, *request.npc_names))}
-    if paid := paid_by(done):
+    pays = sum(share for kind, share in request.wanted if kind in HANDS_OVER) >= PAYS_FROM
+    if paid := paid_by(done, pays=pays):
         return says("settled of", request, topic=paid)
     if _SHOWS.search(done) and (shown := matter_of(done, "move", called)):
         return says("shown", request, topic=_THEIR.sub("your", shown))

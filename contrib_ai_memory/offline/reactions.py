@@ -359,7 +359,8 @@ def with_rules(said: str, request: ReplyRequest) -> ReplyRequest:
     cried = cries_out(said) or (_is_cried(said, request.wanted) and not is_kept(said))
     if cried and "alarm" not in known and not _ALL_CLEAR.search(said):
         acts.append(SpeechAct("alarm", said))
-    if paid and known.isdisjoint(("settle", "debt")) and sums_in(said):
+    settles = paid and (sums_in(said) or commitments.pays(said))  # "we are square"
+    if settles and known.isdisjoint(("settle", "debt")):
         acts.append(SpeechAct("settle", said))
     if known.isdisjoint(("promise", "debt", "insult", "alarm")) and _offers(said, request):
         acts.append(SpeechAct("promise", said))

@@ -32,6 +32,7 @@ from .sentence_answers import ranked
 from .told_days import age, day_asked, day_told, on_day
 
 SAME_EVENT = 0.35  # cosine of an event and a memory of it
+LONG_PERSONA = 14  # words of a first sentence
 TALK_TOLD = 5  # lines of the last talk
 VISITORS_TOLD = 6
 NEWS_TOLD = 2  # lines of others
@@ -54,6 +55,7 @@ _OF_GIVING = content_words(
     "give gave given gives keep hold hand bring brought take lend left gift present pay paid sold"
 )
 _WAS_HERE = re.compile(r"\b(?:was|were) [^.?!]*\b(?:here|in|around)\b[^.?!]*", re.IGNORECASE)
+_I_AM = re.compile(r"^(?:I|you)(?: am| are|['’]m|['’]re) (?=(?:the|an?)\b|[^,]+, )", re.IGNORECASE)
 _FINITE = re.compile(r"\b(?:is|are|was|were|am|has|have|had|does|do|did|will|can)\b", re.IGNORECASE)
 _ARTICLE = re.compile(r"^(?:the|an?)\s", re.IGNORECASE)
 
@@ -82,15 +84,21 @@ def _says(kind: str) -> Callable[[ReplyRequest, str], Reply | None]:
 
 
 def _name(request: ReplyRequest, _whom: str) -> Reply:
-    """Introduce the NPC by its name and the first sentence of its persona, in the first person."""
+    """Introduce the NPC by its name and the first sentence of its persona, in the first person.
+
+    Who asks for the name alone hears the beginning of it.
+    """
     named = f"I am {request.npc_name}"
     called, pronoun = (request.npc_name, *request.npc_names), pronoun_of([request.persona])
     first = next(iter(sentences_of(oneline(request.persona))), "").rstrip(".!")
-    if _ARTICLE.match(first):
-        return Reply(f"{named}, {first[0].lower()}{first[1:]}.", told=())
-    told = [each for each in own_sentences([first], called, pronoun, persona=True) if each.own]
-    role = without_address(first, forms(called)).partition(",")[0]
-    if role and not told and not _FINITE.search(role):  # "ferrywoman at Reedy Crossing, dry"
+    own = own_sentences([first], called, pronoun, persona=True)
+    told = [each for each in own if each.own and not each.text.startswith("I,")]
+    role = without_address(_I_AM.sub("", first), forms(called))
+    long = len(first.split()) > LONG_PERSONA and request.intent == Intent.NAME.name
+    short = long or not _ARTICLE.match(first)
+    is_role = _ARTICLE.match(role) or not (told or _FINITE.search(role))
+    if role and is_role and (short or not told):  # "ferrywoman at Reedy Crossing, dry"
+        role = role.partition(",")[0] if short else role
         return Reply(f"{named}, {role[0].lower()}{role[1:]}.", told=())
     text = " ".join([f"{named}.", *(ended(each.text) for each in told)])
     return Reply(text, told=())
