@@ -23,9 +23,9 @@ from .records import LineReading
 WEIGHTS = Path(__file__).with_name("attention_weights.json")
 # by TALKATIVENESS: what a line that names nobody needs beyond its usual score
 LEAN: Mapping[str, float] = {"quiet": 1.5, "normal": 0.0, "talkative": -1.5}
-# from which a line that was read is answered; from which a third one in a row that asks is, or one
-# that may be another NPC's; and from which any other third one, or one about the NPC
-READ_FROM, SURER_FROM, SURELY_FROM = -0.3, 0.2, 1.6
+# from which a line that was read is answered; one that may be another NPC's; a third one in a row
+# that asks; and any other third one, or one about the NPC
+READ_FROM, OR_ANOTHER_FROM, SURER_FROM, SURELY_FROM = -0.3, -0.1, 0.2, 1.6
 COURTEOUS_FROM = -1.6  # a greeting or a farewell after a talk with it
 COURTEOUS = 0.4  # share of these kinds of reaction
 FIRST_FROM = 1.0  # what is read of the first line in a silent room that wants an answer
@@ -293,8 +293,10 @@ def judged(
     least = COURTEOUS_FROM if _is_courtesy_to_it(read, line, floor) else READ_FROM
     if told_of or to_nobody or (spent and not _wants_an_answer(line.text)):
         least = SURELY_FROM
-    elif spent or may_be_anothers(line, floor):
+    elif spent:
         least = SURER_FROM
+    elif may_be_anothers(line, floor):
+        least = max(least, OR_ANOTHER_FROM)
     return (weights or shipped())["read"].of(found) >= least + lean
 
 
