@@ -55,7 +55,9 @@ _OF_GIVING = content_words(
     "give gave given gives keep hold hand bring brought take lend left gift present pay paid sold"
 )
 _WAS_HERE = re.compile(r"\b(?:was|were) [^.?!]*\b(?:here|in|around)\b[^.?!]*", re.IGNORECASE)
-_I_AM = re.compile(r"^(?:I|you)(?: am| are|['’]m|['’]re) (?=(?:the|an?)\b|[^,]+, )", re.IGNORECASE)
+_I_AM = re.compile(
+    r"^(?:I|you)(?: am| are|['’]m|['’]re) (?:me, )?(?=(?:the|an?)\b|[^,]+, )", re.IGNORECASE
+)
 _FINITE = re.compile(r"\b(?:is|are|was|were|am|has|have|had|does|do|did|will|can)\b", re.IGNORECASE)
 _ARTICLE = re.compile(r"^(?:the|an?)\s", re.IGNORECASE)
 
@@ -93,7 +95,8 @@ def _name(request: ReplyRequest, _whom: str) -> Reply:
     first = next(iter(sentences_of(oneline(request.persona))), "").rstrip(".!")
     own = own_sentences([first], called, pronoun, persona=True)
     told = [each for each in own if each.own and not each.text.startswith("I,")]
-    role = without_address(_I_AM.sub("", first), forms(called))
+    said = told[0].text.rstrip(".!") if told else first
+    role = without_address(_I_AM.sub("", said), forms(called))
     long = len(first.split()) > LONG_PERSONA and request.intent == Intent.NAME.name
     short = long or not _ARTICLE.match(first)
     is_role = _ARTICLE.match(role) or not (told or _FINITE.search(role))
