@@ -55,7 +55,7 @@ _OF_GIVING = content_words(
     "give gave given gives keep hold hand bring brought take lend left gift present pay paid sold"
 )
 _WAS_HERE = re.compile(r"\b(?:was|were) [^.?!]*\b(?:here|in|around)\b[^.?!]*", re.IGNORECASE)
-_I_AM = re.compile(
+_I_AM = re.compile(  # "I am the miller", "you are Mara, a witch"
     r"^(?:I|you)(?: am| are|['’]m|['’]re) (?:me, )?(?=(?:the|an?)\b|[^,]+, )", re.IGNORECASE
 )
 _FINITE = re.compile(r"\b(?:is|are|was|were|am|has|have|had|does|do|did|will|can)\b", re.IGNORECASE)
