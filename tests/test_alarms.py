@@ -7,7 +7,14 @@ import pytest
 from contrib_ai_memory import offload
 from contrib_ai_memory.embedding.model import not_installed
 from contrib_ai_memory.offline import acts, offline_reply
-from contrib_ai_memory.records import LineInTalk, MemoryRecord, ReplyRequest, SpeechAct, TalkLine
+from contrib_ai_memory.records import (
+    LineInTalk,
+    MemoryRecord,
+    Message,
+    ReplyRequest,
+    SpeechAct,
+    TalkLine,
+)
 
 pytestmark = pytest.mark.skipif(bool(not_installed()), reason="the local model is not installed")
 
@@ -215,3 +222,13 @@ def test_what_the_npc_does_itself_is_ordered():
     said = "She's cut her foot, it's bleeding!"
     reply = offline_reply.reply(request(said, ("alarm", said, 3.0), rules=(rule,)))
     assert reply.text == "Lay them on the bench and send for Sister Amabel!"
+
+
+@pytest.mark.parametrize("question", ["Good heavens, what must we do?", "omg which way out"])
+def test_what_was_just_ordered_is_said_again_to_who_asks_what_to_do(question):
+    order = offline_reply.reply(request("fire! fire in the kitchen!!"))
+    asked = request(question, ("question", question, 3.0))
+    after = replace(asked, conversation=(Message(1, "assistant", "Mara", order.text),))
+    assert offline_reply.reply(after).text == order.text
+    calm = replace(asked, conversation=(Message(1, "assistant", "Mara", "Well met, Alice."),))
+    assert offline_reply.reply(calm).text != order.text

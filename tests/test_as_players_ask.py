@@ -3,6 +3,7 @@
 import pytest
 from talk_scene import MONDAY
 
+from contrib_ai_memory import offload
 from contrib_ai_memory.english import reported_speech
 from contrib_ai_memory.offline.reported_lines import reported, without_name
 from contrib_ai_memory.records import Entry
@@ -128,3 +129,24 @@ def test_what_a_newcomer_asks_first_is_not_mistaken(newcomer, mara):
 def test_a_sentence_that_was_just_told_is_told_in_part(newcomer):
     assert newcomer("is that your dog?") == DOG
     assert newcomer("will he bite me?") == "He bites tax collectors."
+
+
+def test_what_was_said_a_moment_ago_answers_nobody_elses_question(newcomer, says, bram, mara):
+    bram.location = mara.location
+    says(bram, "only eggs and a little thyme, alice")
+    assert "eggs" not in newcomer("whats the king had for breakfast today")
+    assert "eggs" in newcomer("what did bram say about eggs?")
+
+
+def test_a_note_of_what_the_npc_thinks_of_another_leaves_that_one_his_thumb(says, alice, builder):
+    builder("@memory/persona Mara = persona: She keeps the mill and weighs her own corn.")
+    builder("@memory/add Mara = Mara thinks that Ada Crake is a cheat who weighs with her thumb.")
+    assert "her thumb" in says(alice, "what do you think of Ada Crake?")
+
+
+def test_a_pose_pays_whatever_stands_before_it(says, mara, alice):
+    says(alice, "i owe you five pence")
+    alice.execute_cmd("pose digs in her apron and lays five pence in Mara's hand.")
+    offload.wait(mara.assistant.at_tick())
+    own = [each.content for each in mara.memory.journal.read(1) if each.origin == "self"]
+    assert "ive pence" in own[-1]

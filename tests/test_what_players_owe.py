@@ -531,6 +531,21 @@ def test_an_order_is_said_back_whole(says, alice, order, said_back):
 
 
 @pytest.mark.parametrize(
+    ("said", "day"),
+    [
+        ("nah sunday suits me better", "2026-11-29"),
+        ("It will be Sunday, I am afraid.", "2026-11-29"),
+        ("actually make that sunday not friday, gotta see my mum fri", "2026-11-29"),
+        ("friday wont work. ill bring em sunday ok?", "2026-11-29"),
+    ],
+)
+def test_a_promise_is_moved_in_a_line_of_nothing_else(says, mara, alice, said, day):
+    says(alice, "i'll bring you eggs on friday")
+    says(alice, said)
+    assert [item.due[:10] for item in mara.memory.agenda if item.state == "open"] == [day]
+
+
+@pytest.mark.parametrize(
     "question", ["are you open on sunday?", "what's on sunday?", "shall i come on sunday instead?"]
 )
 def test_a_question_moves_no_promise(says, mara, alice, question):

@@ -95,6 +95,7 @@ _OATH = re.compile(r"\b(?:on|upon|by|cross) (?:my|me|ma) \w+(?:'s \w+)?", re.IGN
 _INSTEAD = re.compile(
     r"\b(?:scratch that|instead|changed? my (?:mind|plans?)|change of plans?|after all|never came"
     r"|(?:been |got |is |was )?(?:moved|shunted|put off|pushed back|postponed|delayed|shifted))\b"
+    r"|\b(?:won['’]?t|does ?n['’]?t|can['’]?t|cannot) (?:work|do|make|manage)\b|\bno good\b"
     rf"|\bnow (?:it['’]?s )?|{commitments.SAID_WRONG}",
     re.IGNORECASE,
 )
@@ -104,6 +105,10 @@ _RIGHT = re.compile(  # "friday. no, saturday", "i said friday but it's saturday
     re.IGNORECASE,
 )
 _GIVEN_UP = re.compile(rf"\b(?:not|instead of|rather than) (?:on )?({'|'.join(WEEKDAYS)})\b")
+_SO_THEN = re.compile(  # "ill bring em sunday ok?" asks nothing
+    r"\b(?:i|we)(?:['’]?ll| will| shall)\b[^.!?]*,? (?:ok(?:ay)?|k|al+ ?right|right|yeah)\s*\?\W*$",
+    re.IGNORECASE,
+)
 _WILL = re.compile(r"\b(?:i|we)(?:['’]?ll| will| shall)\b", re.IGNORECASE)
 # stems that tell one matter from another as little as a day does
 _GENERIC = frozenset(
@@ -221,14 +226,14 @@ class Line:
         self.words = self._asked(entry.content)
         self.gift = bool(_handed(entry)) and (entry.learnable or self.own)
         days = [each.iso for each in dates(entry.content, local(entry.timestamp))]
-        given_up = {each[0] for each in _GIVEN_UP.findall(entry.content.lower())}
+        given_up = {*_GIVEN_UP.findall(entry.content.lower())}
         self.days = [each for each in days if _weekday(each) not in given_up] or days
         self.day = self.days[0] if len({*self.days}) == 1 else ""
         self.owes = self._sure("debt") >= LEAST["debt"][0]
         self.settles = self._sure("settle")
         self.right = [a for a in self.acts if a.kind == "correction" and a.sure >= CORRECTS]
         self.closing = self._closing()
-        self.instead = bool(_INSTEAD.search(entry.content))
+        self.instead = bool(given_up or _INSTEAD.search(entry.content))
 
     def _sure(self, kind: str) -> float:
         return max((each.sure for each in self.acts if each.kind == kind), default=-NEVER)
@@ -431,7 +436,8 @@ class Line:
 
     def moved(self, items: Iterable[AgendaItem]) -> list[AgendaItem]:
         """Return the item that the line sets right or puts on another day."""
-        if self.own or not _may_commit(self.entry) or self.entry.is_question:
+        asks_only = self.entry.is_question and not _SO_THEN.search(self.entry.content)
+        if self.own or not _may_commit(self.entry) or asks_only:
             return []
         mine = [
             item

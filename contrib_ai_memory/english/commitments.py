@@ -330,7 +330,7 @@ _HERE_IT_IS = re.compile(
     r"\b(?:here|there)(?:'?s it| it is| they are| (?:you|u|ya) (?:go|are))(?=\W*$|[.!,;]| now\b)"
     rf"|\bhere(?:'?s| is) an? (?:{COINS})\b"
 )
-_REST = r"\bthe (?:rest|remainder|other half)\b"
+_REST = rf"\bthe (?:rest|remainder|other (?:half|{NUMBER_WORD}|\d+))\b"
 _LEAVES_REST = re.compile(
     rf"(?:\b(?:owe|will|shall|can|could|may|pay|bring|give)\b|'ll\b|\b(?:ill|il|giv)\b)[^.!?]*{_REST}"
     rf"|{_REST} (?:later|tomorrow|tonight|next|on|by|when|after|\w+day)\b"

@@ -127,6 +127,8 @@ def _judged(said: str, names: Collection[str]) -> tuple[Intent | None, float]:
         return nothing  # "and when is it due?"
     if intent is Intent.PLACE and not _PLACE.search(said):
         return nothing  # "that's us square then?"
+    if intent is Intent.PLACE and _OF_ANOTHER.search(said) and "name" in said.lower():
+        return nothing  # "theres a cat! whats its name"
     if intent in COURTESIES and asking:
         return nothing
     least = LIKELY if asking or intent in COURTESIES else SURE

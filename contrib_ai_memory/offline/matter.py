@@ -102,7 +102,15 @@ _NAME = re.compile(
 _CLAUSE = re.compile(r"[.,;!?]+")
 _WORD = re.compile(r"[A-Za-z][a-z'’-]{2,}")
 _NO_MATTER = frozenset(
-    [*_END, *FILLERS, *WEEKDAYS, *map(str.lower, MONTHS), *TONIGHT.split("|"), *TOMORROW.split("|")]
+    [
+        *"kindness favour favor honour pleasure liberty".split(),
+        *_END,
+        *FILLERS,
+        *WEEKDAYS,
+        *map(str.lower, MONTHS),
+        *TONIGHT.split("|"),
+        *TOMORROW.split("|"),
+    ]
 )
 
 
@@ -139,7 +147,7 @@ def matter_of(said: str, kind: str, names: Collection[str] = ()) -> str:
         "settle": sums or things,
         "debt": sums or things,
         "correction": (sums_in(denied) and sums) or days[-1:] or people or sums or things,
-        "request": things or sums or people,
+        "request": [e for e in things if e.startswith("your ")] or things or sums or people,
         "order": things or sums or people,
         "feeling": own or people,  # "I am sorry about her boots" is worse than nothing
     }

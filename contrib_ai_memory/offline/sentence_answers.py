@@ -34,7 +34,7 @@ from ..english.salience import names_someone
 from ..english.spelling import put_right
 from ..english.tokens import content_words, quotes
 from ..local_time import date_of
-from ..records import BUILDER, MOVE_KINDS, MemoryRecord, ReplyRequest
+from ..records import BUILDER, MOVE_KINDS, MemoryRecord, ReplyRequest, seconds_between
 from ..text.names import forms, names
 from ..text.sanitising import oneline
 from ..text.segmentation import words_of
@@ -62,6 +62,8 @@ LACKS_NUMBER = 2.0  # less for what holds none of the numbers that the question 
 BY_THE_ASKER = 1.0  # surer of the asker's own words, where what is theirs is asked about
 OF_COMING = 5.0  # more for a coming or going, where such is asked for
 OF_THE_NPC = 3.0  # less for what the NPC is, where a question is about the asker alone
+OF_THIS_TALK = 2.5  # less for what was just said or done, where it is not asked whose that was
+THIS_TALK_SECONDS = 3600
 OF_A_SECRET = 5.0  # more for what the asker said in confidence, where such is asked for
 NAMES_SOMEBODY = 0.9  # more for what names somebody, where a person is asked for
 REPEATED = 0.6  # share of words in what is told already that makes it a repetition
@@ -204,7 +206,19 @@ def _more(candidate: SentenceCandidate, request: ReplyRequest) -> float:
     who = bool(_WHO.search(request.utterance)) and names_someone(candidate.text, known)
     moves = bool(candidate.memory and MOVE_KINDS.intersection(candidate.memory.tags))
     more = OF_COMING * moves + OF_A_SECRET * secret + NAMES_SOMEBODY * who
+    if not _ME.search(question) and _is_of_this_talk(candidate, request):
+        more -= OF_THIS_TALK
     return more - LACKS_NUMBER * lacks - OF_THE_NPC * npcs
+
+
+def _is_of_this_talk(candidate: SentenceCandidate, request: ReplyRequest) -> bool:
+    """Whether a sentence was said or done a moment ago, by nobody whom the question names."""
+    memory = candidate.memory
+    if not (memory and request.now and memory.record == "entry") or of_builder(memory):
+        return False
+    if names(memory.speaker) & {*words_of(request.utterance.lower())}:
+        return False
+    return 0 <= seconds_between(memory.created_at, request.now) <= THIS_TALK_SECONDS
 
 
 def asks_of_a_secret(request: ReplyRequest) -> bool:
