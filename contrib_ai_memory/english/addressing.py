@@ -150,7 +150,7 @@ def _how(text: str, found: re.Match[str]) -> Named:
         return Named.CALLED
     if _BY_LOOKS.search(before) and after.startswith("?"):
         return Named.CALLED
-    about = _ASKED_ABOUT.search(before) and _GOES_ON_ABOUT.match(after)
+    about = _ASKED_ABOUT.search(before) and _GOES_ON_ABOUT.match(after) and asked(text)
     if about or _GOES_ON.match(after) or _OF_ONE.search(before):
         return Named.TOLD_OF
     if begins or (_AFTER_COMMA.search(before) and _ENDS.match(after)):

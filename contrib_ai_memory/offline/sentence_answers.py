@@ -23,7 +23,6 @@ from ..english.own_words import HE, SHE, THEY, own_sentences, own_wish, pronoun_
 from ..english.questions import (
     asks,
     asks_of_a_whole,
-    asks_of_oneself,
     asks_of_you,
     asks_when,
     sentences_of,
@@ -61,8 +60,8 @@ NEARLY_AS_GOOD = 3.0  # less than the best score, for the second
 LACKS_NUMBER = 2.0  # less for what holds none of the numbers that the question holds
 BY_THE_ASKER = 1.0  # surer of the asker's own words, where what is theirs is asked about
 OF_COMING = 5.0  # more for a coming or going, where such is asked for
-OF_THE_NPC = 3.0  # less for what the NPC is, where a question is about the asker alone
-OF_THIS_TALK = 2.5  # less for what was just said or done, where it is not asked whose that was
+OF_THE_NPC = 3.0  # less for what the NPC is, where a question is not about it
+OF_THIS_TALK = 2.5  # less for what was just said or done, where no word of the question is of it
 THIS_TALK_SECONDS = 3600
 OF_A_SECRET = 5.0  # more for what the asker said in confidence, where such is asked for
 NAMES_SOMEBODY = 0.9  # more for what names somebody, where a person is asked for
@@ -200,23 +199,28 @@ def _more(candidate: SentenceCandidate, request: ReplyRequest) -> float:
     lacks = bool(numbers) and numbers.isdisjoint(_NUMBER.findall(candidate.text))
     # "what do I keep?" is not answered with what the NPC keeps
     question = words_to_it(request)
-    npcs = candidate.memory is None and asks_of_oneself(question) and not asks_of_you(question)
+    npcs = candidate.memory is None and not asks_of_you(question)
     secret = is_the_askers_secret(candidate, request) and asks_of_a_secret(request)
     known = tuple(each for each in request.situation.known_names if each != request.speaker)
     who = bool(_WHO.search(request.utterance)) and names_someone(candidate.text, known)
     moves = bool(candidate.memory and MOVE_KINDS.intersection(candidate.memory.tags))
     more = OF_COMING * moves + OF_A_SECRET * secret + NAMES_SOMEBODY * who
-    if not _ME.search(question) and _is_of_this_talk(candidate, request):
+    of_the_asker = _ME.search(question) or _OF_THE_ASKERS.search(question)
+    if not of_the_asker and _is_of_this_talk(candidate, request):
         more -= OF_THIS_TALK
     return more - LACKS_NUMBER * lacks - OF_THE_NPC * npcs
 
 
 def _is_of_this_talk(candidate: SentenceCandidate, request: ReplyRequest) -> bool:
-    """Whether a sentence was said or done a moment ago, by nobody whom the question names."""
+    """Whether a sentence was said or done a moment ago, by nobody whom the question names, and
+    shares no word with it."""
     memory = candidate.memory
     if not (memory and request.now and memory.record == "entry") or of_builder(memory):
         return False
-    if names(memory.speaker) & {*words_of(request.utterance.lower())}:
+    asked = words_to_it(request)
+    if content_words(asked) & content_words(candidate.text):
+        return False
+    if names(memory.speaker) & {*words_of(asked.lower())}:
         return False
     return 0 <= seconds_between(memory.created_at, request.now) <= THIS_TALK_SECONDS
 
